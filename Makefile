@@ -82,7 +82,7 @@ crds: $(READY)  ## Renew config/crd from the structs of model/api
 
 .PHONY: webhooks
 webhooks: $(READY)  ## Renew deploy/webhooks from controllers/admission
-	$(BIN)/python -m controllers.admission.webhooks deploy/webhooks
+	$(BIN)/python -m pyroclast.controllers.admission.webhooks deploy/webhooks
 
 .PHONY: lock
 lock: $(READY)  ## Renew the requirements*.lock files, each with the hashes of all files of each version

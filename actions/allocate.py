@@ -15,20 +15,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from actions.arguments import AllocateArgs
-from framework.placement.placing import Worksheet, complete_deferred
-from framework.placement.placing_jobs import place_job, worksheets_of
-from framework.placement.topology.required import unserved_topology
-from framework.placement.work_order import WorkOrder
-from framework.reservations.waiting_gangs import keep_places
-from framework.session.jobs import SessionJob
-from framework.session.namespace_windows import window
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.ids import JobId
-from model.jobs import JobPhase
-from model.refusals import Refusal
-from model.tasks import TaskStatus
+from pyroclast.actions.arguments import AllocateArgs
+from pyroclast.framework.placement.placing import Worksheet, complete_deferred
+from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
+from pyroclast.framework.placement.topology.required import unserved_topology
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.reservations.waiting_gangs import keep_places
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.namespace_windows import window
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["Allocate"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from framework.configuration.arguments import argument
-from framework.session.namespace_windows import MOST_TEMPLATES
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
 
 __all__ = ["AllocateArgs", "PlacingArgs"]
 

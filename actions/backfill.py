@@ -7,12 +7,12 @@ minimum runs: those that no node takes do not count.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.arguments import PlacingArgs
-from framework.placement.placing import complete, complete_deferred
-from framework.placement.topology.required import unserved_topology
-from framework.placement.work_order import WorkOrder
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
+from pyroclast.actions.arguments import PlacingArgs
+from pyroclast.framework.placement.placing import complete, complete_deferred
+from pyroclast.framework.placement.topology.required import unserved_topology
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
 
 __all__ = ["Backfill"]
 

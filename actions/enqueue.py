@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final
 
-from framework.configuration.arguments import argument
-from framework.configuration.conversions import duration
-from framework.placement.work_order import WorkOrder
-from framework.queues.admission import AdmissionRules, lacks_pods, set_rules
-from framework.session.session import Session
-from model.sealed import SealedDict
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.conversions import duration
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.queues.admission import AdmissionRules, lacks_pods, set_rules
+from pyroclast.framework.session.session import Session
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["Enqueue", "EnqueueArgs"]
 

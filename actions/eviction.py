@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from framework.placement.topology.required import unserved_topology
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.ids import QueueName
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.placement.topology.required import unserved_topology
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import QueueName
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = [
     "DEFAULT_DOMAINS",

@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.placement.minimums import in_front, needed_tasks
-from framework.placement.work_order import WorkOrder
-from framework.preemption.domains import domains_of
-from framework.preemption.gang_plans import GangEviction, GangPlanner
-from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
-from framework.preemption.rules import Looks, Rule, Vetoes
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.placement.minimums import in_front, needed_tasks
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.preemption.domains import domains_of
+from pyroclast.framework.preemption.gang_plans import GangEviction, GangPlanner
+from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
+from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["GangEvictionArgs", "evict_for", "in_turn", "planner_of", "waiting_tasks"]
 

@@ -7,12 +7,12 @@ nothing happens.
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, preemptors
-from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
-from framework.preemption.rules import Vetoes
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.refusals import Refusal
+from pyroclast.actions.eviction import RUNNING_OR_BOUND, preemptors
+from pyroclast.actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
+from pyroclast.framework.preemption.rules import Vetoes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
 
 __all__ = ["GangPreempt", "GangPreemptArgs"]
 

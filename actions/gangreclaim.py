@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING, preemptors, queue_refusals
-from actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
-from framework.placement.gangs.choices import choices_of_members
-from framework.preemption.rules import Vetoes
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.actions.eviction import RUNNING, preemptors, queue_refusals
+from pyroclast.actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
+from pyroclast.framework.placement.gangs.choices import choices_of_members
+from pyroclast.framework.preemption.rules import Vetoes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["GangReclaim", "GangReclaimArgs"]
 

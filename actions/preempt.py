@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, preemptors
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.placement.work_order import WorkOrder
-from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
-from framework.preemption.plans import PreemptionPlanner
-from framework.preemption.rules import Looks, Rule, Vetoes
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.queues import Queue
+from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, preemptors
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
+from pyroclast.framework.preemption.plans import PreemptionPlanner
+from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.queues import Queue
 
 __all__ = ["Preempt", "PreemptArgs"]
 

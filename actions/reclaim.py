@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from actions.arguments import PlacingArgs
-from actions.eviction import (
+from pyroclast.actions.arguments import PlacingArgs
+from pyroclast.actions.eviction import (
     DEFAULT_DOMAINS,
     RUNNING,
     eligible_tasks,
@@ -17,18 +17,18 @@ from actions.eviction import (
     preemptors,
     queue_refusals,
 )
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.placement.work_order import WorkOrder
-from framework.preemption.domains import domains_of
-from framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
-from framework.preemption.plans import PreemptionPlanner
-from framework.preemption.refusals import no_domain
-from framework.preemption.rules import Looks, Rule, Vetoes
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.preemption.domains import domains_of
+from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
+from pyroclast.framework.preemption.plans import PreemptionPlanner
+from pyroclast.framework.preemption.refusals import no_domain
+from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["Reclaim", "ReclaimArgs"]
 

@@ -2,15 +2,15 @@
 
 from typing import Any, Final
 
-from actions.allocate import Allocate
-from actions.backfill import Backfill
-from actions.enqueue import Enqueue
-from actions.gangpreempt import GangPreempt
-from actions.gangreclaim import GangReclaim
-from actions.preempt import Preempt
-from actions.reclaim import Reclaim
-from actions.shuffle import Shuffle
-from framework.extension.registry import Registry
+from pyroclast.actions.allocate import Allocate
+from pyroclast.actions.backfill import Backfill
+from pyroclast.actions.enqueue import Enqueue
+from pyroclast.actions.gangpreempt import GangPreempt
+from pyroclast.actions.gangreclaim import GangReclaim
+from pyroclast.actions.preempt import Preempt
+from pyroclast.actions.reclaim import Reclaim
+from pyroclast.actions.shuffle import Shuffle
+from pyroclast.framework.extension.registry import Registry
 
 __all__ = ["BUILT_IN", "register_built_in"]
 

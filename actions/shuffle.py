@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import ClassVar
 
-from framework.configuration.arguments import argument
-from framework.extension.points import Move
-from framework.preemption.victim_gangs import can_spare
-from framework.session.session import Session
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension.points import Move
+from pyroclast.framework.preemption.victim_gangs import can_spare
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Shuffle", "ShuffleArgs"]
 

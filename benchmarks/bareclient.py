@@ -13,8 +13,8 @@ import aiohttp
 import msgspec
 import uvloop
 
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
 
 CONNECTIONS = 32
 

@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from actions.registry import register_built_in as register_actions
 from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, at_least, below
-from cache.objects import books_from_objects
-from cache.state import ClusterState
-from framework.configuration import Configuration, parse
-from framework.cycle import run_cycle
-from framework.extension.registry import Registry
-from framework.session.memory import Settled
-from model.plan import Plan
-from model.report import CycleReport
-from plugins.registry import register_built_in as register_plugins
-from scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.actions.registry import register_built_in as register_actions
+from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration, parse
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.plugins.registry import register_built_in as register_plugins
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
 
 __all__ = ["BENCHMARKS", "INPUTS", "Bench", "collector_off", "configuration"]
 

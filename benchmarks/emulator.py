@@ -24,8 +24,8 @@ import uvloop
 
 from benchmarks.processes import cpu_seconds, resident_megabytes
 from benchmarks.results import Budget, Result, at_least, stated
-from emulator.clock import Clock
-from emulator.hollow.template import NodeTemplate
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.hollow.template import NodeTemplate
 
 __all__ = ["BENCHMARKS"]
 
@@ -178,7 +178,7 @@ class Site:
     def hollow_nodes(self) -> Iterator[int]:
         """Keep hollow nodes alive for the length of a block; give their process id."""
         flags = ("--kubeconfig", str(self.kubeconfig), "--nodes", str(NODES), "--prefix", PREFIX)
-        with on_core(CLIENT_CORE, "emulator.hollow", *flags, "--start-seconds", "0") as process:
+        with on_core(CLIENT_CORE, "pyroclast.emulator.hollow", *flags, "--start-seconds", "0") as process:
             yield process
 
 
@@ -198,7 +198,7 @@ def site() -> Iterator[Site]:
     """Run a server."""
     with tempfile.TemporaryDirectory() as folder:
         kubeconfig = Path(folder, "kubeconfig")
-        with on_core(SERVER_CORE, "emulator", "--kubeconfig", str(kubeconfig)) as process:
+        with on_core(SERVER_CORE, "pyroclast.emulator", "--kubeconfig", str(kubeconfig)) as process:
             while not (text := kubeconfig.read_text() if kubeconfig.exists() else ""):
                 time.sleep(0.05)
             url = json.loads(text)["clusters"][0]["cluster"]["server"]

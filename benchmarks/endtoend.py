@@ -30,9 +30,9 @@ from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.inputs import Input
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import Result, at_least
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.resources import POD_GROUPS, PODS
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.resources import POD_GROUPS, PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
 __all__ = ["BENCHMARKS", "INPUTS", "PodEvent", "is_synced", "wait_until"]
@@ -162,7 +162,7 @@ class Course(Ground):
         async def begin() -> None:
             with log.open("wb") as output:
                 daemon = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
+                    *(sys.executable, "-m", "pyroclast.scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
                     *("--leader-elect=false", f"--scheduler-conf={self.settings}", "--schedule-period=100ms"),
                     stderr=output,
                     stdout=output,

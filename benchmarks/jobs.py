@@ -24,14 +24,14 @@ import uvloop
 
 from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine, speed_now
-from controllers.jobs.reconciler import build
-from controllers.kinds import JOBS
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from emulator.hollow.kubelets import DURATION
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.resources import NODES
+from pyroclast.controllers.jobs.reconciler import build
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.emulator.hollow.kubelets import DURATION
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.resources import NODES
 
 NAMESPACE = "default"
 WAIT_SECONDS = 1800.0
@@ -147,7 +147,9 @@ def job(number: int, pods: int, seconds: float) -> dict[str, Any]:
 def running(folder: Path, command: str, *flags: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run one of our commands beside this process."""
     with (folder / f"{command}.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-m", "scheduler", command, *flags], stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pyroclast.scheduler", command, *flags], stdout=log, stderr=log
+        )
         try:
             yield process
         finally:
@@ -157,7 +159,7 @@ def running(folder: Path, command: str, *flags: str) -> Iterator[subprocess.Pope
 
 def reconciliations() -> int:
     """Count those of Jobs so far."""
-    from controllers.runtime.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
+    from pyroclast.controllers.runtime.metrics import RECONCILES  # noqa: PLC0415  # read at the end alone
 
     return int(sum(RECONCILES.labels("job", result)._value.get() for result in ("done", "failed")))  # noqa: SLF001
 

@@ -25,12 +25,12 @@ import uvloop
 
 from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine
-from controllers.kinds import JOBS
-from emulator.hollow.kubelets import DURATION
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.reflector import Reflector
-from kube.resources import PRIORITY_CLASSES
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.emulator.hollow.kubelets import DURATION
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.resources import PRIORITY_CLASSES
 
 NAMESPACE = "default"
 PODS = 10
@@ -215,7 +215,9 @@ def job(number: int) -> dict[str, Any]:
 def process(folder: Path, command: str, *flags: str) -> Iterator[int]:
     """Run one of our commands for the length of a block; give its process id."""
     with (folder / f"{command}.log").open("wb") as log:
-        running = subprocess.Popen([sys.executable, "-m", "scheduler", command, *flags], stdout=log, stderr=log)
+        running = subprocess.Popen(
+            [sys.executable, "-m", "pyroclast.scheduler", command, *flags], stdout=log, stderr=log
+        )
     try:
         yield running.pid
     finally:

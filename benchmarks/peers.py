@@ -29,7 +29,7 @@ import uvloop
 from benchmarks.clusters import queues
 from benchmarks.endtoend import NODE_COUNT, POD_COUNT, Course, Spent, laid
 from benchmarks.results import describe_machine, speed_now, spread
-from kube.resources import QUEUES
+from pyroclast.kube.resources import QUEUES
 from tests.e2e.controlplane import assets_folder, missing_binaries
 
 QPS = 10_000
@@ -58,7 +58,7 @@ class Run:
 def pyroclast(course: Course) -> Sequence[str]:
     """Write our command line."""
     return (
-        *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={course.kubeconfig}"),
+        *(sys.executable, "-m", "pyroclast.scheduler", "scheduler", f"--kubeconfig={course.kubeconfig}"),
         *("--leader-elect=false", f"--scheduler-conf={course.settings}", "--schedule-period=1s"),
     )
 

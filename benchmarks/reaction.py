@@ -24,9 +24,9 @@ from benchmarks.emulator import site
 from benchmarks.endtoend import PodEvent, is_synced, wait_until
 from benchmarks.ground import WAIT_SECONDS, Ground
 from benchmarks.results import Result, below
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.resources import PODS
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.resources import PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
 __all__ = ["BENCHMARKS"]
@@ -60,7 +60,7 @@ async def daemon(ground: Ground) -> AsyncIterator[None]:
     log = ground.folder / "daemon.log"
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={ground.kubeconfig}"),
+            *(sys.executable, "-m", "pyroclast.scheduler", "scheduler", f"--kubeconfig={ground.kubeconfig}"),
             "--leader-elect=false",
             stderr=output,
             stdout=output,

@@ -18,10 +18,10 @@ from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
 from benchmarks.inputs import Input
 from benchmarks.results import Result, below
-from cache.objects import decoded
-from cache.state import ClusterState
-from model import wire
-from model.arrays import FloatArray
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.arrays import FloatArray
 
 __all__ = ["BENCHMARKS", "INPUTS"]
 

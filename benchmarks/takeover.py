@@ -37,10 +37,10 @@ from benchmarks.clusters import Object
 from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import describe_machine, speed_now, spread
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.resources import PODS
-from model.wire import Pod
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.resources import PODS
+from pyroclast.model.wire import Pod
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.emulatorprocess import running_emulator
 
@@ -154,7 +154,7 @@ class Line(Ground):
         with log.open("wb") as output:
             began = time.time()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
+                *(sys.executable, "-m", "pyroclast.scheduler", "scheduler", f"--kubeconfig={self.kubeconfig}"),
                 f"--scheduler-conf={self.settings}",
                 f"--leader-elect-resource-namespace={clusters.NAMESPACE}",
                 f"--leader-elect-lease-duration={duration}s",

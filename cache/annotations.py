@@ -3,9 +3,9 @@
 import math
 import re
 
-from model import wire
-from model.booleans import GO_BOOLEANS
-from model.durations import parse_duration
+from pyroclast.model import wire
+from pyroclast.model.booleans import GO_BOOLEANS
+from pyroclast.model.durations import parse_duration
 
 __all__ = [
     "annotation_or_label",

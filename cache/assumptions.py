@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from model import wire
-from model.ids import NodeName
-from model.tasks import Task, TaskStatus
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Assumption"]
 

@@ -4,12 +4,12 @@ from collections.abc import Hashable, Iterator, Mapping
 
 import numpy as np
 
-from model.arrays import IntArray
-from model.gangs import Gang
-from model.jobs import NO_QUEUE, Job
-from model.nodes import NodeTable
-from model.snapshot import Snapshot
-from model.tasks import Task
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.gangs import Gang
+from pyroclast.model.jobs import NO_QUEUE, Job
+from pyroclast.model.nodes import NodeTable
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
 
 __all__ = ["differences"]
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import structlog
 
-from kube.backoff import Backoff
-from kube.clock import Clock, SystemClock
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.clock import Clock, SystemClock
 
 __all__ = ["Background", "Work"]
 

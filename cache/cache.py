@@ -14,33 +14,33 @@ from typing import Any, Final
 
 import structlog
 
-from cache.audit import differences
-from cache.background import Background, Work
-from cache.dump import Dump, take_dump
-from cache.event_handlers import FOLLOWED, Arrivals, EventHandlers
-from cache.gone_nodes import GoneNodes
-from cache.on_demand_informer import OnDemandInformer
-from cache.options import BooksOptions
-from cache.plan_executor import execute_plan
-from cache.queues import make_first_queues
-from cache.report_publisher import write
-from cache.shard_status import shard_status, write_shard_status
-from cache.shards import SHARDED_MODES
-from cache.state import ClusterState
-from cache.wake_triggers import Trigger
-from cache.writers import ClusterWriters
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from kube.reflector import Reflector
-from kube.resources import NODES, PODS, Resource
-from model import wire
-from model.errors import ObjectError, PyroclastError
-from model.ids import TaskId
-from model.plan import Plan
-from model.queues import ROOT_QUEUE
-from model.report import CycleReport
-from model.snapshot import Snapshot
+from pyroclast.cache.audit import differences
+from pyroclast.cache.background import Background, Work
+from pyroclast.cache.dump import Dump, take_dump
+from pyroclast.cache.event_handlers import FOLLOWED, Arrivals, EventHandlers
+from pyroclast.cache.gone_nodes import GoneNodes
+from pyroclast.cache.on_demand_informer import OnDemandInformer
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.plan_executor import execute_plan
+from pyroclast.cache.queues import make_first_queues
+from pyroclast.cache.report_publisher import write
+from pyroclast.cache.shard_status import shard_status, write_shard_status
+from pyroclast.cache.shards import SHARDED_MODES
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.wake_triggers import Trigger
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.resources import NODES, PODS, Resource
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError, PyroclastError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.queues import ROOT_QUEUE
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
 
 __all__ = ["SchedulerCache"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cache.assumptions import Assumption
-from model.gangs import GangRules
-from model.ids import JobId, NodeName, TaskId
-from model.jobs import Departed
-from model.resources import Amounts
-from model.usage import NodeUsage
+from pyroclast.cache.assumptions import Assumption
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.jobs import Departed
+from pyroclast.model.resources import Amounts
+from pyroclast.model.usage import NodeUsage
 
 __all__ = ["CarriedState"]
 

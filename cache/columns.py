@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import IntArray
-from model.resources import ResourceSpace
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.resources import ResourceSpace
 
 __all__ = ["PER_RESOURCE", "Matrix", "Segments", "frozen"]
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from cache.job_store import JobEntry
-from model.ids import JobId
-from model.jobs import Departed, JobPhase
-from model.tasks import TaskStatus
+from pyroclast.cache.job_store import JobEntry
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import Departed, JobPhase
+from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["DepartedMembers"]
 

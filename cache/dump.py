@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
-from cache.assumptions import Assumption
-from cache.measurements import MEASURED, measured_objects
-from cache.objects import KINDS
-from cache.state import ClusterState
-from kube import resources
-from model import wire
-from model.ids import TaskId
+from pyroclast.cache.assumptions import Assumption
+from pyroclast.cache.measurements import MEASURED, measured_objects
+from pyroclast.cache.objects import KINDS
+from pyroclast.cache.state import ClusterState
+from pyroclast.kube import resources
+from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
 
 __all__ = ["Dump", "take_dump"]
 

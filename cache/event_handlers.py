@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from cache.objects import KINDS
-from cache.state import ClusterState
-from cache.wake_triggers import Trigger, trigger_of
-from kube import resources
-from kube.resources import Resource
-from model import wire
+from pyroclast.cache.objects import KINDS
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.wake_triggers import Trigger, trigger_of
+from pyroclast.kube import resources
+from pyroclast.kube.resources import Resource
+from pyroclast.model import wire
 
 __all__ = ["FOLLOWED", "Arrivals", "EventHandlers"]
 

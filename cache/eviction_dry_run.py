@@ -9,11 +9,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from cache.state import ClusterState
-from kube.evictor import BUDGET, EvictionOutcome, Evictor
-from model import wire
-from model.matching.selectors import Selector
-from model.plan import Eviction, Plan
+from pyroclast.cache.state import ClusterState
+from pyroclast.kube.evictor import BUDGET, EvictionOutcome, Evictor
+from pyroclast.model import wire
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.plan import Eviction, Plan
 
 __all__ = ["asked_of_all", "objections"]
 

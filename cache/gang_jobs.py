@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from model import wire
-from model.api.names import POD_QUEUE_NAME
-from model.gangs import Gang
-from model.ids import JobId
-from model.jobs import JobPhase
-from model.tasks import ALLOCATED_STATUSES, Task
+from pyroclast.model import wire
+from pyroclast.model.api.names import POD_QUEUE_NAME
+from pyroclast.model.gangs import Gang
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["by_age", "group_of_gangs", "highest_priority", "ready_counts"]
 

@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from cache.gang_jobs import by_age, group_of_gangs, highest_priority, ready_counts
-from cache.translate import GroupFacts
-from model import wire
-from model.api.names import GROUP_NAME
-from model.errors import ObjectError
-from model.gangs import Gang, GangGroup, GangRules
-from model.gangs.groups import lacking, least
-from model.gangs.identity import gang_of, group_id, job_of_group
-from model.gangs.names import NON_STRICT, ONCE_SATISFIED, ONLY_WAITING
-from model.gangs.reading import read_gang
-from model.ids import JobId, TaskId
-from model.tasks import Task, TaskStatus
+from pyroclast.cache.gang_jobs import by_age, group_of_gangs, highest_priority, ready_counts
+from pyroclast.cache.translate import GroupFacts
+from pyroclast.model import wire
+from pyroclast.model.api.names import GROUP_NAME
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs import Gang, GangGroup, GangRules
+from pyroclast.model.gangs.groups import lacking, least
+from pyroclast.model.gangs.identity import gang_of, group_id, job_of_group
+from pyroclast.model.gangs.names import NON_STRICT, ONCE_SATISFIED, ONLY_WAITING
+from pyroclast.model.gangs.reading import read_gang
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["GangKeeper", "MadeJob"]
 

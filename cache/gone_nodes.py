@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import structlog
 
-from kube.client import Client, Lane
-from kube.errors import ApiError
-from kube.resources import NUMATOPOLOGIES
-from model import wire
+from pyroclast.kube.client import Client, Lane
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import NUMATOPOLOGIES
+from pyroclast.model import wire
 
 __all__ = ["GoneNodes"]
 

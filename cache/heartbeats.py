@@ -1,6 +1,6 @@
 """Heartbeats: updates that say nothing new, which come often and must not wake a scheduler that rests."""
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["is_heartbeat", "tells_the_same"]
 

@@ -11,17 +11,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from cache.columns import Matrix, frozen
-from cache.priorities import PriorityClasses
-from cache.template_deltas import JOB_SEGMENTS, TemplateDeltas
-from cache.translate import GroupFacts
-from cache.uncounted import Uncounted
-from model.arrays import BoolArray, IntArray
-from model.errors import ObjectError
-from model.ids import JobId, QueueName, TaskId
-from model.jobs import NO_QUEUE, Job, JobPhase, JobTable
-from model.resources import Amounts, ResourceSpace
-from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
+from pyroclast.cache.columns import Matrix, frozen
+from pyroclast.cache.priorities import PriorityClasses
+from pyroclast.cache.template_deltas import JOB_SEGMENTS, TemplateDeltas
+from pyroclast.cache.translate import GroupFacts
+from pyroclast.cache.uncounted import Uncounted
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.jobs import NO_QUEUE, Job, JobPhase, JobTable
+from pyroclast.model.resources import Amounts, ResourceSpace
+from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
 
 __all__ = ["JobEntry", "JobStore"]
 

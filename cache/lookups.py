@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from model import wire
-from model.sealed import SealedDict
-from model.snapshot import ClusterObjects
+from pyroclast.model import wire
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import ClusterObjects
 
 __all__ = ["LOOKUP_KINDS", "Lookups"]
 

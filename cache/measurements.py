@@ -9,11 +9,11 @@ decisions depended on:
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from model import wire
-from model.errors import ObjectError
-from model.ids import NodeName
-from model.usage import NodeUsage
-from model.wire.base import ObjectMeta, Wire
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage
+from pyroclast.model.wire.base import ObjectMeta, Wire
 
 __all__ = ["MEASURED", "Measured", "measured_objects", "measurements"]
 

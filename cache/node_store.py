@@ -10,14 +10,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cache.columns import Matrix, frozen
-from cache.template_deltas import NODE_SEGMENTS, TemplateDeltas
-from cache.uncounted import Uncounted, beyond
-from model.arrays import BoolArray, IntArray
-from model.ids import NodeName, TaskId
-from model.nodes import Node, NodeFacts, NodeTable, StateRows
-from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
-from model.tasks import Task, TaskStatus, by_name
+from pyroclast.cache.columns import Matrix, frozen
+from pyroclast.cache.template_deltas import NODE_SEGMENTS, TemplateDeltas
+from pyroclast.cache.uncounted import Uncounted, beyond
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.nodes import Node, NodeFacts, NodeTable, StateRows
+from pyroclast.model.resources import NO_AMOUNTS, Amounts, ResourceSpace
+from pyroclast.model.tasks import Task, TaskStatus, by_name
 
 __all__ = ["NodeStore", "takes_room"]
 

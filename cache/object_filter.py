@@ -1,8 +1,8 @@
 """Object filter: which objects belong to this scheduler, and which others it needs."""
 
-from cache.options import BooksOptions
-from cache.ring import owner_key
-from model import wire
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.ring import owner_key
+from pyroclast.model import wire
 
 __all__ = ["ObjectFilter"]
 

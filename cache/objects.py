@@ -8,13 +8,13 @@ play no part are noted. Measurements of usage may stand among them (`cache.measu
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from cache.lookups import LOOKUP_KINDS
-from cache.measurements import MEASURED, Measured, measurements
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from kube import resources
-from model import wire
-from model.errors import ObjectError
+from pyroclast.cache.lookups import LOOKUP_KINDS
+from pyroclast.cache.measurements import MEASURED, Measured, measurements
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.kube import resources
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
 
 __all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
 

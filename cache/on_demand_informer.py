@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from cache.event_handlers import EventHandlers
-from cache.state import ClusterState
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.reflector import Reflector
-from kube.resources import Resource
-from model.errors import ObjectError
+from pyroclast.cache.event_handlers import EventHandlers
+from pyroclast.cache.state import ClusterState
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.resources import Resource
+from pyroclast.model.errors import ObjectError
 
 __all__ = ["EVERY", "OnDemandInformer", "Wanted"]
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from cache.node_selector import NodeSelector
-from cache.ring import Ownership
-from model.api import names
-from model.ids import QueueName
+from pyroclast.cache.node_selector import NodeSelector
+from pyroclast.cache.ring import Ownership
+from pyroclast.model.api import names
+from pyroclast.model.ids import QueueName
 
 __all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "BooksOptions"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from cache.job_store import JobEntry
-from model.errors import ObjectError
-from model.ids import QueueName
-from model.refusals import Refusal
-from model.snapshot import Outsider
-from model.tasks import Task, TaskStatus
+from pyroclast.cache.job_store import JobEntry
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import QueueName
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.snapshot import Outsider
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["NO_GROUP", "broken_pod", "orphan_pods"]
 

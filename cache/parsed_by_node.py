@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from model.errors import ObjectError
-from model.ids import NodeName
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
 
 __all__ = ["ParsedByNode"]
 

@@ -9,16 +9,16 @@ from typing import Final
 
 import structlog
 
-from cache.eviction_dry_run import asked_of_all, objections
-from cache.state import ClusterState
-from cache.writers import ClusterWriters
-from kube.binding import BindOutcome, PlanOutcome, refused
-from kube.events import regarding
-from kube.evictor import BUDGET, EvictionOutcome
-from kube.resources import POD_GROUPS, PODS
-from model import wire
-from model.ids import TaskId
-from model.plan import Eviction, Plan
+from pyroclast.cache.eviction_dry_run import asked_of_all, objections
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.kube.binding import BindOutcome, PlanOutcome, refused
+from pyroclast.kube.events import regarding
+from pyroclast.kube.evictor import BUDGET, EvictionOutcome
+from pyroclast.kube.resources import POD_GROUPS, PODS
+from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Eviction, Plan
 
 __all__ = ["execute_plan"]
 

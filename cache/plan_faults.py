@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from cache.node_store import NodeStore, takes_room
-from cache.template_deltas import TemplateDeltas
-from model.arrays import IntArray
-from model.ids import NodeName, TaskId
-from model.plan import Plan
-from model.resources import ResourceSpace
-from model.tasks import Task, TaskStatus
+from pyroclast.cache.node_store import NodeStore, takes_room
+from pyroclast.cache.template_deltas import TemplateDeltas
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.resources import ResourceSpace
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["bind_faults", "eviction_faults"]
 

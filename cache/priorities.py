@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["PriorityClasses"]
 

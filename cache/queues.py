@@ -4,12 +4,12 @@ from typing import Any, Final
 
 import structlog
 
-from kube.client import Client
-from kube.clock import Clock
-from kube.errors import ApiError
-from kube.resources import QUEUES
-from model.ids import QueueName
-from model.queues import ROOT_QUEUE
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import QUEUES
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE
 
 __all__ = ["make_first_queues"]
 

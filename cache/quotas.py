@@ -9,17 +9,17 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cache.columns import frozen
-from cache.template_deltas import TemplateDeltas
-from cache.uncounted import Uncounted
-from model import wire
-from model.arrays import IntArray
-from model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
-from model.elastic.quota import age, is_said_alike
-from model.elastic.uses import claim_of, counts
-from model.errors import ObjectError
-from model.resources import NO_AMOUNTS, Amounts, ResourceSpace
-from model.tasks import Task
+from pyroclast.cache.columns import frozen
+from pyroclast.cache.template_deltas import TemplateDeltas
+from pyroclast.cache.uncounted import Uncounted
+from pyroclast.model import wire
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
+from pyroclast.model.elastic.quota import age, is_said_alike
+from pyroclast.model.elastic.uses import claim_of, counts
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.resources import NO_AMOUNTS, Amounts, ResourceSpace
+from pyroclast.model.tasks import Task
 
 __all__ = ["QuotaKeeper", "UsesByClaim"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Final
 
-from cache.state import ClusterState
-from cache.writers import ClusterWriters
-from kube.events import Regarding
-from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
-from model import report, wire
-from model.elastic.names import (
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.kube.events import Regarding
+from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
+from pyroclast.model import report, wire
+from pyroclast.model.elastic.names import (
     CHILD_REQUEST,
     GUARANTEED,
     NON_PREEMPTIBLE_REQUEST,
@@ -16,7 +16,7 @@ from model.elastic.names import (
     REQUEST,
     RUNTIME,
 )
-from model.requests import resource_list
+from pyroclast.model.requests import resource_list
 
 __all__ = ["write"]
 

@@ -10,8 +10,8 @@ The choice depends on the objects alone, not on the order in which they came.
 from collections.abc import Iterable
 from typing import Final
 
-from model.requests import ATTACHABLE_VOLUMES
-from model.resources import MILLI, Amounts, ResourceSpace
+from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.resources import MILLI, Amounts, ResourceSpace
 
 __all__ = ["MOST_UNOFFERED", "UNOFFERED", "ResourceNames"]
 

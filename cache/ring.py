@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["HashRing", "Ownership", "owner_key"]
 

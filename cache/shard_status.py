@@ -5,11 +5,11 @@ from typing import Any
 
 import structlog
 
-from cache.shards import shard_nodes
-from kube.client import Client, Lane, MediaType
-from kube.errors import ApiError
-from kube.resources import NODE_SHARDS
-from model import wire
+from pyroclast.cache.shards import shard_nodes
+from pyroclast.kube.client import Client, Lane, MediaType
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import NODE_SHARDS
+from pyroclast.model import wire
 
 __all__ = ["shard_status", "write_shard_status"]
 

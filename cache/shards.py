@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray
-from model.ids import NodeName
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.ids import NodeName
 
 __all__ = ["SHARDED_MODES", "shard_mask", "shard_nodes"]
 

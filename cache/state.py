@@ -15,48 +15,48 @@ from typing import Any, cast
 
 import msgspec
 
-from cache.assumptions import Assumption
-from cache.carried_state import CarriedState
-from cache.departed import DepartedMembers
-from cache.gangs import GangKeeper
-from cache.heartbeats import is_heartbeat, tells_the_same
-from cache.job_store import JobEntry, JobStore
-from cache.lookups import LOOKUP_KINDS, Lookups
-from cache.node_store import NodeStore, takes_room
-from cache.object_filter import ObjectFilter
-from cache.options import SINGLE, BooksOptions
-from cache.orphan_pods import NO_GROUP, broken_pod, orphan_pods
-from cache.parsed_by_node import ParsedByNode
-from cache.plan_faults import bind_faults, eviction_faults
-from cache.priorities import PriorityClasses
-from cache.quotas import QuotaKeeper, UsesByClaim
-from cache.resource_names import ResourceNames
-from cache.reverse_index import ReverseIndex
-from cache.shards import shard_mask
-from cache.template_deltas import TemplateDeltas
-from cache.topology import TopologyKeeper
-from cache.translate import Translator, single_group, single_job_id, task_status
-from cache.uncounted import Uncounted
-from cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
-from model import wire
-from model.arrays import BoolArray
-from model.device_claims import device_claim_keys
-from model.elastic import QuotaUses
-from model.errors import ObjectError
-from model.gangs import GangRules
-from model.gangs.identity import gang_of
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.load import read_load
-from model.numa import read_numa
-from model.plan import Plan
-from model.queues import Queue
-from model.refusals import Refusal
-from model.requests import is_counted
-from model.resources import Amounts, ResourceSpace
-from model.snapshot import Outsider, Snapshot
-from model.tasks import Task, TaskStatus, by_name
-from model.usage import NO_USAGE, NodeUsage
-from model.wire.sealing import seal
+from pyroclast.cache.assumptions import Assumption
+from pyroclast.cache.carried_state import CarriedState
+from pyroclast.cache.departed import DepartedMembers
+from pyroclast.cache.gangs import GangKeeper
+from pyroclast.cache.heartbeats import is_heartbeat, tells_the_same
+from pyroclast.cache.job_store import JobEntry, JobStore
+from pyroclast.cache.lookups import LOOKUP_KINDS, Lookups
+from pyroclast.cache.node_store import NodeStore, takes_room
+from pyroclast.cache.object_filter import ObjectFilter
+from pyroclast.cache.options import SINGLE, BooksOptions
+from pyroclast.cache.orphan_pods import NO_GROUP, broken_pod, orphan_pods
+from pyroclast.cache.parsed_by_node import ParsedByNode
+from pyroclast.cache.plan_faults import bind_faults, eviction_faults
+from pyroclast.cache.priorities import PriorityClasses
+from pyroclast.cache.quotas import QuotaKeeper, UsesByClaim
+from pyroclast.cache.resource_names import ResourceNames
+from pyroclast.cache.reverse_index import ReverseIndex
+from pyroclast.cache.shards import shard_mask
+from pyroclast.cache.template_deltas import TemplateDeltas
+from pyroclast.cache.topology import TopologyKeeper
+from pyroclast.cache.translate import Translator, single_group, single_job_id, task_status
+from pyroclast.cache.uncounted import Uncounted
+from pyroclast.cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.device_claims import device_claim_keys
+from pyroclast.model.elastic import QuotaUses
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.gangs.identity import gang_of
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.load import read_load
+from pyroclast.model.numa import read_numa
+from pyroclast.model.plan import Plan
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.requests import is_counted
+from pyroclast.model.resources import Amounts, ResourceSpace
+from pyroclast.model.snapshot import Outsider, Snapshot
+from pyroclast.model.tasks import Task, TaskStatus, by_name
+from pyroclast.model.usage import NO_USAGE, NodeUsage
+from pyroclast.model.wire.sealing import seal
 
 __all__ = ["ClusterState"]
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from cache.columns import PER_RESOURCE, Segments, frozen
-from model.arrays import IntArray
-from model.nodes import StateRows
-from model.resources import ResourceSpace
-from model.tasks import ALLOCATED_STATUSES, TaskStatus, TaskTemplate
+from pyroclast.cache.columns import PER_RESOURCE, Segments, frozen
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.nodes import StateRows
+from pyroclast.model.resources import ResourceSpace
+from pyroclast.model.tasks import ALLOCATED_STATUSES, TaskStatus, TaskTemplate
 
 __all__ = ["JOB_SEGMENTS", "NODE_SEGMENTS", "TemplateDeltas"]
 

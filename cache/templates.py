@@ -8,16 +8,16 @@ from typing import Final
 
 import msgspec
 
-from model import wire
-from model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
-from model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
-from model.devices.koordinator.names import ISOLATION_PROVIDER
-from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
-from model.devices.names import TELLING as TELLING_OF_CARDS
-from model.requests import is_best_effort, is_resize_infeasible, pod_request
-from model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
-from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
-from model.wire.sealing import seal
+from pyroclast.model import wire
+from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
+from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
+from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
+from pyroclast.model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
+from pyroclast.model.devices.names import TELLING as TELLING_OF_CARDS
+from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
+from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
+from pyroclast.model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
+from pyroclast.model.wire.sealing import seal
 
 __all__ = ["TemplateStore"]
 

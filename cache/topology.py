@@ -6,10 +6,10 @@ asked of patterns and labels is remembered with the facts of the nodes.
 
 from collections.abc import Callable, Mapping
 
-from model import wire
-from model.errors import ObjectError
-from model.nodes import NodeFacts
-from model.topology.tree import Topology, TopologyFault, topology_of
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.topology.tree import Topology, TopologyFault, topology_of
 
 __all__ = ["TopologyKeeper"]
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from cache.annotations import (
+from pyroclast.cache.annotations import (
     annotation_or_label,
     parse_bool,
     parse_float,
     parse_int32,
     parse_seconds,
 )
-from cache.options import DEFAULT_QUEUE
-from cache.templates import TemplateStore
-from model import wire
-from model.api.names import (
+from pyroclast.cache.options import DEFAULT_QUEUE
+from pyroclast.cache.templates import TemplateStore
+from pyroclast.model import wire
+from pyroclast.model.api.names import (
     GROUP_NAME,
     HIERARCHY,
     HIERARCHY_WEIGHTS,
@@ -29,18 +29,18 @@ from model.api.names import (
     TASK_PRIORITY,
     TASK_SPEC,
 )
-from model.devices.koordinator.layout import node_devices
-from model.devices.koordinator.offers import offers_of
-from model.errors import ObjectError
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.jobs import JobPhase
-from model.nodes import Node
-from model.quantity import QuantityError
-from model.queues import OPEN, Queue, rooted
-from model.requests import LARGEST_REQUEST, amounts, saturated
-from model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
-from model.sealed import SealedDict
-from model.tasks import Task, TaskStatus
+from pyroclast.model.devices.koordinator.layout import node_devices
+from pyroclast.model.devices.koordinator.offers import offers_of
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.nodes import Node
+from pyroclast.model.quantity import QuantityError
+from pyroclast.model.queues import OPEN, Queue, rooted
+from pyroclast.model.requests import LARGEST_REQUEST, amounts, saturated
+from pyroclast.model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["GroupFacts", "Report", "Translator", "single_group", "single_job_id", "task_status"]
 

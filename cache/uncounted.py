@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cache.columns import frozen
-from cache.template_deltas import TemplateDeltas
-from model.arrays import IntArray
-from model.ids import TaskId
-from model.tasks import Task, TaskStatus, by_name
+from pyroclast.cache.columns import frozen
+from pyroclast.cache.template_deltas import TemplateDeltas
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.tasks import Task, TaskStatus, by_name
 
 __all__ = ["Uncounted", "beyond"]
 

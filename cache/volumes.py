@@ -9,11 +9,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from cache.options import ALWAYS_IGNORED_PROVISIONERS
-from model import wire
-from model.errors import ObjectError
-from model.requests import ATTACHABLE_VOLUMES
-from model.resources import MILLI, NO_AMOUNTS, Amounts
+from pyroclast.cache.options import ALWAYS_IGNORED_PROVISIONERS
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.resources import MILLI, NO_AMOUNTS, Amounts
 
 __all__ = ["VolumeLookup", "attach_limits", "claim_keys", "provisioning_driver", "volume_names"]
 

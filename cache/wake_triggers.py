@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from cache.state import ClusterState
-from model import wire
-from model.ids import TaskId
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
 
 __all__ = ["Trigger", "trigger_of"]
 

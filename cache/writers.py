@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from kube.binding import Binder
-from kube.events import EventRecorder
-from kube.evictor import Evictor
-from kube.status import StatusWriter
+from pyroclast.kube.binding import Binder
+from pyroclast.kube.events import EventRecorder
+from pyroclast.kube.evictor import Evictor
+from pyroclast.kube.status import StatusWriter
 
 __all__ = ["ClusterWriters"]
 

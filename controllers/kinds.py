@@ -2,14 +2,14 @@
 
 from typing import Final, TypeVar
 
-from kube.resources import Resource
-from model.api.batch import CronJob, Job
-from model.api.bus import Command
-from model.api.definitions import KubernetesObject
-from model.api.flow import JobFlow, JobTemplate
-from model.api.quota import ElasticQuota, ElasticQuotaProfile
-from model.api.scheduling import PodGroup, Queue
-from model.api.topology import HyperNode
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.batch import CronJob, Job
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.flow import JobFlow, JobTemplate
+from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.api.scheduling import PodGroup, Queue
+from pyroclast.model.api.topology import HyperNode
 
 __all__ = [
     "COMMANDS",

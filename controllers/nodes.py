@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from kube.resources import Resource
-from model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
+from pyroclast.kube.resources import Resource
+from pyroclast.model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
 
 __all__ = ["NODES", "Node", "NodeSpec", "NodeStatus"]
 

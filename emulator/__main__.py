@@ -1,11 +1,18 @@
-"""`python -m emulator`: the server as a process of its own, without custom resources and nodes."""
+"""`python -m pyroclast.emulator`: the server as a process of its own, without custom resources and nodes."""
 
 import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
 
-from emulator.command import UnusableError, add_flags, emulator_of, listening, until_signal, write_kubeconfig_for
+from pyroclast.emulator.command import (
+    UnusableError,
+    add_flags,
+    emulator_of,
+    listening,
+    until_signal,
+    write_kubeconfig_for,
+)
 
 __all__ = ["main"]
 
@@ -14,7 +21,9 @@ _UNUSABLE = 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes."""
-    parser = argparse.ArgumentParser(prog="python -m emulator", description="A Kubernetes API server in memory.")
+    parser = argparse.ArgumentParser(
+        prog="python -m pyroclast.emulator", description="A Kubernetes API server in memory."
+    )
     add_flags(parser)
     given = parser.parse_args(arguments)
 

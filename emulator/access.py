@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.calls import Call
-from emulator.cluster import Cluster
-from emulator.crud import check_type
-from emulator.strategies import section
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.crud import check_type
+from pyroclast.emulator.strategies import section
 
 __all__ = ["REVIEWS"]
 

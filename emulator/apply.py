@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from emulator.ages import moment
-from emulator.fieldsets import (
+from pyroclast.emulator.ages import moment
+from pyroclast.emulator.fieldsets import (
     FieldPath,
     added_fields,
     changes,
@@ -22,8 +22,8 @@ from emulator.fieldsets import (
     owned_fields,
     path_text,
 )
-from emulator.layouts import Layout, layout_of
-from emulator.trees import copy_tree, text_at
+from pyroclast.emulator.layouts import Layout, layout_of
+from pyroclast.emulator.trees import copy_tree, text_at
 
 __all__ = ["ApplyConflict", "ApplyError", "Conflict", "apply", "track"]
 

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from emulator.labels import label_key_faults, label_value_faults
-from emulator.strategies import Context, Strategy, forbidden_value, invalid_value, required
+from pyroclast.emulator.labels import label_key_faults, label_value_faults
+from pyroclast.emulator.strategies import Context, Strategy, forbidden_value, invalid_value, required
 
 __all__ = ["BudgetStrategy"]
 

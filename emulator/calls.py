@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from emulator.eventforms import to_core
-from emulator.protobuf import UnsupportedProtobuf
-from emulator.protobuf import decode as decode_protobuf
-from emulator.resources import Resource
-from emulator.statuses import ApiError, bad_request, cause, invalid, unsupported_media_type
-from emulator.store import decode
-from emulator.wrongtypes import json_name
+from pyroclast.emulator.eventforms import to_core
+from pyroclast.emulator.protobuf import UnsupportedProtobuf
+from pyroclast.emulator.protobuf import decode as decode_protobuf
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.statuses import ApiError, bad_request, cause, invalid, unsupported_media_type
+from pyroclast.emulator.store import decode
+from pyroclast.emulator.wrongtypes import json_name
 
 __all__ = ["Call", "read_body"]
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.clock import Clock
-from emulator.faults import Faults
-from emulator.resources import Registry, Resource
-from emulator.statuses import not_found
-from emulator.store import Collection, Record, Store
-from emulator.strategies import PLAIN, Strategy
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.resources import Registry, Resource
+from pyroclast.emulator.statuses import not_found
+from pyroclast.emulator.store import Collection, Record, Store
+from pyroclast.emulator.strategies import PLAIN, Strategy
 
 __all__ = ["Cluster"]
 

@@ -8,10 +8,10 @@ import asyncio
 from collections import deque
 from typing import Any
 
-from emulator import deletion
-from emulator.cluster import Cluster
-from emulator.resources import Resource
-from emulator.store import DELETED, Collection, Event, Record
+from pyroclast.emulator import deletion
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.store import DELETED, Collection, Event, Record
 
 __all__ = ["Collector"]
 

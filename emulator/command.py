@@ -1,7 +1,7 @@
 """The server from a command line: its flags, and a start that refuses in words.
 
-Every way to start it (`python -m emulator`, `pyroclast emulator`) goes through here, so that all of them take the same
-flags and say the same of what cannot be served.
+Both `python -m pyroclast.emulator` and `pyroclast emulator` start it here, so they take the same flags and refuse wrong
+ones in the same words.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from typing import Any
 
 import uvloop
 
-from emulator.arguments import MOST_PORTS, whole
-from emulator.run import Emulator
-from emulator.store import HISTORY
+from pyroclast.emulator.arguments import MOST_PORTS, whole
+from pyroclast.emulator.run import Emulator
+from pyroclast.emulator.store import HISTORY
 
 __all__ = ["UnusableError", "add_flags", "emulator_of", "listening", "until_signal", "write_kubeconfig_for"]
 

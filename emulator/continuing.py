@@ -10,7 +10,7 @@ import posixpath
 import re
 from typing import Any, Final
 
-from emulator.statuses import ApiError, bad_request
+from pyroclast.emulator.statuses import ApiError, bad_request
 
 __all__ = ["read_continue", "write_continue"]
 

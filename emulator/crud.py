@@ -9,12 +9,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from emulator.apply import ApplyConflict, ApplyError, apply, track
-from emulator.calls import Call, read_body
-from emulator.cluster import Cluster
-from emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
-from emulator.resources import Resource
-from emulator.statuses import (
+from pyroclast.emulator.apply import ApplyConflict, ApplyError, apply, track
+from pyroclast.emulator.calls import Call, read_body
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.statuses import (
     ApiError,
     already_exists,
     bad_request,
@@ -25,11 +25,19 @@ from emulator.statuses import (
     not_found,
     precondition,
 )
-from emulator.store import Collection, Record, encode, facets_of
-from emulator.strategies import UNTRACKED, Context, forbidden_value, invalid_value, metadata_faults, restore, section
-from emulator.trees import text_at
-from emulator.unknownfields import tidy
-from emulator.wrongtypes import refuse_wrong_types, wrong_type_in
+from pyroclast.emulator.store import Collection, Record, encode, facets_of
+from pyroclast.emulator.strategies import (
+    UNTRACKED,
+    Context,
+    forbidden_value,
+    invalid_value,
+    metadata_faults,
+    restore,
+    section,
+)
+from pyroclast.emulator.trees import text_at
+from pyroclast.emulator.unknownfields import tidy
+from pyroclast.emulator.wrongtypes import refuse_wrong_types, wrong_type_in
 
 __all__ = ["create", "ephemeral", "ordered", "patch", "replace", "update"]
 

@@ -3,12 +3,12 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from emulator.cluster import Cluster
-from emulator.resources import Resource
-from emulator.schemas import CompiledSchema, compile_schema
-from emulator.store import ADDED, DELETED, Collection, Event, Record
-from emulator.strategies import Context, Strategy, invalid_value, required, section
-from emulator.unknownfields import report_unknown
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.schemas import CompiledSchema, compile_schema
+from pyroclast.emulator.store import ADDED, DELETED, Collection, Event, Record
+from pyroclast.emulator.strategies import Context, Strategy, invalid_value, required, section
+from pyroclast.emulator.unknownfields import report_unknown
 
 __all__ = ["CustomStrategy", "DefinitionStrategy", "Definitions", "columns_of"]
 

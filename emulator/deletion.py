@@ -8,14 +8,14 @@ unless finalizers hold it.
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from emulator.calls import Call
-from emulator.clock import parse_time
-from emulator.cluster import Cluster
-from emulator.crud import ephemeral, ordered
-from emulator.resources import Resource
-from emulator.statuses import conflict, success
-from emulator.store import Record
-from emulator.wrongtypes import refuse_wrong_types
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.clock import parse_time
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.crud import ephemeral, ordered
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.statuses import conflict, success
+from pyroclast.emulator.store import Record
+from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["DeleteOptions", "delete", "read_options"]
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from emulator.cluster import Cluster
-from emulator.openapi import document, index
-from emulator.resources import Resource
-from emulator.store import encode
-from emulator.swagger import swagger
-from emulator.swaggerprotobuf import encode as encode_protobuf
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.openapi import document, index
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.store import encode
+from pyroclast.emulator.swagger import swagger
+from pyroclast.emulator.swaggerprotobuf import encode as encode_protobuf
 
 __all__ = ["VERSION", "Discovery"]
 

@@ -4,15 +4,15 @@ import asyncio
 import math
 from typing import Any
 
-from emulator import deletion
-from emulator.calls import Call
-from emulator.cluster import Cluster
-from emulator.resources import Registry, Resource
-from emulator.selectors import label_selector_matches
-from emulator.statuses import ApiError, bad_request, not_found, success, too_many_requests
-from emulator.store import Collection, Event, Record
-from emulator.strategies import section
-from emulator.wrongtypes import refuse_wrong_types
+from pyroclast.emulator import deletion
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.resources import Registry, Resource
+from pyroclast.emulator.selectors import label_selector_matches
+from pyroclast.emulator.statuses import ApiError, bad_request, not_found, success, too_many_requests
+from pyroclast.emulator.store import Collection, Event, Record
+from pyroclast.emulator.strategies import section
+from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["Budgets", "evict", "status_of"]
 

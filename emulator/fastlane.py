@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from emulator.replies import Reply
+from pyroclast.emulator.replies import Reply
 
 __all__ = ["FastServer", "Quick"]
 

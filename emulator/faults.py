@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.statuses import ApiError, bad_request
+from pyroclast.emulator.statuses import ApiError, bad_request
 
 __all__ = ["Fault", "Faults"]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from emulator.layouts import Layout
+from pyroclast.emulator.layouts import Layout
 
 __all__ = [
     "FieldPath",

@@ -5,8 +5,8 @@ import ipaddress
 import uuid
 from typing import Any, Final
 
-from emulator.strategies import Context, Strategy, section
-from emulator.trees import items_at, value_at
+from pyroclast.emulator.strategies import Context, Strategy, section
+from pyroclast.emulator.trees import items_at, value_at
 
 __all__ = ["JobStrategy", "SecretStrategy", "ServiceStrategy", "VolumeStrategy"]
 

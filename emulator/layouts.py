@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.shapes import Field, Shape, shape_of
+from pyroclast.emulator.shapes import Field, Shape, shape_of
 
 __all__ = ["Layout", "layout_of"]
 

@@ -1,7 +1,7 @@
 """Leases: what the real server checks of them."""
 
-from emulator.statuses import cause
-from emulator.strategies import Context, Faults, Object, Strategy
+from pyroclast.emulator.statuses import cause
+from pyroclast.emulator.strategies import Context, Faults, Object, Strategy
 
 __all__ = ["LeaseStrategy"]
 

@@ -3,12 +3,12 @@
 import asyncio
 from typing import Any
 
-from emulator import deletion
-from emulator.cluster import Cluster
-from emulator.resources import Resource
-from emulator.statuses import forbidden
-from emulator.store import DELETED, Collection, Event, Record
-from emulator.strategies import Context, Strategy, section
+from pyroclast.emulator import deletion
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.statuses import forbidden
+from pyroclast.emulator.store import DELETED, Collection, Event, Record
+from pyroclast.emulator.strategies import Context, Strategy, section
 
 __all__ = ["FIRST_NAMESPACES", "NamespaceStrategy", "Terminator", "first_namespace"]
 

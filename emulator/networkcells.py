@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator.trees import items_at, number_at, object_at, text_at
+from pyroclast.emulator.trees import items_at, number_at, object_at, text_at
 
 __all__ = [
     "endpoints",

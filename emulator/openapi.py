@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib import resources as files
 from typing import Any
 
-from emulator.shapes import Field, Shape, shape_of
+from pyroclast.emulator.shapes import Field, Shape, shape_of
 
 __all__ = ["document", "index"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import jsonpatch
 import jsonpointer
 
-from emulator.shapes import Field, Shape, shape_of, shape_of_kind
-from emulator.trees import copy_tree
+from pyroclast.emulator.shapes import Field, Shape, shape_of, shape_of_kind
+from pyroclast.emulator.trees import copy_tree
 
 __all__ = ["PatchError", "json_patch", "merge_patch", "strategic_merge_patch"]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.ages import age_text, moment
-from emulator.trees import items_at, number_at, object_at, text_at, value_at
+from pyroclast.emulator.ages import age_text, moment
+from pyroclast.emulator.trees import items_at, number_at, object_at, text_at, value_at
 
 __all__ = ["readiness_gates", "ready", "restarts", "status"]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from emulator.labels import dns_label_faults
-from emulator.strategies import Faults, invalid_value, required
-from emulator.trees import items_at, value_at
+from pyroclast.emulator.labels import dns_label_faults
+from pyroclast.emulator.strategies import Faults, invalid_value, required
+from pyroclast.emulator.trees import items_at, value_at
 
 __all__ = ["label_name_faults", "name_faults"]
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from emulator.calls import Call
-from emulator.cluster import Cluster
-from emulator.crud import check_type
-from emulator.podnames import label_name_faults, name_faults
-from emulator.priorities import admit_priority
-from emulator.quantities import amount, requests_of
-from emulator.statuses import ApiError, bad_request, conflict, invalid, precondition
-from emulator.store import Record
-from emulator.strategies import (
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.crud import check_type
+from pyroclast.emulator.podnames import label_name_faults, name_faults
+from pyroclast.emulator.priorities import admit_priority
+from pyroclast.emulator.quantities import amount, requests_of
+from pyroclast.emulator.statuses import ApiError, bad_request, conflict, invalid, precondition
+from pyroclast.emulator.store import Record
+from pyroclast.emulator.strategies import (
     Context,
     Strategy,
     forbidden_value,
@@ -19,7 +19,7 @@ from emulator.strategies import (
     restore,
     section,
 )
-from emulator.wrongtypes import refuse_wrong_types
+from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["PodStrategy", "bind"]
 

@@ -5,18 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.eventforms import from_core
-from emulator.resources import Resource
-from emulator.selectors import (
+from pyroclast.emulator.eventforms import from_core
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.selectors import (
     SelectorError,
     check_fields,
     field_selector_matches,
     parse_field_selector,
     parse_label_selector,
 )
-from emulator.statuses import bad_request, not_acceptable
-from emulator.store import Match, Page, Record, decode, encode
-from emulator.tables import table_columns, table_row
+from pyroclast.emulator.statuses import bad_request, not_acceptable
+from pyroclast.emulator.store import Match, Page, Record, decode, encode
+from pyroclast.emulator.tables import table_columns, table_row
 
 __all__ = ["Form", "choose_form", "compile_selectors", "encode_list", "encode_record", "presenter"]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from emulator.statuses import cause, forbidden
-from emulator.store import Record
-from emulator.strategies import Context, Strategy, forbidden_value, invalid_value
+from pyroclast.emulator.statuses import cause, forbidden
+from pyroclast.emulator.store import Record
+from pyroclast.emulator.strategies import Context, Strategy, forbidden_value, invalid_value
 
 __all__ = ["PriorityClassStrategy", "admit_priority"]
 

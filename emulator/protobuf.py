@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from emulator.shapes import SCALARS, Field, Shape, shape_of
+from pyroclast.emulator.shapes import SCALARS, Field, Shape, shape_of
 
 __all__ = ["UnsupportedProtobuf", "decode"]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import msgspec
 from aiohttp import web
 
-from emulator.statuses import ApiError
-from emulator.store import encode
+from pyroclast.emulator.statuses import ApiError
+from pyroclast.emulator.store import encode
 
 __all__ = ["Reply", "refusal"]
 

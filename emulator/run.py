@@ -10,22 +10,22 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from emulator.budgets import BudgetStrategy
-from emulator.clock import Clock
-from emulator.cluster import Cluster
-from emulator.collector import Collector
-from emulator.customresources import Definitions, DefinitionStrategy
-from emulator.disruption import Budgets
-from emulator.fastlane import FastServer
-from emulator.faults import Faults
-from emulator.filling import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
-from emulator.leases import LeaseStrategy
-from emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
-from emulator.pods import PodStrategy
-from emulator.priorities import PriorityClassStrategy
-from emulator.server import LARGEST_BODY_BYTES, ApiServer
-from emulator.store import HISTORY, Store
-from emulator.watches import BOOKMARK_SECONDS
+from pyroclast.emulator.budgets import BudgetStrategy
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.collector import Collector
+from pyroclast.emulator.customresources import Definitions, DefinitionStrategy
+from pyroclast.emulator.disruption import Budgets
+from pyroclast.emulator.fastlane import FastServer
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.filling import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
+from pyroclast.emulator.leases import LeaseStrategy
+from pyroclast.emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
+from pyroclast.emulator.pods import PodStrategy
+from pyroclast.emulator.priorities import PriorityClassStrategy
+from pyroclast.emulator.server import LARGEST_BODY_BYTES, ApiServer
+from pyroclast.emulator.store import HISTORY, Store
+from pyroclast.emulator.watches import BOOKMARK_SECONDS
 
 __all__ = ["Emulator", "write_kubeconfig"]
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from emulator import crud
-from emulator.calls import Call, read_body
-from emulator.cluster import Cluster
-from emulator.patches import PatchError, json_patch, merge_patch
-from emulator.statuses import bad_request, conflict, invalid, method_not_allowed, not_found_path
-from emulator.strategies import invalid_value, section
-from emulator.wrongtypes import refuse_wrong_types
+from pyroclast.emulator import crud
+from pyroclast.emulator.calls import Call, read_body
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.patches import PatchError, json_patch, merge_patch
+from pyroclast.emulator.statuses import bad_request, conflict, invalid, method_not_allowed, not_found_path
+from pyroclast.emulator.strategies import invalid_value, section
+from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["scale"]
 

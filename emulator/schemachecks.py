@@ -10,8 +10,8 @@ from typing import Any
 
 import re2
 
-from emulator.fielderrors import FieldError, Reason
-from emulator.formats import follows_format
+from pyroclast.emulator.fielderrors import FieldError, Reason
+from pyroclast.emulator.formats import follows_format
 
 __all__ = ["Check", "compile_check", "list_type_faults"]
 

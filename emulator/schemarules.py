@@ -6,8 +6,8 @@ Rules that compare with the object before, and those that need more of CEL than 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from emulator.expressions import EvaluationError, UnreadableExpression, compile_expression
-from emulator.fielderrors import FieldError, Reason
+from pyroclast.emulator.expressions import EvaluationError, UnreadableExpression, compile_expression
+from pyroclast.emulator.fielderrors import FieldError, Reason
 
 __all__ = ["Rules", "compile_rules", "rule_faults"]
 

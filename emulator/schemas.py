@@ -7,11 +7,11 @@ A schema is compiled once per served version. What the API server does with an o
 from dataclasses import dataclass, replace
 from typing import Any
 
-from emulator.fielderrors import FieldError
-from emulator.schemachecks import Check, compile_check, list_type_faults
-from emulator.schemarules import Rules, compile_rules, rule_faults
-from emulator.shapes import Shape, shape_of
-from emulator.trees import copy_tree
+from pyroclast.emulator.fielderrors import FieldError
+from pyroclast.emulator.schemachecks import Check, compile_check, list_type_faults
+from pyroclast.emulator.schemarules import Rules, compile_rules, rule_faults
+from pyroclast.emulator.shapes import Shape, shape_of
+from pyroclast.emulator.trees import copy_tree
 
 __all__ = ["CompiledSchema", "FieldError", "compile_schema"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.labels import label_key_faults, label_value_faults
+from pyroclast.emulator.labels import label_key_faults, label_value_faults
 
 __all__ = [
     "FieldRequirement",

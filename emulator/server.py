@@ -11,19 +11,19 @@ from urllib.parse import parse_qsl, unquote
 
 from aiohttp import web
 
-from emulator import crud, deletion
-from emulator.access import REVIEWS
-from emulator.calls import Call, read_body
-from emulator.cluster import Cluster
-from emulator.customresources import columns_of
-from emulator.discovery import Discovery
-from emulator.disruption import evict
-from emulator.pods import bind, bind_by_name
-from emulator.presentation import choose_form, compile_selectors, encode_list, encode_record, presenter
-from emulator.replies import Reply, refusal
-from emulator.resources import Resource
-from emulator.scaling import scale
-from emulator.statuses import (
+from pyroclast.emulator import crud, deletion
+from pyroclast.emulator.access import REVIEWS
+from pyroclast.emulator.calls import Call, read_body
+from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.customresources import columns_of
+from pyroclast.emulator.discovery import Discovery
+from pyroclast.emulator.disruption import evict
+from pyroclast.emulator.pods import bind, bind_by_name
+from pyroclast.emulator.presentation import choose_form, compile_selectors, encode_list, encode_record, presenter
+from pyroclast.emulator.replies import Reply, refusal
+from pyroclast.emulator.resources import Resource
+from pyroclast.emulator.scaling import scale
+from pyroclast.emulator.statuses import (
     ApiError,
     bad_request,
     cause,
@@ -33,10 +33,10 @@ from emulator.statuses import (
     not_found_path,
     too_new,
 )
-from emulator.store import Page, Record, encode
-from emulator.swaggerprotobuf import FORM, FORM_ASKED
-from emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
-from emulator.wrongtypes import refuse_wrong_types
+from pyroclast.emulator.store import Page, Record, encode
+from pyroclast.emulator.swaggerprotobuf import FORM, FORM_ASKED
+from pyroclast.emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
+from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["LARGEST_BODY_BYTES", "ApiServer"]
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import msgspec
 from sortedcontainers import SortedDict
 
-from emulator.continuing import read_continue, write_continue
-from emulator.statuses import ApiError, expired, too_new
+from pyroclast.emulator.continuing import read_continue, write_continue
+from pyroclast.emulator.statuses import ApiError, expired, too_new
 
 __all__ = ["ADDED", "DELETED", "MODIFIED", "Collection", "Event", "Page", "Record", "Store", "decode", "encode"]
 

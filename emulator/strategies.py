@@ -7,13 +7,13 @@ create, carries it over on update, and finds the faults of an object. Kinds with
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from emulator.calls import Call
-from emulator.labels import dns_label_faults, dns_subdomain_faults, label_key_faults, label_value_faults
-from emulator.statuses import cause
-from emulator.store import Record
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.labels import dns_label_faults, dns_subdomain_faults, label_key_faults, label_value_faults
+from pyroclast.emulator.statuses import cause
+from pyroclast.emulator.store import Record
 
 if TYPE_CHECKING:
-    from emulator.cluster import Cluster
+    from pyroclast.emulator.cluster import Cluster
 
 __all__ = ["PLAIN", "Strategy", "invalid_value", "metadata_faults", "required", "section"]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from emulator import networkcells, podcells
-from emulator.ages import age_text, duration_text, moment
-from emulator.trees import items_at, number_at, object_at, text_at, value_at
+from pyroclast.emulator import networkcells, podcells
+from pyroclast.emulator.ages import age_text, duration_text, moment
+from pyroclast.emulator.trees import items_at, number_at, object_at, text_at, value_at
 
 __all__ = ["AGE", "BUILT_IN", "CREATED_AT", "NAME", "BuiltInColumn", "Cell"]
 

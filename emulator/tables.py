@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from emulator.ages import age_text, moment
-from emulator.jsonpaths import JsonPathError, find
-from emulator.tablecells import AGE, BUILT_IN, NAME, BuiltInColumn, Cell
+from pyroclast.emulator.ages import age_text, moment
+from pyroclast.emulator.jsonpaths import JsonPathError, find
+from pyroclast.emulator.tablecells import AGE, BUILT_IN, NAME, BuiltInColumn, Cell
 
 __all__ = ["Column", "table_columns", "table_row"]
 

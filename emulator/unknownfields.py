@@ -7,9 +7,9 @@ always does, a scheduler's bind does not, and need not pay.
 
 from typing import Any
 
-from emulator.calls import Call
-from emulator.shapes import SCALARS, Field, Shape, shape_of
-from emulator.statuses import bad_request
+from pyroclast.emulator.calls import Call
+from pyroclast.emulator.shapes import SCALARS, Field, Shape, shape_of
+from pyroclast.emulator.statuses import bad_request
 
 __all__ = ["report_unknown", "tidy"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.faults import Faults
-from emulator.statuses import ApiError
-from emulator.store import ADDED, DELETED, Collection, Event, Match, Record, decode, encode
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.statuses import ApiError
+from pyroclast.emulator.store import ADDED, DELETED, Collection, Event, Match, Record, decode, encode
 
 __all__ = ["BOOKMARK_SECONDS", "Present", "Stream", "frame"]
 

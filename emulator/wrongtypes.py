@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from emulator.ages import moment
-from emulator.shapes import Field, Shape, shape_of
-from emulator.statuses import bad_request
+from pyroclast.emulator.ages import moment
+from pyroclast.emulator.shapes import Field, Shape, shape_of
+from pyroclast.emulator.statuses import bad_request
 
 __all__ = ["json_name", "refuse_wrong_types", "wrong_type_in"]
 

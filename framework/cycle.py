@@ -11,25 +11,25 @@ from typing import Any, Protocol
 
 import msgspec
 
-from framework.configuration import Configuration, PluginOption, Profile
-from framework.diagnosis.blocking_jobs import find_remedies
-from framework.diagnosis.closing import Closing
-from framework.diagnosis.permanent_causes import note_permanent_causes
-from framework.diagnosis.reasons import reasons_of
-from framework.extension.outside import Outside
-from framework.extension.registry import Registry
-from framework.queues.lending import lend_idle_room
-from framework.reservations.nominations import kept, made_by_plans
-from framework.reservations.restoring import hold_promised_room
-from framework.session.jobs import SessionJob
-from framework.session.memory import Memory, Settled
-from framework.session.session import Session
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Plan
-from model.report import CycleReport, Sample
-from model.sealed import SealedDict
-from model.snapshot import Snapshot
-from model.tasks import TaskStatus
+from pyroclast.framework.configuration import Configuration, PluginOption, Profile
+from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
+from pyroclast.framework.diagnosis.closing import Closing
+from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
+from pyroclast.framework.diagnosis.reasons import reasons_of
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.queues.lending import lend_idle_room
+from pyroclast.framework.reservations.nominations import kept, made_by_plans
+from pyroclast.framework.reservations.restoring import hold_promised_room
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport, Sample
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["Observer", "Silent", "empty_report", "open_plugins", "run_cycle"]
 

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from framework.cycle import empty_report
-from framework.diagnosis.closing import UNSCHEDULABLE, differs
-from model.jobs import Job
-from model.report import Condition, CycleReport, GroupStatus, PodCondition
-from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.cycle import empty_report
+from pyroclast.framework.diagnosis.closing import UNSCHEDULABLE, differs
+from pyroclast.model.jobs import Job
+from pyroclast.model.report import Condition, CycleReport, GroupStatus, PodCondition
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["MOST_JOBS", "MOST_PODS", "failed_report"]
 

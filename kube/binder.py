@@ -15,20 +15,20 @@ from typing import Final
 import msgspec
 import structlog
 
-from kube.backoff import Backoff
-from kube.binding import BindOutcome, Delegate, DelegateError, PlanOutcome, Preparer, refused
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError, NoAnswerError
-from kube.node_lock import NodeLocker
-from kube.resources import PODS
-from kube.retrying import RetryLimiter
-from kube.volumes import BIND_VOLUME, VolumePreparer
-from kube.write_priority import WritePriority
-from model import wire
-from model.devices.locks import LOCK_NODE
-from model.errors import PyroclastError
-from model.plan import Bind, Plan, Preparation
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.binding import BindOutcome, Delegate, DelegateError, PlanOutcome, Preparer, refused
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.node_lock import NodeLocker
+from pyroclast.kube.resources import PODS
+from pyroclast.kube.retrying import RetryLimiter
+from pyroclast.kube.volumes import BIND_VOLUME, VolumePreparer
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model import wire
+from pyroclast.model.devices.locks import LOCK_NODE
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.plan import Bind, Plan, Preparation
 
 __all__ = ["ApiBinder"]
 

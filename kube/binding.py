@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 import structlog
 
-from model.errors import ConfigError, PyroclastError
-from model.plan import Bind, Plan, Preparation
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.model.plan import Bind, Plan, Preparation
 
 __all__ = [
     "BIND_EXTENSIONS",

@@ -19,11 +19,11 @@ import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from kube.configuration import Cluster
-from kube.connections import Answer, Connections
-from kube.errors import NoAnswerError, refusal
-from kube.metrics import REQUEST_SECONDS, REQUESTS
-from kube.version import own_version
+from pyroclast.kube.configuration import Cluster
+from pyroclast.kube.connections import Answer, Connections
+from pyroclast.kube.errors import NoAnswerError, refusal
+from pyroclast.kube.metrics import REQUEST_SECONDS, REQUESTS
+from pyroclast.kube.version import own_version
 
 __all__ = ["Client", "Lane", "MediaType"]
 

@@ -18,8 +18,8 @@ from kubernetes.aio import config as loading
 from kubernetes.aio.client import Configuration
 from yaml import YAMLError
 
-from kube.clock import Clock, SystemClock
-from model.errors import ConfigError
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["Cluster", "ClusterOptions", "ConfigError", "connect"]
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from kube.resources import Resource
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import Resource
 
 __all__ = ["Discovery"]
 

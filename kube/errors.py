@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from model.errors import ConflictError, PyroclastError
-from model.wire import Status, StatusCause
+from pyroclast.model.errors import ConflictError, PyroclastError
+from pyroclast.model.wire import Status, StatusCause
 
 __all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "means_another", "refusal"]
 

@@ -14,15 +14,15 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 import structlog
 
-from kube.backoff import Backoff
-from kube.client import Client, Lane, MediaType
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from kube.metrics import EVENTS_DROPPED, EVENTS_WAITING
-from kube.resources import Resource
-from kube.retrying import retry
-from kube.write_priority import WritePriority
-from model.wire import ObjectMeta, time_text
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, Lane, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.metrics import EVENTS_DROPPED, EVENTS_WAITING
+from pyroclast.kube.resources import Resource
+from pyroclast.kube.retrying import retry
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model.wire import ObjectMeta, time_text
 
 __all__ = ["EventRecorder", "Regarding", "regarding"]
 

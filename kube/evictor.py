@@ -15,15 +15,15 @@ from typing import Final, Literal
 import msgspec
 import structlog
 
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.clock import Clock, SystemClock
-from kube.discovery import Discovery
-from kube.errors import ApiError, means_another
-from kube.resources import PODS
-from kube.retrying import retry
-from model.plan import Eviction
-from model.wire import time_text
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.errors import ApiError, means_another
+from pyroclast.kube.resources import PODS
+from pyroclast.kube.retrying import retry
+from pyroclast.model.plan import Eviction
+from pyroclast.model.wire import time_text
 
 __all__ = ["BUDGET", "EvictionOutcome", "Evictor"]
 

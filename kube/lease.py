@@ -20,12 +20,12 @@ from typing import Any, Final
 
 import structlog
 
-from kube.client import Client, Lane
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError, NoAnswerError
-from kube.resources import LEASES
-from model.errors import ConfigError
-from model.wire import micro_time
+from pyroclast.kube.client import Client, Lane
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.resources import LEASES
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.wire import micro_time
 
 __all__ = ["Elector", "LeaseOptions"]
 

@@ -10,17 +10,17 @@ from typing import Final
 
 import msgspec
 
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiConflictError, NoAnswerError
-from kube.resources import NODES
-from kube.retrying import retry
-from model import wire
-from model.devices.locks import is_held
-from model.errors import ConflictError
-from model.ids import TaskId
-from model.plan import Bind, Preparation
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiConflictError, NoAnswerError
+from pyroclast.kube.resources import NODES
+from pyroclast.kube.retrying import retry
+from pyroclast.model import wire
+from pyroclast.model.devices.locks import is_held
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Bind, Preparation
 
 __all__ = ["NodeLocker"]
 

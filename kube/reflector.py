@@ -21,15 +21,15 @@ from typing import Final, Generic, Protocol, TypeVar
 import aiohttp
 import structlog
 
-from kube.backoff import Backoff
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.collector import collector_off
-from kube.errors import ApiError
-from kube.metrics import BROKEN_OBJECTS, HANDLER_ERRORS, REFLECTOR_RESTARTS
-from kube.resources import Resource
-from model.errors import CacheError, ObjectError
-from model.wire import Broken, ObjectMeta, StatusEvent
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.collector import collector_off
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.metrics import BROKEN_OBJECTS, HANDLER_ERRORS, REFLECTOR_RESTARTS
+from pyroclast.kube.resources import Resource
+from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.wire import Broken, ObjectMeta, StatusEvent
 
 __all__ = ["Handler", "HasMetadata", "Reflector"]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
-from model import wire
-from model.wire import Decoder
+from pyroclast.model import wire
+from pyroclast.model.wire import Decoder
 
 __all__ = [
     "ALL",

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from kube.backoff import Backoff
-from kube.clock import Clock
-from kube.errors import ApiError
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiError
 
 __all__ = ["RetryLimiter", "retry"]
 

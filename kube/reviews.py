@@ -9,8 +9,8 @@ from collections import OrderedDict
 from hashlib import sha256
 from typing import Any, Final
 
-from kube.client import Client
-from kube.clock import Clock, SystemClock
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
 
 __all__ = ["Access", "Reviews"]
 

@@ -13,17 +13,17 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
-from kube.backoff import Backoff
-from kube.client import Client, Lane, MediaType
-from kube.clock import Clock, SystemClock
-from kube.discovery import Discovery
-from kube.errors import ApiError, means_another
-from kube.metrics import STATUS_WRITES
-from kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
-from kube.write_priority import WritePriority
-from kube.write_queue import WriteQueue
-from model.quantity import QuantityError, parse
-from model.wire import (
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, Lane, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.errors import ApiError, means_another
+from pyroclast.kube.metrics import STATUS_WRITES
+from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.kube.write_queue import WriteQueue
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.wire import (
     Condition,
     ElasticQuota,
     ObjectMeta,

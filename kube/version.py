@@ -8,6 +8,6 @@ __all__ = ["own_version"]
 def own_version() -> str:
     """Return the version of the installed distribution."""
     try:
-        return version("pyroclast")
+        return version("pyroclast-scheduler")
     except PackageNotFoundError:
         return "unreleased"  # run from a checkout that was never installed

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from kube.retrying import retry
-from model import wire
-from model.errors import ConflictError
-from model.plan import Bind, Preparation
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from pyroclast.kube.retrying import retry
+from pyroclast.model import wire
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.plan import Bind, Preparation
 
 __all__ = ["BIND_VOLUME", "VolumePreparer"]
 

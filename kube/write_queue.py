@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final, Generic, Protocol, TypeVar
 
-from kube.backoff import Backoff
+from pyroclast.kube.backoff import Backoff
 
 __all__ = ["WriteQueue"]
 

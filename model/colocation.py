@@ -7,9 +7,9 @@ leave unused.
 from collections.abc import Mapping
 from typing import Final
 
-from model import wire
-from model.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, quality_of
-from model.resources import CPU, MEMORY
+from pyroclast.model import wire
+from pyroclast.model.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, quality_of
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = [
     "BATCH",

@@ -11,9 +11,9 @@ Example: a request for 2 devices of class `gpu` with 8Gi of memory each makes `d
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from model import wire
-from model.quantity import QuantityError, millis
-from model.resources import MILLI, Amounts
+from pyroclast.model import wire
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.resources import MILLI, Amounts
 
 __all__ = [
     "CLASS_PREFIX",

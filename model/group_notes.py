@@ -6,8 +6,8 @@ In the same words wherever it is told: by admission, by the controllers and by t
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from model import wire
-from model.matching.selectors import unreadable
+from pyroclast.model import wire
+from pyroclast.model.matching.selectors import unreadable
 
 __all__ = ["Note", "Policy", "TopologyAsked", "selector_faults", "topology_faults", "topology_notes"]
 

@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, QueueName, TaskId
-from model.plain_members import with_plain_members
-from model.resources import Amounts
-from model.tasks import Task, TaskStatus
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.resources import Amounts
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["NO_QUEUE", "Departed", "Job", "JobPhase", "JobTable"]
 

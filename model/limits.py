@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
-from model import wire
-from model.quantity import QuantityError, millis, parse, units
-from model.requests import LARGEST_REQUEST
-from model.resources import CPU, MEMORY
+from pyroclast.model import wire
+from pyroclast.model.quantity import QuantityError, millis, parse, units
+from pyroclast.model.requests import LARGEST_REQUEST
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = ["pod_limit", "pod_limits"]
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from model import wire
-from model.colocation import PROD
-from model.durations import parse_duration
-from model.errors import ObjectError
-from model.ids import TaskId
-from model.quantity import QuantityError, millis, units
-from model.requests import LARGEST_REQUEST
-from model.resources import CPU
-from model.tasks import Task
+from pyroclast.model import wire
+from pyroclast.model.colocation import PROD
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.quantity import QuantityError, millis, units
+from pyroclast.model.requests import LARGEST_REQUEST
+from pyroclast.model.resources import CPU
+from pyroclast.model.tasks import Task
 
 __all__ = ["NANOSECONDS", "NodeLoad", "PodLoad", "Use", "read_load"]
 

@@ -11,12 +11,12 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.ids import NodeName, TaskId
-from model.resources import Amounts
-from model.sealed import SealedDict
-from model.tasks import Task
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.resources import Amounts
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task
 
 __all__ = ["ABSENT", "SCORED_ROWS", "Node", "NodeFacts", "NodeTable", "StateRows"]
 

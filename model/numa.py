@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar, cast
 
-from model import wire
-from model.cpusets import CpuSet, as_text, cpu_set, read_cpu, read_cpu_set
-from model.errors import ObjectError
-from model.ids import TaskId
-from model.quantity import QuantityError, millis
-from model.resources import CPU, MILLI
-from model.tasks import Task
+from pyroclast.model import wire
+from pyroclast.model.cpusets import CpuSet, as_text, cpu_set, read_cpu, read_cpu_set
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.resources import CPU, MILLI
+from pyroclast.model.tasks import Task
 
 __all__ = ["CpuLayout", "CpuPlace", "NumaNode", "layout_of", "read_numa"]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 
 __all__ = ["Bind", "Eviction", "Nomination", "Plan", "Preparation"]
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from model import wire
-from model.quantity import QuantityError, parse
-from model.resources import CPU, MEMORY
+from pyroclast.model import wire
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = ["BEST_EFFORT", "BURSTABLE", "GUARANTEED", "quality_of"]
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from model.errors import PyroclastError
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["MAX_AMOUNT", "QuantityError", "format_bytes", "format_count", "format_millis", "millis", "parse", "units"]
 

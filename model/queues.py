@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from model import wire
-from model.api import names
-from model.ids import QueueName
-from model.resources import NO_AMOUNTS, Amounts
+from pyroclast.model import wire
+from pyroclast.model.api import names
+from pyroclast.model.ids import QueueName
+from pyroclast.model.resources import NO_AMOUNTS, Amounts
 
 __all__ = ["OPEN", "ROOT_QUEUE", "Queue", "rooted", "with_ancestors"]
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from model import wire
-from model.errors import ObjectError
-from model.quantity import QuantityError, format_bytes, format_count, format_millis, millis, parse, units
-from model.requests import Asked, Exact, combined
-from model.wire.base import EMPTY, ResourceList, Wire
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.quantity import QuantityError, format_bytes, format_count, format_millis, millis, parse, units
+from pyroclast.model.requests import Asked, Exact, combined
+from pyroclast.model.wire.base import EMPTY, ResourceList, Wire
 
 __all__ = ["PodNeeds", "add_usages", "pod_needs", "quota_usage", "usage_text"]
 

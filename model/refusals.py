@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from model.ids import JobId
-from model.sealed import SealedDict
+from pyroclast.model.ids import JobId
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["NO_PLAN", "Reason", "Refusal", "without_amounts"]
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.jobs import JobPhase
-from model.plan import Plan
-from model.refusals import Refusal
-from model.resources import Amounts
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.plan import Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import Amounts
 
 __all__ = [
     "Condition",

@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from model import wire
-from model.devices.koordinator.names import MEMORY as GPU_MEMORY
-from model.errors import ObjectError
-from model.quantity import QuantityError, format_bytes, format_millis, millis, parse, units
-from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
+from pyroclast.model import wire
+from pyroclast.model.devices.koordinator.names import MEMORY as GPU_MEMORY
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.quantity import QuantityError, format_bytes, format_millis, millis, parse, units
+from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 
 __all__ = [
     "ATTACHABLE_VOLUMES",

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from model import wire
-from model.colocation import QOS_CLASS
-from model.device_claims import named_claims
+from pyroclast.model import wire
+from pyroclast.model.colocation import QOS_CLASS
+from pyroclast.model.device_claims import named_claims
 
 __all__ = [
     "CPU_BINDING",

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import IntArray
-from model.sealed import SealedDict
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["CPU", "MEMORY", "MILLI", "NO_AMOUNTS", "PODS", "UNLIMITED", "Amounts", "ResourceSpace"]
 

@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model import wire
-from model.arrays import IntArray
-from model.elastic import ElasticQuota, QuotaUses
-from model.gangs import GangGroup
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.jobs import Departed, Job, JobTable
-from model.load import NodeLoad
-from model.nodes import NodeTable
-from model.numa import NumaNode
-from model.queues import Queue
-from model.refusals import Refusal
-from model.resources import PODS, ResourceSpace
-from model.sealed import SealedDict
-from model.tasks import Task
-from model.topology.tree import Topology
-from model.usage import NO_USAGE, NodeUsage
+from pyroclast.model import wire
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.elastic import ElasticQuota, QuotaUses
+from pyroclast.model.gangs import GangGroup
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import Departed, Job, JobTable
+from pyroclast.model.load import NodeLoad
+from pyroclast.model.nodes import NodeTable
+from pyroclast.model.numa import NumaNode
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import PODS, ResourceSpace
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task
+from pyroclast.model.topology.tree import Topology
+from pyroclast.model.usage import NO_USAGE, NodeUsage
 
 __all__ = ["ClusterObjects", "Outsider", "Snapshot"]
 

@@ -12,11 +12,11 @@ from typing import Final
 
 import msgspec
 
-from model import wire
-from model.api.names import LENT, QUEUE_ALLOCATION_GATE
-from model.ids import JobId, NodeName, TaskId
-from model.plain_members import with_plain_members
-from model.resources import Amounts
+from pyroclast.model import wire
+from pyroclast.model.api.names import LENT, QUEUE_ALLOCATION_GATE
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.resources import Amounts
 
 __all__ = [
     "ALLOCATED_STATUSES",

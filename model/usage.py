@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from model.ids import NodeName
-from model.sealed import SealedDict
-from model.secrets import NO_SECRET, Secret
+from pyroclast.model.ids import NodeName
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.secrets import NO_SECRET, Secret
 
 __all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
 

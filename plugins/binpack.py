@@ -9,14 +9,14 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray, IntArray
-from model.resources import CPU, MEMORY
-from model.tasks import Task
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.resources import CPU, MEMORY
+from pyroclast.model.tasks import Task
 
 __all__ = ["Binpack", "BinpackArgs", "fullness_after", "fullness_of_one"]
 

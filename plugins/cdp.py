@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.session import Session
-from model import wire
-from model.api.names import COOLDOWN_TIME
-from model.durations import parse_duration
-from model.tasks import Task
-from model.wire.times import unix_seconds
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.api.names import COOLDOWN_TIME
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.tasks import Task
+from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
 

@@ -6,10 +6,10 @@ Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and e
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.session import Session
-from model.tasks import Task
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task
 
 __all__ = ["Conformance"]
 

@@ -13,25 +13,25 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework.diagnosis.messages import job_message, with_evictions
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.preemption.victim_gangs import Surplus
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from framework.session.sub_jobs import group_of
-from model import wire
-from model.arrays import BoolArray
-from model.group_notes import selector_faults
-from model.ids import JobId
-from model.jobs import NO_QUEUE
-from model.quantity import format_bytes, format_millis
-from model.refusals import Refusal
-from model.report import Condition
-from model.resources import CPU, MEMORY, MILLI, PODS
-from model.snapshot import Snapshot
-from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
-from model.wire.times import unix_seconds
+from pyroclast.framework.diagnosis.messages import job_message, with_evictions
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.preemption.victim_gangs import Surplus
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.sub_jobs import group_of
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.group_notes import selector_faults
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.quantity import format_bytes, format_millis
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import Condition
+from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["Gang"]
 

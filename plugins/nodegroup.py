@@ -10,19 +10,19 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.ledgers import Change
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model import wire
-from model.arrays import FloatArray, IntArray, ReasonArray
-from model.ids import NodeName, QueueName
-from model.quantity import millis
-from model.queues import Queue, with_ancestors
-from model.refusals import Reason
-from model.tasks import ALLOCATED_STATUSES, Task
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.ids import NodeName, QueueName
+from pyroclast.model.quantity import millis
+from pyroclast.model.queues import Queue, with_ancestors
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["NodeGroup", "NodeGroupArgs", "allows", "score_of"]
 

@@ -10,17 +10,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.queues.admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import QueueName
-from model.jobs import NO_QUEUE
-from model.refusals import Refusal
-from model.resources import PODS
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import PODS
 
 __all__ = ["Overcommit", "OvercommitArgs"]
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from framework.extension import points
-from framework.extension.ledgers import Change, Verb
-from framework.extension.points import Vote
-from framework.session.session import Session
-from model import wire
-from model.matching.selectors import Selector
-from model.tasks import Task
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.tasks import Task
 
 __all__ = ["Budget", "Pdb", "budgets_by_namespace", "within_budgets"]
 

@@ -7,11 +7,11 @@ Rules and example: docs/plugins/priority.md.
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from model.tasks import Task
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task
 
 __all__ = ["Priority"]
 

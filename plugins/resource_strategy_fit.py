@@ -11,15 +11,15 @@ from typing import ClassVar, Final, TypeVar
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
-from model.refusals import Reason
-from model.resources import CPU, MEMORY, MILLI
-from model.tasks import SCORING_TYPE, SCORING_WEIGHTS, Task
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
+from pyroclast.model.refusals import Reason
+from pyroclast.model.resources import CPU, MEMORY, MILLI
+from pyroclast.model.tasks import SCORING_TYPE, SCORING_WEIGHTS, Task
 
 __all__ = ["FitArgs", "FitResource", "Proportional", "ResourceStrategyFit", "Sra", "fit_after", "lookup"]
 

@@ -8,12 +8,12 @@ Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.durations import parse_duration
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.durations import parse_duration
 
 __all__ = ["Sla", "SlaArgs"]
 

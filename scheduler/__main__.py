@@ -1,7 +1,7 @@
-"""`python -m scheduler`: the command line, for a checkout that is not installed."""
+"""`python -m pyroclast.scheduler`: the command line, for a checkout that is not installed."""
 
 import sys
 
-from scheduler.cli import main
+from pyroclast.scheduler.cli import main
 
 sys.exit(main())

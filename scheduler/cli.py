@@ -9,9 +9,9 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Final
 
-from framework.configuration.suggest import did_you_mean
-from model.errors import ConfigError
-from scheduler.version import version_line
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.version import version_line
 
 __all__ = ["COMMANDS", "main"]
 
@@ -43,31 +43,44 @@ class Command:
 COMMANDS: Final[Mapping[str, Command]] = {
     "scheduler": Command(
         about="schedule a cluster: the daemon",
-        module="scheduler.commands.scheduler",
+        module="pyroclast.scheduler.commands.scheduler",
         signals=(signal.SIGUSR1, signal.SIGUSR2),
     ),
     "controllers": Command(
-        about="serve pod groups, queues, Jobs and admission: the controllers", module="scheduler.commands.controllers"
+        about="serve pod groups, queues, Jobs and admission: the controllers",
+        module="pyroclast.scheduler.commands.controllers",
     ),
     "emulator": Command(
-        about="serve a Kubernetes API in memory, with hollow nodes", module="scheduler.commands.emulator"
+        about="serve a Kubernetes API in memory, with hollow nodes", module="pyroclast.scheduler.commands.emulator"
     ),
-    "demo": Command(about="watch gangs being placed on an emulated cluster", module="scheduler.commands.demo"),
-    "simulate": Command(about="decide for objects from files, without a cluster", module="scheduler.simulate.main"),
-    "replay": Command(about="decide the cycles of a record again, and compare", module="scheduler.commands.replay"),
-    "config": Command(about="look a configuration file over: config check FILE", module="scheduler.commands.config"),
+    "demo": Command(
+        about="watch gangs being placed on an emulated cluster", module="pyroclast.scheduler.commands.demo"
+    ),
+    "simulate": Command(
+        about="decide for objects from files, without a cluster", module="pyroclast.scheduler.simulate.main"
+    ),
+    "replay": Command(
+        about="decide the cycles of a record again, and compare", module="pyroclast.scheduler.commands.replay"
+    ),
+    "config": Command(
+        about="look a configuration file over: config check FILE", module="pyroclast.scheduler.commands.config"
+    ),
     "migrate": Command(
         about="say what of a Volcano installation would behave differently: migrate check",
-        module="scheduler.commands.migrate",
+        module="pyroclast.scheduler.commands.migrate",
     ),
-    "queue": Command(about="queues: list, get, create, open, close, delete", module="scheduler.commands.vcctl.queues"),
-    "job": Command(about="jobs: list, view, run, suspend, resume, delete", module="scheduler.commands.vcctl.jobs"),
-    "quota": Command(about="elastic quotas: list, get", module="scheduler.commands.vcctl.quotas"),
+    "queue": Command(
+        about="queues: list, get, create, open, close, delete", module="pyroclast.scheduler.commands.vcctl.queues"
+    ),
+    "job": Command(
+        about="jobs: list, view, run, suspend, resume, delete", module="pyroclast.scheduler.commands.vcctl.jobs"
+    ),
+    "quota": Command(about="elastic quotas: list, get", module="pyroclast.scheduler.commands.vcctl.quotas"),
     "completion": Command(
         about="print a script for bash, zsh or fish that completes commands, flags and names",
-        module="scheduler.commands.vcctl.completion",
+        module="pyroclast.scheduler.commands.vcctl.completion",
     ),
-    "version": Command(about="print the version", module="scheduler.commands.version"),
+    "version": Command(about="print the version", module="pyroclast.scheduler.commands.version"),
 }
 
 

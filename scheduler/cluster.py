@@ -7,31 +7,31 @@ from typing import Any, Final
 
 import structlog
 
-from cache.background import Background
-from cache.cache import SchedulerCache
-from cache.event_handlers import FOLLOWED
-from cache.node_selector import NodeSelector
-from cache.options import BooksOptions
-from cache.ring import Ownership
-from cache.state import ClusterState
-from cache.wake_triggers import Trigger
-from cache.writers import ClusterWriters
-from kube import resources
-from kube.binder import ApiBinder
-from kube.binding import BIND_EXTENSIONS, Delegate
-from kube.client import Client
-from kube.discovery import Discovery
-from kube.events import EventRecorder
-from kube.resources import Resource
-from kube.status import StatusWriter
-from kube.write_priority import WritePriority
-from model import wire
-from model.errors import ObjectError
-from model.ids import QueueName, TaskId
-from scheduler.instrumented_writers import CountingBinder, CountingEvictor, Rate
-from scheduler.metrics import Metrics
-from scheduler.options import Options
-from scheduler.recording import RecordedBooks, Recorder
+from pyroclast.cache.background import Background
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.event_handlers import FOLLOWED
+from pyroclast.cache.node_selector import NodeSelector
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.ring import Ownership
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.wake_triggers import Trigger
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.kube import resources
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.binding import BIND_EXTENSIONS, Delegate
+from pyroclast.kube.client import Client
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.events import EventRecorder
+from pyroclast.kube.resources import Resource
+from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import QueueName, TaskId
+from pyroclast.scheduler.instrumented_writers import CountingBinder, CountingEvictor, Rate
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.options import Options
+from pyroclast.scheduler.recording import RecordedBooks, Recorder
 
 __all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "books_options", "followed", "make_cache"]
 

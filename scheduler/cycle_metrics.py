@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from model.elastic import ElasticQuota
-from model.refusals import Refusal
-from model.resources import CPU, MILLI, Amounts
-from model.tasks import TaskStatus
-from scheduler.daemon import Seen
-from scheduler.metrics import Metrics
+from pyroclast.model.elastic import ElasticQuota
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import CPU, MILLI, Amounts
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.daemon import Seen
+from pyroclast.scheduler.metrics import Metrics
 
 __all__ = ["tell_figures", "tell_placements"]
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from cache.wake_triggers import Trigger
+from pyroclast.cache.wake_triggers import Trigger
 
 __all__ = ["CyclePause"]
 

@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
-from framework.extension.outside import CycleCut
-from model.texts import said_by
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.model.texts import said_by
 
 __all__ = ["CycleThread"]
 

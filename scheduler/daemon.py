@@ -21,20 +21,20 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from framework.configuration import Configuration
-from framework.cycle import Observer
-from framework.extension.outside import CycleCut
-from framework.failed_cycle import failed_report
-from framework.session.memory import Memory
-from kube.collector import collector_off
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.texts import said_by
-from scheduler.cycle_pause import CyclePause
-from scheduler.cycle_thread import CycleThread
-from scheduler.metrics import Metrics
-from scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Observer
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.failed_cycle import failed_report
+from pyroclast.framework.session.memory import Memory
+from pyroclast.kube.collector import collector_off
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.texts import said_by
+from pyroclast.scheduler.cycle_pause import CyclePause
+from pyroclast.scheduler.cycle_thread import CycleThread
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
 
 __all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
 

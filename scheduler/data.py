@@ -5,16 +5,12 @@ from typing import Any
 
 import yaml
 
-import pyroclast
-
 __all__ = ["config_folder", "custom_resource_definitions", "default_configuration"]
 
 
 def config_folder() -> Path:
-    """Return the folder `config`: inside the installed package, or beside it in a checkout."""
-    package = Path(pyroclast.__file__).parent
-    installed = package / "config"
-    return installed if installed.is_dir() else package.parent / "config"
+    """Return the folder `config` of the package; in a checkout it is a link to the folder at the top level."""
+    return Path(__file__).parents[1] / "config"
 
 
 def default_configuration() -> Path:

@@ -15,7 +15,7 @@ from typing import Any
 
 from aiohttp import web
 
-from scheduler.health import Look
+from pyroclast.scheduler.health import Look
 
 __all__ = ["looks"]
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from model.devices.cards import Holder
-from model.devices.settings import VgpuSettings
-from model.devices.vgpu_register import VgpuCards
-from model.ids import NodeName, TaskId
-from model.nodes import Node
-from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
-from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.settings import settings_of
-from plugins.deviceshare.vgpu import Vgpu
-from scheduler.metrics import Labels, Metrics
+from pyroclast.model.devices.cards import Holder
+from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.devices.vgpu_register import VgpuCards
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.nodes import Node
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.deviceshare.settings import settings_of
+from pyroclast.plugins.deviceshare.vgpu import Vgpu
+from pyroclast.scheduler.metrics import Labels, Metrics
 
 __all__ = ["DeviceFigures"]
 

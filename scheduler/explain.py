@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from model.gangs import Gang
-from model.ids import JobId
-from model.jobs import Job
-from model.refusals import Refusal
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import TaskStatus
-from scheduler.simulate.answer import amounts_in_words, share_in_words
+from pyroclast.model.gangs import Gang
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import Job
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.simulate.answer import amounts_in_words, share_in_words
 
 __all__ = ["explain_job"]
 

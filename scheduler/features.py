@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from framework.configuration.suggest import did_you_mean
-from scheduler.flags import parse_boolean
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.scheduler.flags import parse_boolean
 
 __all__ = ["GATES", "KUBERNETES_GATES", "Features", "Gate", "Stage", "read_gates"]
 

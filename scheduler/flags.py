@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final, TypeVar
 
-from framework.configuration.suggest import did_you_mean
-from model.booleans import GO_BOOLEANS
-from model.durations import parse_duration
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.model.booleans import GO_BOOLEANS
+from pyroclast.model.durations import parse_duration
 
 __all__ = ["Flag", "FlagKind", "Reading", "flag", "flags_of", "parse_boolean", "read"]
 

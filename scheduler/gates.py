@@ -12,16 +12,16 @@ from typing import Final
 
 import structlog
 
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.clock import SystemClock
-from kube.errors import ApiError
-from kube.resources import PODS
-from kube.retrying import retry
-from model.api.names import QUEUE_ALLOCATION_GATE
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import Task
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import PODS
+from pyroclast.kube.retrying import retry
+from pyroclast.model.api.names import QUEUE_ALLOCATION_GATE
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
 
 __all__ = ["GateRemover", "gated_tasks", "remove_gate"]
 

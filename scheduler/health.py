@@ -21,12 +21,12 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from kube.metrics import LOOP_TASKS
-from kube.reviews import Reviews
-from model.errors import ConfigError
-from scheduler.metrics import CONTENT_TYPE
-from scheduler.metrics_auth import MountedCertificate, guard
-from scheduler.process_options import ProcessOptions
+from pyroclast.kube.metrics import LOOP_TASKS
+from pyroclast.kube.reviews import Reviews
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.metrics import CONTENT_TYPE
+from pyroclast.scheduler.metrics_auth import MountedCertificate, guard
+from pyroclast.scheduler.process_options import ProcessOptions
 
 __all__ = ["Endpoints", "Inside", "Look", "probes", "tls_context"]
 

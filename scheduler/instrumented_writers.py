@@ -5,11 +5,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from kube.binding import Binder, PlanOutcome
-from kube.evictor import EvictionOutcome, Evictor
-from model.ids import TaskId
-from model.plan import Eviction, Plan
-from scheduler.metrics import Metrics
+from pyroclast.kube.binding import Binder, PlanOutcome
+from pyroclast.kube.evictor import EvictionOutcome, Evictor
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Eviction, Plan
+from pyroclast.scheduler.metrics import Metrics
 
 __all__ = ["CountingBinder", "CountingEvictor", "Rate"]
 

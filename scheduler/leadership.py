@@ -9,8 +9,8 @@ from typing import Final
 
 import structlog
 
-from kube.lease import Elector, LeaseOptions
-from scheduler.process_options import ProcessOptions
+from pyroclast.kube.lease import Elector, LeaseOptions
+from pyroclast.scheduler.process_options import ProcessOptions
 
 __all__ = ["Alone", "LeadershipLostError", "lead", "lead_to_the_end", "lease_options"]
 

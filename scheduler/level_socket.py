@@ -11,9 +11,9 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from model.durations import parse_duration
-from scheduler.logs import Level
-from scheduler.process_options import DEBUG_VERBOSITY
+from pyroclast.model.durations import parse_duration
+from pyroclast.scheduler.logs import Level
+from pyroclast.scheduler.process_options import DEBUG_VERBOSITY
 
 __all__ = ["LevelSocket"]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TextIO
 
 import structlog
 
-from model.secrets import Secret
+from pyroclast.model.secrets import Secret
 
 __all__ = ["Level", "bounded", "start_logging"]
 

@@ -19,9 +19,9 @@ from prometheus_client import (
     generate_latest,
 )
 
-from model.ids import JobId
-from model.report import JobShare, Sample
-from scheduler.catalogue import OURS, SCALARS, VOLCANO, VOLCANO_PREFIX, Shape
+from pyroclast.model.ids import JobId
+from pyroclast.model.report import JobShare, Sample
+from pyroclast.scheduler.catalogue import OURS, SCALARS, VOLCANO, VOLCANO_PREFIX, Shape
 
 __all__ = ["CONTENT_TYPE", "JOB_SHARES_SHOWN", "Metrics"]
 

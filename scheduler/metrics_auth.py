@@ -9,9 +9,9 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from kube.errors import ApiError
-from kube.reviews import Access, Reviews
-from model.errors import ConfigError
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.reviews import Access, Reviews
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["MountedCertificate", "guard"]
 

@@ -3,13 +3,13 @@
 import asyncio
 from typing import Final, NamedTuple
 
-from cache.background import Background
-from cache.cache import SchedulerCache
-from cache.on_demand_informer import EVERY, Wanted
-from framework.configuration import Profile
-from kube.resources import CONFIG_MAPS, NODE_METRICS
-from plugins.deviceshare import DeviceShareArgs, map_of
-from plugins.load_aware import is_asked_for
+from pyroclast.cache.background import Background
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.on_demand_informer import EVERY, Wanted
+from pyroclast.framework.configuration import Profile
+from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
+from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
+from pyroclast.plugins.load_aware import is_asked_for
 
 __all__ = ["WantedKinds", "Wants", "wants_of"]
 

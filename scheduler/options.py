@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from model.errors import ConfigError
-from scheduler import flags
-from scheduler.environment import Environment, read_environment
-from scheduler.features import read_gates
-from scheduler.flags import FlagKind, flag
-from scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler import flags
+from pyroclast.scheduler.environment import Environment, read_environment
+from pyroclast.scheduler.features import read_gates
+from pyroclast.scheduler.flags import FlagKind, flag
+from pyroclast.scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
 __all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 

@@ -8,9 +8,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from framework.extension.loading import PluginFile, read_plugin_files
-from framework.extension.registry import Registry
-from scheduler.registry import load_registry
+from pyroclast.framework.extension.loading import PluginFile, read_plugin_files
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.scheduler.registry import load_registry
 
 __all__ = ["PluginFiles"]
 

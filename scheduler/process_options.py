@@ -6,9 +6,9 @@ Names and defaults are Volcano's.
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from model.api.names import SYSTEM_NAMESPACE
-from scheduler.features import Features
-from scheduler.flags import FlagKind, flag
+from pyroclast.model.api.names import SYSTEM_NAMESPACE
+from pyroclast.scheduler.features import Features
+from pyroclast.scheduler.flags import FlagKind, flag
 
 __all__ = ["DEBUG_VERBOSITY", "ParsedOptions", "ProcessOptions", "process_faults", "process_warnings"]
 

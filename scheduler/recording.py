@@ -26,24 +26,24 @@ import msgspec
 import numpy as np
 import structlog
 
-from cache.carried_state import CarriedState
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from framework.configuration import Configuration
-from framework.cycle import Observer
-from framework.extension.outside import Outside
-from framework.session.memory import Memory
-from kube.version import own_version
-from model.errors import ConfigError, ObjectError
-from model.gangs import GangRules
-from model.ids import NodeName, TaskId
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.usage import NodeUsage
-from scheduler.extenders.recorded import MOST_BYTES, Budget, Exchange, recording
-from scheduler.flags import flags_of
-from scheduler.options import Options
+from pyroclast.cache.carried_state import CarriedState
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Observer
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.session.memory import Memory
+from pyroclast.kube.version import own_version
+from pyroclast.model.errors import ConfigError, ObjectError
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.usage import NodeUsage
+from pyroclast.scheduler.extenders.recorded import MOST_BYTES, Budget, Exchange, recording
+from pyroclast.scheduler.flags import flags_of
+from pyroclast.scheduler.options import Options
 
 __all__ = [
     "Applied",

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from actions.registry import register_built_in as register_actions
-from framework.extension.loading import PluginFile, load_entry_points, load_files, load_folder
-from framework.extension.registry import DEFAULT, Registry
-from model.errors import ConfigError
-from plugins.registry import register_built_in as register_plugins
+from pyroclast.actions.registry import register_built_in as register_actions
+from pyroclast.framework.extension.loading import PluginFile, load_entry_points, load_files, load_folder
+from pyroclast.framework.extension.registry import DEFAULT, Registry
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.registry import register_built_in as register_plugins
 
 __all__ = ["load_registry"]
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from framework.configuration import Parsed
-from framework.configuration.notes import UnusableError
-from model.errors import ConfigError
-from scheduler.file_errors import why
+from pyroclast.framework.configuration import Parsed
+from pyroclast.framework.configuration.notes import UnusableError
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.file_errors import why
 
 __all__ = ["ConfigFile", "Reload"]
 

@@ -8,22 +8,22 @@ from typing import Any, Final
 
 import msgspec
 
-from cache.objects import decoder_of
-from cache.state import ClusterState
-from framework.configuration import Configuration
-from framework.cycle import run_cycle
-from framework.extension.loading import PluginFile
-from framework.extension.outside import CycleCut
-from framework.extension.registry import Registry
-from framework.session.memory import Settled
-from model.errors import ConfigError, PyroclastError
-from model.snapshot import Snapshot
-from scheduler.cluster import books_options
-from scheduler.environment import Environment
-from scheduler.extenders.recorded import Recorded
-from scheduler.features import read_gates
-from scheduler.options import Options
-from scheduler.recording import (
+from pyroclast.cache.objects import decoder_of
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.loading import PluginFile
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.scheduler.cluster import books_options
+from pyroclast.scheduler.environment import Environment
+from pyroclast.scheduler.extenders.recorded import Recorded
+from pyroclast.scheduler.features import read_gates
+from pyroclast.scheduler.options import Options
+from pyroclast.scheduler.recording import (
     FORMAT,
     Applied,
     Assumed,
@@ -42,8 +42,8 @@ from scheduler.recording import (
     SnapshotTaken,
     encode,
 )
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration, with_profile_for
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration, with_profile_for
 
 __all__ = ["RecordError", "Replay", "Replayed", "replay"]
 

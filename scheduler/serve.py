@@ -19,48 +19,48 @@ from typing import Any, Final
 
 import structlog
 
-from cache.usage.watch import UsageWatch
-from framework.configuration import Configuration, read_source
-from framework.cycle import Observer, run_cycle
-from framework.extension.outside import Outside
-from framework.session.memory import Memory, Settled
-from kube.client import Client
-from kube.collector import settle
-from kube.configuration import ClusterOptions, connect
-from kube.events import regarding
-from kube.lease import Elector
-from kube.resources import QUEUES
-from kube.reviews import Reviews
-from kube.version import own_version
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from plugins.coscheduling import gang_rules
-from plugins.deviceshare import DeviceShareArgs, args_of
-from scheduler.cluster import ESSENTIAL, make_cache
-from scheduler.cycle_metrics import tell_figures, tell_placements
-from scheduler.cycle_pause import CyclePause
-from scheduler.daemon import Daemon, Seen
-from scheduler.debug_endpoints import looks
-from scheduler.device_metrics import DeviceFigures
-from scheduler.explain import explain_job
-from scheduler.extenders.binding import ExtenderBinding
-from scheduler.extenders.client import Client as ExtenderClient
-from scheduler.extenders.waiting import Waiting
-from scheduler.gates import GateRemover, gated_tasks, remove_gate
-from scheduler.health import Endpoints, Inside
-from scheduler.instrumented_writers import Rate
-from scheduler.leadership import Alone, lead_to_the_end, lease_options
-from scheduler.level_socket import LevelSocket
-from scheduler.logs import Level
-from scheduler.metrics import Metrics
-from scheduler.on_demand_kinds import WantedKinds, Wants, wants_of
-from scheduler.options import Options
-from scheduler.plugin_files import PluginFiles
-from scheduler.recording import Recorder
-from scheduler.settings import Settings
-from scheduler.slow_calls import SlowCall, SlowCalls
-from scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
-from scheduler.watch_lag import WatchLag
+from pyroclast.cache.usage.watch import UsageWatch
+from pyroclast.framework.configuration import Configuration, read_source
+from pyroclast.framework.cycle import Observer, run_cycle
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.kube.client import Client
+from pyroclast.kube.collector import settle
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.events import regarding
+from pyroclast.kube.lease import Elector
+from pyroclast.kube.resources import QUEUES
+from pyroclast.kube.reviews import Reviews
+from pyroclast.kube.version import own_version
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.plugins.deviceshare import DeviceShareArgs, args_of
+from pyroclast.scheduler.cluster import ESSENTIAL, make_cache
+from pyroclast.scheduler.cycle_metrics import tell_figures, tell_placements
+from pyroclast.scheduler.cycle_pause import CyclePause
+from pyroclast.scheduler.daemon import Daemon, Seen
+from pyroclast.scheduler.debug_endpoints import looks
+from pyroclast.scheduler.device_metrics import DeviceFigures
+from pyroclast.scheduler.explain import explain_job
+from pyroclast.scheduler.extenders.binding import ExtenderBinding
+from pyroclast.scheduler.extenders.client import Client as ExtenderClient
+from pyroclast.scheduler.extenders.waiting import Waiting
+from pyroclast.scheduler.gates import GateRemover, gated_tasks, remove_gate
+from pyroclast.scheduler.health import Endpoints, Inside
+from pyroclast.scheduler.instrumented_writers import Rate
+from pyroclast.scheduler.leadership import Alone, lead_to_the_end, lease_options
+from pyroclast.scheduler.level_socket import LevelSocket
+from pyroclast.scheduler.logs import Level
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.on_demand_kinds import WantedKinds, Wants, wants_of
+from pyroclast.scheduler.options import Options
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.recording import Recorder
+from pyroclast.scheduler.settings import Settings
+from pyroclast.scheduler.slow_calls import SlowCall, SlowCalls
+from pyroclast.scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from pyroclast.scheduler.watch_lag import WatchLag
 
 __all__ = ["serve"]
 

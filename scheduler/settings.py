@@ -11,13 +11,13 @@ from typing import Any
 
 import structlog
 
-from framework.configuration import Configuration, Parsed, Profile, parse
-from framework.extension.registry import Registry
-from model.errors import ConfigError
-from scheduler.data import default_configuration
-from scheduler.metrics import Metrics
-from scheduler.plugin_files import PluginFiles
-from scheduler.reload import ConfigFile, Reload
+from pyroclast.framework.configuration import Configuration, Parsed, Profile, parse
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.reload import ConfigFile, Reload
 
 __all__ = ["Settings", "profile_for", "read_configuration", "with_profile_for"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
-from framework.extension.registry import BUILT_IN, Registry
+from pyroclast.framework.extension.registry import BUILT_IN, Registry
 
 __all__ = ["SlowCall", "SlowCalls"]
 

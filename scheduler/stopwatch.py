@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from scheduler.catalogue import VOLCANO_PREFIX
-from scheduler.metrics import Metrics
+from pyroclast.scheduler.catalogue import VOLCANO_PREFIX
+from pyroclast.scheduler.metrics import Metrics
 
 __all__ = ["CYCLE", "OPEN", "SNAPSHOT", "WRITE", "Stopwatch"]
 

@@ -10,9 +10,9 @@ from typing import Any, Final, NoReturn
 
 import structlog
 
-from kube.errors import ApiError
-from kube.reflector import Reflector
-from model.errors import PyroclastError
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.reflector import Reflector
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["Trouble", "failing_watches", "tell_why_unsynced", "trouble_of"]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from model.elastic.names import (
+from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     IGNORE_DEFAULT_TREE,
     IS_PARENT,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
+from pyroclast.model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
 
 __all__ = ["annotated", "described_by", "gang_pod_group", "said"]
 

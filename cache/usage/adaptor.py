@@ -6,13 +6,13 @@ from typing import Final
 
 import msgspec
 
-from cache.usage.source import SourceError, paired
-from kube.client import Client
-from kube.errors import ApiError
-from model import wire
-from model.ids import NodeName
-from model.quantity import QuantityError, parse
-from model.usage import NodeUsage
+from pyroclast.cache.usage.source import SourceError, paired
+from pyroclast.kube.client import Client
+from pyroclast.kube.errors import ApiError
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.usage import NodeUsage
 
 __all__ = ["CPU_METRIC", "MEMORY_METRIC", "Adaptor"]
 

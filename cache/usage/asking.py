@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar
 import aiohttp
 import msgspec
 
-from cache.usage.source import SourceError
-from kube.read_limited import TooLargeError, read_at_most
-from model.usage import UsageSource
+from pyroclast.cache.usage.source import SourceError
+from pyroclast.kube.read_limited import TooLargeError, read_at_most
+from pyroclast.model.usage import UsageSource
 
 __all__ = ["ask"]
 

@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from cache.usage.asking import ask
-from cache.usage.source import PERIOD, SourceError, paired
-from model.ids import NodeName
-from model.usage import NodeUsage, UsageSource
+from pyroclast.cache.usage.asking import ask
+from pyroclast.cache.usage.source import PERIOD, SourceError, paired
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage, UsageSource
 
 __all__ = ["CPU_QUERY", "MEMORY_QUERY", "Prometheus"]
 

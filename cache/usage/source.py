@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping
 from typing import Final, Protocol
 
-from model.errors import PyroclastError
-from model.ids import NodeName
-from model.usage import NodeUsage
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage
 
 __all__ = ["PERIOD", "Source", "SourceError", "paired"]
 

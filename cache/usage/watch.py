@@ -13,15 +13,15 @@ from typing import Final
 
 import structlog
 
-from cache.state import ClusterState
-from cache.usage.adaptor import Adaptor
-from cache.usage.elasticsearch import Elasticsearch
-from cache.usage.prometheus import Prometheus
-from cache.usage.source import Source, SourceError
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from model.ids import NodeName
-from model.usage import NodeUsage, UsageSource
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.usage.adaptor import Adaptor
+from pyroclast.cache.usage.elasticsearch import Elasticsearch
+from pyroclast.cache.usage.prometheus import Prometheus
+from pyroclast.cache.usage.source import Source, SourceError
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage, UsageSource
 
 __all__ = ["UsageWatch"]
 

@@ -24,16 +24,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.lookups import Lookups
-from controllers.admission.patches import Patch
-from controllers.admission.resource_groups import ResourceGroup
-from controllers.admission.reviews import Review, Verdict
-from controllers.admission.rules import cronjobs, elastic_quotas, hypernodes, jobflows, jobs, podgroups, pods, queues
-from controllers.admission.rules.queues import QueueLimits
-from model import wire
-from model.api.meta import LabelSelector
-from model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.patches import Patch
+from pyroclast.controllers.admission.resource_groups import ResourceGroup
+from pyroclast.controllers.admission.reviews import Review, Verdict
+from pyroclast.controllers.admission.rules import (
+    cronjobs,
+    elastic_quotas,
+    hypernodes,
+    jobflows,
+    jobs,
+    podgroups,
+    pods,
+    queues,
+)
+from pyroclast.controllers.admission.rules.queues import QueueLimits
+from pyroclast.model import wire
+from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
 __all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
-from controllers.runtime.store import Store
-from model.api.scheduling import Queue
+from pyroclast.controllers.runtime.store import Store
+from pyroclast.model.api.scheduling import Queue
 
 __all__ = ["QUEUE_PARENT", "Lookups", "QueuesByName", "StoredQueues", "parent_index"]
 

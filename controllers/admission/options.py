@@ -5,11 +5,11 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from controllers.admission.handlers import SERVICES
-from controllers.admission.rules.names import is_dns_subdomain
-from controllers.admission.rules.queues import QueueLimits
-from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
-from model.errors import ConfigError
+from pyroclast.controllers.admission.handlers import SERVICES
+from pyroclast.controllers.admission.rules.names import is_dns_subdomain
+from pyroclast.controllers.admission.rules.queues import QueueLimits
+from pyroclast.model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["DEFAULT_PATHS", "AdmissionOptions"]
 

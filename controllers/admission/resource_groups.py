@@ -18,9 +18,9 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from model.errors import ConfigError
-from model.wire.base import EMPTY, Wire
-from model.yaml_faults import YAML_FAULTS, yaml_fault
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["ResourceGroup", "read_resource_groups"]
 

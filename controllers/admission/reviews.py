@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.faults import Fault, told
-from controllers.admission.patches import Patch
-from model.errors import PyroclastError
-from model.wire.base import Wire
+from pyroclast.controllers.admission.faults import Fault, told
+from pyroclast.controllers.admission.patches import Patch
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.wire.base import Wire
 
 __all__ = ["Review", "ReviewError", "ReviewedResource", "Verdict", "answer", "read_review"]
 

@@ -16,17 +16,17 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from controllers.admission.certificates.clients import names_of
-from controllers.admission.handlers import SERVICES, Known, Policy, Service, judge
-from controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
-from controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
-from controllers.admission.rules.shape import member
-from controllers.admission.watching import Cluster
-from model.api.meta import LabelSelector
-from model.elastic.names import QUOTA_NAME
-from model.errors import ConfigError
+from pyroclast.controllers.admission.certificates.clients import names_of
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, Service, judge
+from pyroclast.controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
+from pyroclast.controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
+from pyroclast.controllers.admission.rules.shape import member
+from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.elastic.names import QUOTA_NAME
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["LARGEST_BODY_BYTES", "Server"]
 

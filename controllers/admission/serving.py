@@ -11,19 +11,19 @@ from typing import Final
 
 import structlog
 
-from controllers.admission.certificates.clients import ClientAuthority
-from controllers.admission.certificates.files import CertificateFiles
-from controllers.admission.certificates.keeping import Keeper
-from controllers.admission.certificates.secret import SharedSecret
-from controllers.admission.handlers import Policy
-from controllers.admission.options import AdmissionOptions
-from controllers.admission.resource_groups import ResourceGroup, read_resource_groups
-from controllers.admission.server import Server
-from controllers.admission.watching import Cluster
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from model.errors import ConfigError
+from pyroclast.controllers.admission.certificates.clients import ClientAuthority
+from pyroclast.controllers.admission.certificates.files import CertificateFiles
+from pyroclast.controllers.admission.certificates.keeping import Keeper
+from pyroclast.controllers.admission.certificates.secret import SharedSecret
+from pyroclast.controllers.admission.handlers import Policy
+from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.resource_groups import ResourceGroup, read_resource_groups
+from pyroclast.controllers.admission.server import Server
+from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["Admission", "serve"]
 

@@ -11,20 +11,20 @@ from typing import Any, Final, Generic, TypeVar
 
 import structlog
 
-from controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
-from controllers.kinds import ELASTIC_QUOTA_PROFILES, QUEUES
-from controllers.runtime.store import Index, Store
-from kube.client import Client
-from kube.errors import ApiError
-from kube.reflector import HasMetadata, Reflector
-from kube.resources import ELASTIC_QUOTAS, NAMESPACES, Resource
-from model.api.meta import LabelSelector
-from model.api.quota import ElasticQuotaProfile
-from model.api.scheduling import Queue
-from model.elastic.names import TREE_ID
-from model.elastic.quota import age, listed_namespaces
-from model.errors import CacheError, ObjectError
-from model.wire import ElasticQuota, Namespace
+from pyroclast.controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
+from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, QUEUES
+from pyroclast.controllers.runtime.store import Index, Store
+from pyroclast.kube.client import Client
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.reflector import HasMetadata, Reflector
+from pyroclast.kube.resources import ELASTIC_QUOTAS, NAMESPACES, Resource
+from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.api.quota import ElasticQuotaProfile
+from pyroclast.model.api.scheduling import Queue
+from pyroclast.model.elastic.names import TREE_ID
+from pyroclast.model.elastic.quota import age, listed_namespaces
+from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.wire import ElasticQuota, Namespace
 
 __all__ = ["Cluster"]
 

@@ -5,7 +5,7 @@ refused the controllers refuse too; for pods that is so always. Pods are asked a
 schedulers (resource groups, which may choose the scheduler, are asked of every pod), in no namespace of the system, and
 waited for two seconds. docs/admission.md tells the reasons.
 
-`python -m controllers.admission.webhooks <folder>` (`make webhooks`) writes them as YAML for the chart.
+`python -m pyroclast.controllers.admission.webhooks <folder>` (`make webhooks`) writes them as YAML for the chart.
 """
 
 import base64
@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import yaml
 
-from controllers.admission.handlers import SERVICES, Service
-from model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
-from model.elastic.names import NAMESPACES
+from pyroclast.controllers.admission.handlers import SERVICES, Service
+from pyroclast.model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+from pyroclast.model.elastic.names import NAMESPACES
 
 __all__ = ["CHART_PATHS", "WebhookOptions", "configurations", "write"]
 

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.faults import told
-from controllers.admission.rules.cronjobs import faults_of
-from controllers.cronjobs.observing import Note, beyond_history, observed, served_until, without_jobs
-from controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
-from controllers.kinds import CRON_JOBS
-from controllers.runtime.invalid_condition import INVALID
-from controllers.runtime.writing import owner_reference
-from model.api import names
-from model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.rules.cronjobs import faults_of
+from pyroclast.controllers.cronjobs.observing import Note, beyond_history, observed, served_until, without_jobs
+from pyroclast.controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
+from pyroclast.controllers.kinds import CRON_JOBS
+from pyroclast.controllers.runtime.invalid_condition import INVALID
+from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
 
 __all__ = ["Decision", "decide", "job_name"]
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from controllers.kinds import JOBS
-from model.api import names
-from model.api.batch import CronJob, CronJobStatus, Job, JobPhase
-from model.api.meta import ObjectReference
-from model.wire.times import time_text, unix_seconds
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import CronJob, CronJobStatus, Job, JobPhase
+from pyroclast.model.api.meta import ObjectReference
+from pyroclast.model.wire.times import time_text, unix_seconds
 
 __all__ = ["Note", "beyond_history", "observed", "reference_to", "served_until", "with_job", "without_jobs"]
 

@@ -11,17 +11,17 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from controllers.cronjobs.deciding import Decision, decide
-from controllers.cronjobs.observing import with_job
-from controllers.kinds import CRON_JOBS, JOBS
-from controllers.runtime.keys import controller_index, keys_of_controller, own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store
-from controllers.runtime.writing import controlled_by
-from kube.errors import ApiError
-from model.api.batch import CronJob, CronJobStatus, Job
+from pyroclast.controllers.cronjobs.deciding import Decision, decide
+from pyroclast.controllers.cronjobs.observing import with_job
+from pyroclast.controllers.kinds import CRON_JOBS, JOBS
+from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.controllers.runtime.writing import controlled_by
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.batch import CronJob, CronJobStatus, Job
 
 __all__ = ["CronJobs", "build"]
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
-from controllers.jobs.durations import seconds_of
+from pyroclast.controllers.jobs.durations import seconds_of
 
 __all__ = ["Schedule", "ScheduleError", "parse", "zone_named"]
 

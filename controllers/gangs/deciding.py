@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from controllers.runtime.pods import Pod
-from model.wire import GangPodGroup, GangPodGroupStatus, time_text, unix_seconds
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.wire import GangPodGroup, GangPodGroupStatus, time_text, unix_seconds
 
 __all__ = ["Members", "count", "decide"]
 

@@ -5,17 +5,17 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from controllers.gangs.deciding import count, decide
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from controllers.runtime.writing import means_another
-from kube.errors import ApiError
-from kube.resources import GANG_POD_GROUPS
-from model.gangs.identity import gang_of
-from model.wire import GangPodGroup
+from pyroclast.controllers.gangs.deciding import count, decide
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import GANG_POD_GROUPS
+from pyroclast.model.gangs.identity import gang_of
+from pyroclast.model.wire import GangPodGroup
 
 __all__ = ["GangStatuses"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from controllers.kinds import COMMANDS
-from controllers.runtime.operator import Operator
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from model.api.bus import Command
+from pyroclast.controllers.kinds import COMMANDS
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.model.api.bus import Command
 
 __all__ = ["CommandCollector"]
 

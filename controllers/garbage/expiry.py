@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from model.api.batch import Job, JobPhase
-from model.wire import unix_seconds
+from pyroclast.model.api.batch import Job, JobPhase
+from pyroclast.model.wire import unix_seconds
 
 __all__ = ["finished_at"]
 

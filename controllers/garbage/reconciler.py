@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from controllers.garbage.commands import CommandCollector
-from controllers.garbage.expiry import finished_at
-from controllers.kinds import JOBS
-from controllers.runtime.ages import Ages
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from kube.errors import ApiError
-from model.api.batch import Job
+from pyroclast.controllers.garbage.commands import CommandCollector
+from pyroclast.controllers.garbage.expiry import finished_at
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.ages import Ages
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.batch import Job
 
 __all__ = ["GarbageCollector", "build"]
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from controllers.nodes import Node
-from model.api.topology import HyperNode, MemberSelector
-from model.matching.patterns import Names, PatternError, found_in
-from model.matching.selectors import Selector
+from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.topology import HyperNode, MemberSelector
+from pyroclast.model.matching.patterns import Names, PatternError, found_in
+from pyroclast.model.matching.selectors import Selector
 
 __all__ = ["depends_on_nodes", "member_names"]
 

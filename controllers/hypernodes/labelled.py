@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from controllers.nodes import Node
-from model.api import names
-from model.api.topology import HyperNode
+from pyroclast.controllers.nodes import Node
+from pyroclast.model.api import names
+from pyroclast.model.api.topology import HyperNode
 
 __all__ = ["SOURCE", "discovered", "name_prefix"]
 

@@ -5,23 +5,23 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from controllers.admission.faults import told
-from controllers.admission.rules.hypernodes import faults_of
-from controllers.hypernodes.counting import depends_on_nodes, member_names
-from controllers.hypernodes.labelled import SOURCE, discovered
-from controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
-from controllers.kinds import HYPER_NODES
-from controllers.nodes import NODES, Node
-from controllers.runtime.invalid_condition import Complaints, renewed_conditions
-from controllers.runtime.keys import own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from kube.errors import ApiError
-from kube.events import Regarding
-from model.api import names
-from model.api.topology import HyperNode
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.rules.hypernodes import faults_of
+from pyroclast.controllers.hypernodes.counting import depends_on_nodes, member_names
+from pyroclast.controllers.hypernodes.labelled import SOURCE, discovered
+from pyroclast.controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
+from pyroclast.controllers.kinds import HYPER_NODES
+from pyroclast.controllers.nodes import NODES, Node
+from pyroclast.controllers.runtime.invalid_condition import Complaints, renewed_conditions
+from pyroclast.controllers.runtime.keys import own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.events import Regarding
+from pyroclast.model.api import names
+from pyroclast.model.api.topology import HyperNode
 
 __all__ = ["NodeCounts", "TopologyDiscovery", "build"]
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import yaml
 
-from controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
-from controllers.hypernodes.labelled import name_prefix
-from model.yaml_faults import YAML_FAULTS, yaml_fault
+from pyroclast.controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
+from pyroclast.controllers.hypernodes.labelled import name_prefix
+from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["DiscoverySettings", "SettingsFault", "read_settings"]
 

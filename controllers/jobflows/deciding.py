@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.faults import told
-from controllers.admission.rules.jobflows import faults_of
-from controllers.jobflows.progress import completed_flows, job_name, progress
-from controllers.kinds import JOB_FLOWS
-from controllers.runtime.writing import owner_reference
-from model.api import names
-from model.api.batch import Job
-from model.api.flow import Flow, JobFlow, JobFlowPhase, JobFlowStatus, JobTemplate, RetainPolicy
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.rules.jobflows import faults_of
+from pyroclast.controllers.jobflows.progress import completed_flows, job_name, progress
+from pyroclast.controllers.kinds import JOB_FLOWS
+from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.flow import Flow, JobFlow, JobFlowPhase, JobFlowStatus, JobTemplate, RetainPolicy
 
 __all__ = ["Decision", "decide", "full_name"]
 

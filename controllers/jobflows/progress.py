@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from controllers.jobs.durations import seconds_of
-from model.api.batch import Job, JobPhase
-from model.api.flow import (
+from pyroclast.controllers.jobs.durations import seconds_of
+from pyroclast.model.api.batch import Job, JobPhase
+from pyroclast.model.api.flow import (
     FlowCondition,
     FlowJobStatus,
     JobFlow,
@@ -24,7 +24,7 @@ from model.api.flow import (
     JobFlowStatus,
     JobRunningHistory,
 )
-from model.wire.times import time_text, unix_seconds
+from pyroclast.model.wire.times import time_text, unix_seconds
 
 __all__ = ["completed_flows", "job_name", "progress"]
 

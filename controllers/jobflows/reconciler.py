@@ -8,19 +8,19 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from controllers.jobflows.deciding import decide
-from controllers.jobflows.metrics import ENDED
-from controllers.jobs.patches import difference
-from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.runtime.keys import controller_index, keys_of_controller, own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from controllers.runtime.writing import controlled_by
-from kube.errors import ApiError
-from model.api.batch import Job
-from model.api.flow import JobFlow, JobFlowStatus, JobTemplate
+from pyroclast.controllers.jobflows.deciding import decide
+from pyroclast.controllers.jobflows.metrics import ENDED
+from pyroclast.controllers.jobs.patches import difference
+from pyroclast.controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.controllers.runtime.writing import controlled_by
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.flow import JobFlow, JobFlowStatus, JobTemplate
 
 __all__ = ["JobFlows"]
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from controllers.jobflows.deciding import full_name
-from controllers.kinds import JOB_TEMPLATES, JOBS
-from controllers.runtime.keys import own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store
-from model.api import names
-from model.api.batch import Job
-from model.api.flow import JobTemplate
+from pyroclast.controllers.jobflows.deciding import full_name
+from pyroclast.controllers.kinds import JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.keys import own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.flow import JobTemplate
 
 __all__ = ["JobTemplates"]
 

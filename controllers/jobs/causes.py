@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from controllers.runtime.pods import ContainerStatus, Pod, Terminated
+from pyroclast.controllers.runtime.pods import ContainerStatus, Pod, Terminated
 
 __all__ = ["exit_codes", "failed_pod", "why_failed", "why_pending"]
 

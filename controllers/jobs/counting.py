@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from controllers.jobs.observed import Observed, Place, is_leaving
-from controllers.runtime.pods import Pod
-from model.api import names
-from model.api.batch import TaskState
+from pyroclast.controllers.jobs.observed import Observed, Place, is_leaving
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import TaskState
 
 __all__ = ["Counts", "count"]
 

@@ -8,22 +8,22 @@ just begun are given the same next one.
 from dataclasses import replace
 from typing import Final
 
-from controllers.jobs.counting import count
-from controllers.jobs.decision import Decision, EventRecord
-from controllers.jobs.finished import done_places, is_missed_when_gone
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
-from controllers.jobs.policies import Answer, answers
-from controllers.jobs.reasons import EXECUTE_ACTION, INVALID
-from controllers.jobs.states import RESTS, after_ending, after_restart
-from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
-from controllers.jobs.syncing import sync
-from controllers.jobs.targets import ALL, covers, is_whole
-from controllers.jobs.transitions import alive, apply_command, covered, phase_of, step_for, take
-from model.api import names
-from model.api.batch import JobPhase
-from model.api.bus import Event
-from model.wire.times import time_text
+from pyroclast.controllers.jobs.counting import count
+from pyroclast.controllers.jobs.decision import Decision, EventRecord
+from pyroclast.controllers.jobs.finished import done_places, is_missed_when_gone
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
+from pyroclast.controllers.jobs.policies import Answer, answers
+from pyroclast.controllers.jobs.reasons import EXECUTE_ACTION, INVALID
+from pyroclast.controllers.jobs.states import RESTS, after_ending, after_restart
+from pyroclast.controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
+from pyroclast.controllers.jobs.syncing import sync
+from pyroclast.controllers.jobs.targets import ALL, covers, is_whole
+from pyroclast.controllers.jobs.transitions import alive, apply_command, covered, phase_of, step_for, take
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.api.bus import Event
+from pyroclast.model.wire.times import time_text
 
 __all__ = ["decide", "take_leave"]
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from controllers.jobs.claims import ClaimPlan
-from controllers.jobs.observed import Place
-from controllers.runtime.pods import Pod
-from model.api.batch import JobStatus
-from model.api.bus import Command
-from model.api.scheduling import PodGroup
+from pyroclast.controllers.jobs.claims import ClaimPlan
+from pyroclast.controllers.jobs.observed import Place
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import JobStatus
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.scheduling import PodGroup
 
 __all__ = ["Decision", "EventRecord"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from controllers.jobs.observed import Observed, Place
-from controllers.runtime.pods import Pod
-from model.api.batch import Iteration, TaskSpec
+from pyroclast.controllers.jobs.observed import Observed, Place
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import Iteration, TaskSpec
 
 __all__ = ["has_what_it_waits_for"]
 

@@ -1,6 +1,6 @@
 """Durations as Go writes them: timeouts of policies are read, the running time of a Job is written."""
 
-from model.durations import parse_duration
+from pyroclast.model.durations import parse_duration
 
 __all__ = ["duration_text", "seconds_of"]
 

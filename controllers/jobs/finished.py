@@ -7,11 +7,11 @@ its node or the cluster ended, and not its containers, was evicted, and is misse
 
 from typing import Final
 
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving
-from controllers.jobs.targets import ALL, covers
-from controllers.runtime.pods import Pod
-from model.api.batch import JobPhase
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving
+from pyroclast.controllers.jobs.targets import ALL, covers
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import JobPhase
 
 __all__ = ["done_places", "is_missed_when_gone"]
 

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.rules.podgroups import queue_of
-from controllers.jobs.patches import difference
-from controllers.jobs.pods import pod_group_name, task_key
-from controllers.jobs.states import least_of_tasks
-from controllers.kinds import JOBS, POD_GROUPS
-from controllers.runtime.writing import owner_reference
-from model.api import names
-from model.api.batch import Job, TaskSpec
-from model.api.scheduling import NetworkTopologySpec, PodGroup
-from model.quantity import QuantityError, parse
-from model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
-from model.wire.base import EMPTY
+from pyroclast.controllers.admission.rules.podgroups import queue_of
+from pyroclast.controllers.jobs.patches import difference
+from pyroclast.controllers.jobs.pods import pod_group_name, task_key
+from pyroclast.controllers.jobs.states import least_of_tasks
+from pyroclast.controllers.kinds import JOBS, POD_GROUPS
+from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, TaskSpec
+from pyroclast.model.api.scheduling import NetworkTopologySpec, PodGroup
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
+from pyroclast.model.wire.base import EMPTY
 
 __all__ = ["group_change", "group_manifest", "minimum_resources", "task_minimum"]
 

@@ -19,16 +19,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from controllers.jobs.causes import exit_codes, why_failed, why_pending
-from controllers.jobs.durations import duration_text
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
-from controllers.jobs.targets import covers, is_whole
-from controllers.runtime.pods import Pod
-from model.api.batch import JobPhase
-from model.api.bus import Event
-from model.api.scheduling import PodGroupPhase
-from model.wire.times import unix_seconds
+from pyroclast.controllers.jobs.causes import exit_codes, why_failed, why_pending
+from pyroclast.controllers.jobs.durations import duration_text
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from pyroclast.controllers.jobs.targets import covers, is_whole
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.api.bus import Event
+from pyroclast.model.api.scheduling import PodGroupPhase
+from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["JobEvent", "occurrences"]
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from controllers.jobs.observed import Place
-from controllers.jobs.targets import Target, targets_in
+from pyroclast.controllers.jobs.observed import Place
+from pyroclast.controllers.jobs.targets import Target, targets_in
 
 __all__ = ["Memory"]
 

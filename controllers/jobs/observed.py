@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from controllers.jobs.pods import pod_name, task_key
-from controllers.jobs.reasons import INVALID
-from controllers.runtime.pods import Pod
-from model.api import names
-from model.api.batch import Job, JobPhase, TaskSpec
-from model.api.bus import Command
-from model.api.scheduling import PodGroup, Queue
+from pyroclast.controllers.jobs.pods import pod_name, task_key
+from pyroclast.controllers.jobs.reasons import INVALID
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, JobPhase, TaskSpec
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.scheduling import PodGroup, Queue
 
 __all__ = ["ENDED", "Observed", "Place", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
 

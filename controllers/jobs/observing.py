@@ -6,27 +6,27 @@ from typing import TypedDict
 
 import msgspec
 
-from controllers.admission.faults import told
-from controllers.admission.lookups import StoredQueues
-from controllers.admission.rules.job_size import size_faults
-from controllers.admission.rules.jobs import defaulted, faults_of
-from controllers.admission.rules.pods import budget_faults
-from controllers.admission.rules.shape import member
-from controllers.admission.rules.templates import unreadable
-from controllers.jobs.claims import without_made_names
-from controllers.jobs.defaults import filled_in
-from controllers.jobs.observed import Observed, is_new, members_of
-from controllers.jobs.plugins.registry import plugin_faults
-from controllers.jobs.pods import pod_group_name
-from controllers.jobs.reasons import INVALID, PLUGIN_ERROR
-from controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
-from controllers.runtime.ages import Ages
-from controllers.runtime.invalid_condition import grace_left
-from controllers.runtime.store import Key, key_of
-from kube.clock import Clock
-from model.api.batch import Job, JobSpec
-from model.api.scheduling import PodGroup
-from model.wire.base import EMPTY
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.lookups import StoredQueues
+from pyroclast.controllers.admission.rules.job_size import size_faults
+from pyroclast.controllers.admission.rules.jobs import defaulted, faults_of
+from pyroclast.controllers.admission.rules.pods import budget_faults
+from pyroclast.controllers.admission.rules.shape import member
+from pyroclast.controllers.admission.rules.templates import unreadable
+from pyroclast.controllers.jobs.claims import without_made_names
+from pyroclast.controllers.jobs.defaults import filled_in
+from pyroclast.controllers.jobs.observed import Observed, is_new, members_of
+from pyroclast.controllers.jobs.plugins.registry import plugin_faults
+from pyroclast.controllers.jobs.pods import pod_group_name
+from pyroclast.controllers.jobs.reasons import INVALID, PLUGIN_ERROR
+from pyroclast.controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, place_of
+from pyroclast.controllers.runtime.ages import Ages
+from pyroclast.controllers.runtime.invalid_condition import grace_left
+from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.kube.clock import Clock
+from pyroclast.model.api.batch import Job, JobSpec
+from pyroclast.model.api.scheduling import PodGroup
+from pyroclast.model.wire.base import EMPTY
 
 __all__ = ["Observer", "change_refusal"]
 

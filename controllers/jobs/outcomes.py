@@ -1,10 +1,10 @@
 """Outcomes: why a Job failed whose pods have all ended, or completed although some of them failed."""
 
-from controllers.jobs.causes import failed_pod
-from controllers.jobs.counting import Counts
-from controllers.jobs.observed import Observed
-from controllers.jobs.states import tasks_that_fell_short
-from model.api.batch import JobPhase
+from pyroclast.controllers.jobs.causes import failed_pod
+from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.observed import Observed
+from pyroclast.controllers.jobs.states import tasks_that_fell_short
+from pyroclast.model.api.batch import JobPhase
 
 __all__ = ["TOO_FEW_SUCCEEDED", "outcome"]
 

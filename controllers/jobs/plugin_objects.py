@@ -8,16 +8,16 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from controllers.jobs.patches import difference
-from controllers.jobs.plugins.plugin import Owned, OwnedKey
-from controllers.jobs.plugins.registry import plugins_of
-from controllers.runtime.store import Key, key_of
-from controllers.runtime.writing import NameTakenError, Writer, controlled_by
-from kube.errors import ApiError
-from kube.resources import Resource
-from model.api.batch import Job
-from model.api.meta import ObjectMeta
-from model.wire.base import Wire
+from pyroclast.controllers.jobs.patches import difference
+from pyroclast.controllers.jobs.plugins.plugin import Owned, OwnedKey
+from pyroclast.controllers.jobs.plugins.registry import plugins_of
+from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.controllers.runtime.writing import NameTakenError, Writer, controlled_by
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.wire.base import Wire
 
 __all__ = ["PluginObjects", "check_owner"]
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.rules.names import is_label_value
-from controllers.jobs.claims import claims_of
-from controllers.kinds import JOBS
-from controllers.runtime.writing import owner_reference
-from model.api import names
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.admission.rules.names import is_label_value
+from pyroclast.controllers.jobs.claims import claims_of
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["build_pod", "pod_group_name", "pod_name", "task_key"]
 

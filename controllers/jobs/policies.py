@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from controllers.jobs.durations import seconds_of
-from controllers.jobs.job_events import JobEvent, occurrences
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import Observed, Place
-from controllers.jobs.targets import Target, partition_of
-from model.api.batch import LifecyclePolicy
-from model.api.bus import Action, Event
+from pyroclast.controllers.jobs.durations import seconds_of
+from pyroclast.controllers.jobs.job_events import JobEvent, occurrences
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import Observed, Place
+from pyroclast.controllers.jobs.targets import Target, partition_of
+from pyroclast.model.api.batch import LifecyclePolicy
+from pyroclast.model.api.bus import Action, Event
 
 __all__ = ["TARGETED", "WHOLE", "Answer", "answers", "target_of"]
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from controllers.runtime.invalid_condition import INVALID
+from pyroclast.controllers.runtime.invalid_condition import INVALID
 
 __all__ = [
     "COMMAND_ISSUED",

@@ -8,18 +8,18 @@ from typing import Any, ClassVar, Final, Protocol
 import msgspec
 import structlog
 
-from controllers.jobs import metrics
-from controllers.jobs.claims import ClaimPlan
-from controllers.jobs.decide import decide, take_leave
-from controllers.jobs.decision import Decision, EventRecord
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
-from controllers.jobs.observing import Observer, change_refusal
-from controllers.jobs.patches import difference
-from controllers.jobs.plugin_objects import PluginObjects, check_owner
-from controllers.jobs.plugins.registry import plugins_of
-from controllers.jobs.pods import build_pod
-from controllers.jobs.reasons import (
+from pyroclast.controllers.jobs import metrics
+from pyroclast.controllers.jobs.claims import ClaimPlan
+from pyroclast.controllers.jobs.decide import decide, take_leave
+from pyroclast.controllers.jobs.decision import Decision, EventRecord
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
+from pyroclast.controllers.jobs.observing import Observer, change_refusal
+from pyroclast.controllers.jobs.patches import difference
+from pyroclast.controllers.jobs.plugin_objects import PluginObjects, check_owner
+from pyroclast.controllers.jobs.plugins.registry import plugins_of
+from pyroclast.controllers.jobs.pods import build_pod
+from pyroclast.controllers.jobs.reasons import (
     FAILED_CREATE,
     FAILED_DELETE,
     INVALID,
@@ -28,29 +28,29 @@ from controllers.jobs.reasons import (
     POD_GROUP_ERROR,
     PVC_ERROR,
 )
-from controllers.jobs.rounds import Round
-from controllers.jobs.states import FINISHED
-from controllers.jobs.statuses import remembering_plugins
-from controllers.jobs.stores import COMMAND_JOB, Stores, place_of
-from controllers.jobs.watches import watches_of
-from controllers.kinds import COMMANDS, JOBS, POD_GROUPS
-from controllers.runtime.expectations import Expectations
-from controllers.runtime.keys import keys_of_controller
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key
-from controllers.runtime.writing import NamespaceEndingError, Writer, controlled_by, means_another
-from kube.clock import Clock
-from kube.errors import ApiConflictError, ApiError
-from kube.events import Regarding, regarding
-from kube.gathering import gathered
-from kube.resources import PERSISTENT_VOLUME_CLAIMS
-from model.api import names
-from model.api.batch import Job, JobPhase, JobStatus, TaskSpec
-from model.errors import PyroclastError
-from model.wire.times import unix_seconds
+from pyroclast.controllers.jobs.rounds import Round
+from pyroclast.controllers.jobs.states import FINISHED
+from pyroclast.controllers.jobs.statuses import remembering_plugins
+from pyroclast.controllers.jobs.stores import COMMAND_JOB, Stores, place_of
+from pyroclast.controllers.jobs.watches import watches_of
+from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS
+from pyroclast.controllers.runtime.expectations import Expectations
+from pyroclast.controllers.runtime.keys import keys_of_controller
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key
+from pyroclast.controllers.runtime.writing import NamespaceEndingError, Writer, controlled_by, means_another
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.events import Regarding, regarding
+from pyroclast.kube.gathering import gathered
+from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, JobPhase, JobStatus, TaskSpec
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["JobReconciler", "Recorder", "build"]
 

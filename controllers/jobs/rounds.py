@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
-from controllers.runtime.writing import NamespaceEndingError
-from kube.errors import ApiConflictError, ApiError
-from kube.gathering import gathered
-from model.errors import PyroclastError
+from pyroclast.controllers.runtime.writing import NamespaceEndingError
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.gathering import gathered
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["Round"]
 

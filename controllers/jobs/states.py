@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from controllers.jobs.counting import Counts
-from controllers.jobs.policies import TARGETED
-from model.api.batch import JobPhase, JobSpec, TaskSpec
-from model.api.bus import Action
+from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.policies import TARGETED
+from pyroclast.model.api.batch import JobPhase, JobSpec, TaskSpec
+from pyroclast.model.api.bus import Action
 
 __all__ = [
     "ENDING",

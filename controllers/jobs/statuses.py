@@ -4,13 +4,13 @@ from typing import Final
 
 import msgspec
 
-from controllers.jobs.counting import Counts
-from controllers.jobs.durations import duration_text
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import Observed
-from controllers.jobs.states import RESTS
-from model.api.batch import Job, JobCondition, JobPhase, JobState, JobStatus
-from model.wire.times import time_text, unix_seconds
+from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.durations import duration_text
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import Observed
+from pyroclast.controllers.jobs.states import RESTS
+from pyroclast.model.api.batch import Job, JobCondition, JobPhase, JobState, JobStatus
+from pyroclast.model.wire.times import time_text, unix_seconds
 
 __all__ = ["PLUGIN_RECORD", "changed", "entered", "remembering_plugins", "with_counts"]
 

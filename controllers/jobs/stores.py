@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controllers.admission.lookups import QUEUE_PARENT, parent_index
-from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.runtime.keys import controller_index
-from controllers.runtime.operator import Operator
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.store import Store
-from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
-from model import wire
-from model.api.batch import Job
-from model.api.bus import Command
-from model.api.scheduling import PodGroup, Queue
+from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
+from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.keys import controller_index
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.store import Store
+from pyroclast.kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
+from pyroclast.model import wire
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.scheduling import PodGroup, Queue
 
 __all__ = [
     "COMMAND_JOB",

@@ -3,24 +3,24 @@
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from controllers.jobs.claims import RECORD, ClaimPlan, claims_of
-from controllers.jobs.counting import Counts, count
-from controllers.jobs.decision import Decision, EventRecord
-from controllers.jobs.dependencies import has_what_it_waits_for
-from controllers.jobs.groups import group_change, group_manifest
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
-from controllers.jobs.outcomes import outcome
-from controllers.jobs.plugins.registry import plugins_of
-from controllers.jobs.pods import pod_name
-from controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
-from controllers.jobs.states import while_pending, while_running
-from controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
-from controllers.runtime.pods import Pod
-from model.api.batch import JobPhase
-from model.api.scheduling import PodGroup, PodGroupPhase
-from model.errors import ObjectError
-from model.wire.times import unix_seconds
+from pyroclast.controllers.jobs.claims import RECORD, ClaimPlan, claims_of
+from pyroclast.controllers.jobs.counting import Counts, count
+from pyroclast.controllers.jobs.decision import Decision, EventRecord
+from pyroclast.controllers.jobs.dependencies import has_what_it_waits_for
+from pyroclast.controllers.jobs.groups import group_change, group_manifest
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from pyroclast.controllers.jobs.outcomes import outcome
+from pyroclast.controllers.jobs.plugins.registry import plugins_of
+from pyroclast.controllers.jobs.pods import pod_name
+from pyroclast.controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
+from pyroclast.controllers.jobs.states import while_pending, while_running
+from pyroclast.controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["sync"]
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from controllers.jobs.observed import Observed, Place
+from pyroclast.controllers.jobs.observed import Observed, Place
 
 __all__ = ["ALL", "UNFINISHED", "Target", "covers", "is_whole", "partition_of", "targets_in"]
 

@@ -4,18 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from controllers.jobs.counting import count
-from controllers.jobs.decision import Decision, EventRecord
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import ENDED, Observed, Place, is_leaving, is_new
-from controllers.jobs.policies import TARGETED, WHOLE, Answer, target_of
-from controllers.jobs.reasons import COMMAND_ISSUED
-from controllers.jobs.states import Transition, transition
-from controllers.jobs.statuses import entered, with_counts
-from controllers.jobs.targets import ALL, UNFINISHED, Target, covers
-from controllers.runtime.pods import Pod
-from model.api.batch import JobPhase
-from model.api.bus import Action, Command
+from pyroclast.controllers.jobs.counting import count
+from pyroclast.controllers.jobs.decision import Decision, EventRecord
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_leaving, is_new
+from pyroclast.controllers.jobs.policies import TARGETED, WHOLE, Answer, target_of
+from pyroclast.controllers.jobs.reasons import COMMAND_ISSUED
+from pyroclast.controllers.jobs.states import Transition, transition
+from pyroclast.controllers.jobs.statuses import entered, with_counts
+from pyroclast.controllers.jobs.targets import ALL, UNFINISHED, Target, covers
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.api.bus import Action, Command
 
 __all__ = ["Step", "alive", "apply_command", "covered", "phase_of", "step_for", "take"]
 

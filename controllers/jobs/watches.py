@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from controllers.jobs import metrics
-from controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
-from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.runtime.keys import keys_of_controller
-from controllers.runtime.pods import PODS
-from controllers.runtime.reconciler import AnyWatch, Watch
-from controllers.runtime.store import Key, key_of
-from kube.resources import PERSISTENT_VOLUME_CLAIMS
-from model import wire
-from model.api import names
-from model.api.batch import Job
-from model.api.bus import Command
-from model.api.scheduling import Queue
+from pyroclast.controllers.jobs import metrics
+from pyroclast.controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
+from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.keys import keys_of_controller
+from pyroclast.controllers.runtime.pods import PODS
+from pyroclast.controllers.runtime.reconciler import AnyWatch, Watch
+from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from pyroclast.model import wire
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.scheduling import Queue
 
 __all__ = ["watches_of"]
 

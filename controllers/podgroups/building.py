@@ -9,12 +9,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from controllers.admission.rules.podgroups import queue_of
-from controllers.admission.rules.pods import BUDGETS, budget_faults
-from controllers.runtime.pods import Pod
-from model.api import names
-from model.api.meta import ObjectMeta, OwnerReference
-from model.api.scheduling import (
+from pyroclast.controllers.admission.rules.podgroups import queue_of
+from pyroclast.controllers.admission.rules.pods import BUDGETS, budget_faults
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.model.api import names
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.api.scheduling import (
     NetworkTopologyMode,
     NetworkTopologySpec,
     PodGroup,
@@ -22,10 +22,10 @@ from model.api.scheduling import (
     PodGroupSpec,
     PodGroupStatus,
 )
-from model.gangs.identity import gang_of
-from model.quantity import QuantityError, parse
-from model.quota_usage import add_usages, quota_usage, usage_text
-from model.wire.base import EMPTY, ResourceList
+from pyroclast.model.gangs.identity import gang_of
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.quota_usage import add_usages, quota_usage, usage_text
+from pyroclast.model.wire.base import EMPTY, ResourceList
 
 __all__ = [
     "build_group",

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from controllers.runtime.pods import Pod
-from kube.client import Client
-from kube.errors import ApiError
-from model.api.meta import OwnerReference
+from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.kube.client import Client
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.meta import OwnerReference
 
 __all__ = ["CONTROLLER_REVISION", "Owners", "read_owners"]
 

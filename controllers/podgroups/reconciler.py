@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from controllers.admission.faults import told
-from controllers.admission.rules.pods import budget_faults
-from controllers.kinds import POD_GROUPS
-from controllers.podgroups.building import (
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.rules.pods import budget_faults
+from pyroclast.controllers.kinds import POD_GROUPS
+from pyroclast.controllers.podgroups.building import (
     PREFIX,
     build_group,
     changed_metadata,
@@ -23,22 +23,22 @@ from controllers.podgroups.building import (
     min_member,
     needs_group,
 )
-from controllers.podgroups.owners import read_owners
-from controllers.podgroups.validation import GroupJudge
-from controllers.runtime.invalid_condition import Complaints
-from controllers.runtime.keys import own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from controllers.runtime.writing import means_another
-from kube.errors import ApiError
-from kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
-from model import wire
-from model.api import names
-from model.api.scheduling import PodGroup
-from model.errors import ObjectError
+from pyroclast.controllers.podgroups.owners import read_owners
+from pyroclast.controllers.podgroups.validation import GroupJudge
+from pyroclast.controllers.runtime.invalid_condition import Complaints
+from pyroclast.controllers.runtime.keys import own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
+from pyroclast.model import wire
+from pyroclast.model.api import names
+from pyroclast.model.api.scheduling import PodGroup
+from pyroclast.model.errors import ObjectError
 
 __all__ = ["GroupCleaner", "GroupMaker", "build"]
 

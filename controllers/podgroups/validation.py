@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from controllers.admission.faults import told
-from controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
-from controllers.admission.rules.podgroups import faults_of
-from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.runtime.invalid_condition import INVALID, Complaints, grace_left, renewed_conditions
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from controllers.runtime.writing import means_another
-from kube.errors import ApiError
-from model.api.scheduling import PodGroup, PodGroupPhase, Queue
+from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
+from pyroclast.controllers.admission.rules.podgroups import faults_of
+from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.invalid_condition import INVALID, Complaints, grace_left, renewed_conditions
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 
 __all__ = ["GroupJudge"]
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from model.api import names
-from model.api.bus import Action
-from model.api.scheduling import PodGroupPhase, Queue, QueueState
+from pyroclast.model.api import names
+from pyroclast.model.api.bus import Action
+from pyroclast.model.api.scheduling import PodGroupPhase, Queue, QueueState
 
 __all__ = ["COUNTED", "PATIENCE_SECONDS", "Decision", "Notice", "Situation", "decide"]
 

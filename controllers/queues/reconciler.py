@@ -10,22 +10,22 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from controllers.admission.lookups import QUEUE_PARENT, parent_index
-from controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
-from controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
-from controllers.queues.showing import forget_queue, show_counts
-from controllers.queues.validation import QueueJudge
-from controllers.runtime.ages import Ages
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from controllers.runtime.writing import means_another
-from kube.errors import ApiConflictError, ApiError
-from model.api import names
-from model.api.bus import Action, Command
-from model.api.scheduling import PodGroup, PodGroupPhase, Queue
-from model.wire import unix_seconds
+from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
+from pyroclast.controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
+from pyroclast.controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from pyroclast.controllers.queues.showing import forget_queue, show_counts
+from pyroclast.controllers.queues.validation import QueueJudge
+from pyroclast.controllers.runtime.ages import Ages
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.model.api import names
+from pyroclast.model.api.bus import Action, Command
+from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
+from pyroclast.model.wire import unix_seconds
 
 __all__ = ["QueueKeeper", "build"]
 

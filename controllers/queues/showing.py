@@ -6,7 +6,7 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from controllers.queues import metrics
+from pyroclast.controllers.queues import metrics
 
 __all__ = ["forget_queue", "show_counts"]
 

@@ -4,18 +4,18 @@ import asyncio
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from controllers.admission.faults import Fault, told
-from controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
-from controllers.admission.rules.queue_tree import SharedSums
-from controllers.admission.rules.queues import root_faults, standing_faults
-from controllers.kinds import QUEUES
-from controllers.runtime.invalid_condition import Complaints, grace_left
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from model.api import names
-from model.api.scheduling import Queue
+from pyroclast.controllers.admission.faults import Fault, told
+from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
+from pyroclast.controllers.admission.rules.queue_tree import SharedSums
+from pyroclast.controllers.admission.rules.queues import root_faults, standing_faults
+from pyroclast.controllers.kinds import QUEUES
+from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.model.api import names
+from pyroclast.model.api.scheduling import Queue
 
 __all__ = ["QueueJudge"]
 

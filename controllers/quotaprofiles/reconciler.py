@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
-from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
-from controllers.nodes import NODES, Node
-from controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_of_root, root_of, tree_of
-from controllers.runtime.invalid_condition import Complaints
-from controllers.runtime.keys import own_key
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, Store, key_of
-from kube.errors import ApiError
-from model.api.quota import ElasticQuota, ElasticQuotaProfile
-from model.elastic.names import PROFILE, TREE_ID
-from model.matching.selectors import Selector
+from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.controllers.nodes import NODES, Node
+from pyroclast.controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_of_root, root_of, tree_of
+from pyroclast.controllers.runtime.invalid_condition import Complaints
+from pyroclast.controllers.runtime.keys import own_key
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.elastic.names import PROFILE, TREE_ID
+from pyroclast.model.matching.selectors import Selector
 
 __all__ = ["QuotaProfiles"]
 

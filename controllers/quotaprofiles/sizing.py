@@ -7,12 +7,19 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.nodes import Node
-from model.api.quota import ElasticQuota, ElasticQuotaProfile
-from model.elastic.names import IS_ROOT, PROFILE, RESOURCE_KEYS, TOTAL_RESOURCE, TREE_ID, UNSCHEDULABLE_RESOURCE
-from model.elastic.tree import BUILT_IN
-from model.matching.selectors import Selector, unreadable
-from model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
+from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.elastic.names import (
+    IS_ROOT,
+    PROFILE,
+    RESOURCE_KEYS,
+    TOTAL_RESOURCE,
+    TREE_ID,
+    UNSCHEDULABLE_RESOURCE,
+)
+from pyroclast.model.elastic.tree import BUILT_IN
+from pyroclast.model.matching.selectors import Selector, unreadable
+from pyroclast.model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
 
 __all__ = ["Root", "change_of", "faults_of", "faults_of_root", "root_of", "tree_of"]
 

@@ -8,7 +8,7 @@ back.
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from kube.clock import Clock
+from pyroclast.kube.clock import Clock
 
 __all__ = ["Ages"]
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import structlog
 
-from controllers.runtime.metrics import EXPECTATIONS_EXPIRED
-from controllers.runtime.store import Key, Store
-from kube.clock import Clock, SystemClock
-from kube.reflector import HasMetadata
+from pyroclast.controllers.runtime.metrics import EXPECTATIONS_EXPIRED
+from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.reflector import HasMetadata
 
 __all__ = ["Expectations"]
 

@@ -9,12 +9,12 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from controllers.runtime.operator import Operator
-from controllers.runtime.store import Key, key_of
-from kube.reflector import HasMetadata
-from kube.resources import Resource
-from model.wire.base import Wire
-from model.wire.times import time_text, unix_seconds
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.kube.reflector import HasMetadata
+from pyroclast.kube.resources import Resource
+from pyroclast.model.wire.base import Wire
+from pyroclast.model.wire.times import time_text, unix_seconds
 
 __all__ = ["INVALID", "Complaints", "grace_left", "renewed_conditions"]
 

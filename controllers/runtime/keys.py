@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from controllers.runtime.store import Index, Key, key_of
-from kube.reflector import HasMetadata
-from kube.resources import Resource
+from pyroclast.controllers.runtime.store import Index, Key, key_of
+from pyroclast.kube.reflector import HasMetadata
+from pyroclast.kube.resources import Resource
 
 __all__ = ["controller_index", "keys_of_controller", "own_key"]
 

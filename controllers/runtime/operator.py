@@ -14,21 +14,21 @@ from typing import Any, Final, Generic, TypeVar
 
 import structlog
 
-from controllers.runtime.expectations import Expectations
-from controllers.runtime.metrics import LEADER
-from controllers.runtime.reconciler import Reconciler, Watch
-from controllers.runtime.store import Index, Key, Store
-from controllers.runtime.work_queue import WorkQueue
-from controllers.runtime.writing import Writer
-from kube.backoff import Backoff
-from kube.client import Client
-from kube.clock import Clock, SystemClock
-from kube.discovery import Discovery
-from kube.errors import ApiError
-from kube.events import EventRecorder, Regarding, regarding
-from kube.reflector import HasMetadata, Reflector
-from kube.resources import Resource
-from model.errors import CacheError, ObjectError
+from pyroclast.controllers.runtime.expectations import Expectations
+from pyroclast.controllers.runtime.metrics import LEADER
+from pyroclast.controllers.runtime.reconciler import Reconciler, Watch
+from pyroclast.controllers.runtime.store import Index, Key, Store
+from pyroclast.controllers.runtime.work_queue import WorkQueue
+from pyroclast.controllers.runtime.writing import Writer
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.events import EventRecorder, Regarding, regarding
+from pyroclast.kube.reflector import HasMetadata, Reflector
+from pyroclast.kube.resources import Resource
+from pyroclast.model.errors import CacheError, ObjectError
 
 __all__ = ["Operator"]
 

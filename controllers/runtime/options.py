@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
+from pyroclast.model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 
 __all__ = ["DEFAULT_WORKERS", "ControllerOptions"]
 

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from kube.resources import Resource
-from model import wire
-from model.api.meta import ObjectMeta
-from model.quota_usage import PodNeeds
-from model.wire.base import Condition, Wire
+from pyroclast.kube.resources import Resource
+from pyroclast.model import wire
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.quota_usage import PodNeeds
+from pyroclast.model.wire.base import Condition, Wire
 
 __all__ = ["PODS", "ContainerState", "ContainerStatus", "Pod", "PodSpec", "PodStatus", "Terminated", "Waiting"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from controllers.runtime.store import Key
-from kube.resources import Resource
+from pyroclast.controllers.runtime.store import Key
+from pyroclast.kube.resources import Resource
 
 __all__ = ["Reconciler", "Watch"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from kube.reflector import HasMetadata
+from pyroclast.kube.reflector import HasMetadata
 
 __all__ = ["Index", "Key", "Store", "key_of"]
 

@@ -18,13 +18,13 @@ from typing import Any, Final
 
 import structlog
 
-from controllers.runtime import metrics
-from controllers.runtime.store import Key
-from controllers.runtime.writing import NamespaceEndingError, NameTakenError
-from kube.backoff import Backoff
-from kube.clock import Clock, SystemClock
-from kube.errors import ApiError
-from model.errors import PyroclastError
+from pyroclast.controllers.runtime import metrics
+from pyroclast.controllers.runtime.store import Key
+from pyroclast.controllers.runtime.writing import NamespaceEndingError, NameTakenError
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["WorkQueue"]
 

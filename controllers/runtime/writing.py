@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from kube.client import Client, MediaType
-from kube.errors import ApiError, means_another
-from kube.resources import Resource
-from model.errors import PyroclastError
-from model.wire import ObjectMeta
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.errors import ApiError, means_another
+from pyroclast.kube.resources import Resource
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.wire import ObjectMeta
 
 __all__ = [
     "Made",

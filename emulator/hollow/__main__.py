@@ -1,15 +1,15 @@
-"""`python -m emulator.hollow`: hollow nodes as a process of their own."""
+"""`python -m pyroclast.emulator.hollow`: hollow nodes as a process of their own."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from emulator.arguments import pair, quantity, seconds, whole
-from emulator.command import until_signal
-from emulator.hollow.kubelets import KubeletOptions
-from emulator.hollow.run import run_hollow_nodes
-from emulator.hollow.template import NodeTemplate
-from kube.configuration import ClusterOptions, ConfigError
+from pyroclast.emulator.arguments import pair, quantity, seconds, whole
+from pyroclast.emulator.command import until_signal
+from pyroclast.emulator.hollow.kubelets import KubeletOptions
+from pyroclast.emulator.hollow.run import run_hollow_nodes
+from pyroclast.emulator.hollow.template import NodeTemplate
+from pyroclast.kube.configuration import ClusterOptions, ConfigError
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNUSABLE = 2
@@ -17,7 +17,9 @@ _UNUSABLE = 2
 
 def read(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m emulator.hollow", description="Nodes that exist in the API alone.")
+    parser = argparse.ArgumentParser(
+        prog="python -m pyroclast.emulator.hollow", description="Nodes that exist in the API alone."
+    )
     parser.add_argument("--kubeconfig", default="", help="kubeconfig file; else in-cluster or $KUBECONFIG")
     parser.add_argument("--context", default="", help="context of the kubeconfig file")
     parser.add_argument("--nodes", type=whole(), default=10, help="how many nodes to register")

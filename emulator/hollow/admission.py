@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from emulator.quantities import amount
-from model import wire
+from pyroclast.emulator.quantities import amount
+from pyroclast.model import wire
 
 __all__ = ["Refusal", "Room", "pod_requests"]
 

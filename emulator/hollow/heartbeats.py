@@ -7,13 +7,13 @@ from typing import Final
 import msgspec
 import structlog
 
-from emulator.clock import Clock
-from emulator.hollow.admission import Room
-from emulator.hollow.template import ready_condition
-from kube.client import Client, Lane, MediaType
-from kube.errors import ApiError
-from kube.resources import LEASES, NODES
-from model import wire
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.hollow.admission import Room
+from pyroclast.emulator.hollow.template import ready_condition
+from pyroclast.kube.client import Client, Lane, MediaType
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import LEASES, NODES
+from pyroclast.model import wire
 
 __all__ = ["Heartbeats"]
 

@@ -19,17 +19,17 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from emulator.clock import Clock, parse_time
-from emulator.hollow.admission import Room
-from emulator.hollow.durations import seconds_in
-from emulator.hollow.statuses import ended, refused, running
-from emulator.hollow.template import HOLLOW_LABEL
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.errors import ApiError
-from kube.reflector import Reflector
-from kube.resources import NODES, PODS
-from model import wire
+from pyroclast.emulator.clock import Clock, parse_time
+from pyroclast.emulator.hollow.admission import Room
+from pyroclast.emulator.hollow.durations import seconds_in
+from pyroclast.emulator.hollow.statuses import ended, refused, running
+from pyroclast.emulator.hollow.template import HOLLOW_LABEL
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.resources import NODES, PODS
+from pyroclast.model import wire
 
 __all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets"]
 

@@ -5,17 +5,17 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.clock import Clock
-from emulator.hollow.heartbeats import Heartbeats
-from emulator.hollow.kubelets import KubeletOptions, Kubelets
-from emulator.hollow.template import NodeTemplate
-from kube.backoff import Backoff
-from kube.client import Client, MediaType
-from kube.clock import SystemClock
-from kube.configuration import ClusterOptions, connect
-from kube.errors import ApiConflictError
-from kube.resources import NODES
-from kube.retrying import retry
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.hollow.heartbeats import Heartbeats
+from pyroclast.emulator.hollow.kubelets import KubeletOptions, Kubelets
+from pyroclast.emulator.hollow.template import NodeTemplate
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import SystemClock
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiConflictError
+from pyroclast.kube.resources import NODES
+from pyroclast.kube.retrying import retry
 
 __all__ = ["register_nodes", "run_hollow_nodes"]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["ended", "refused", "running"]
 

@@ -4,9 +4,9 @@ Belongs here: the shape of the file, its faults and warnings. Does not: reading 
 argument of a plugin means (that is the plugin's), advice about a sound configuration (`framework.diagnosis.lint`).
 """
 
-from framework.configuration.flags import FLAGS
-from framework.configuration.parser import parse
-from framework.configuration.types import Configuration, Parsed, PluginOption, Profile
-from framework.configuration.usage_source import interval_of, read_source
+from pyroclast.framework.configuration.flags import FLAGS
+from pyroclast.framework.configuration.parser import parse
+from pyroclast.framework.configuration.types import Configuration, Parsed, PluginOption, Profile
+from pyroclast.framework.configuration.usage_source import interval_of, read_source
 
 __all__ = ["FLAGS", "Configuration", "Parsed", "PluginOption", "Profile", "interval_of", "parse", "read_source"]

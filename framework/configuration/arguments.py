@@ -25,10 +25,10 @@ from datetime import tzinfo
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
-from framework.configuration.conversions import Mismatch, camel_case, convert, field_types, unknown_keys
-from framework.configuration.suggest import did_you_mean_inside
-from model.errors import ArgumentError, ConfigError
-from model.texts import said_by
+from pyroclast.framework.configuration.conversions import Mismatch, camel_case, convert, field_types, unknown_keys
+from pyroclast.framework.configuration.suggest import did_you_mean_inside
+from pyroclast.model.errors import ArgumentError, ConfigError
+from pyroclast.model.texts import said_by
 
 __all__ = ["NoArguments", "argument", "decode", "keys_of"]
 

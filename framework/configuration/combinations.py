@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from framework.configuration.notes import Notes, below
-from framework.configuration.types import PluginOption
+from pyroclast.framework.configuration.notes import Notes, below
+from pyroclast.framework.configuration.types import PluginOption
 
 __all__ = ["check_combinations", "drop_repeated"]
 

@@ -13,10 +13,10 @@ from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from framework.configuration.suggest import did_you_mean_inside
-from model.booleans import GO_BOOLEANS
-from model.durations import parse_duration
-from model.errors import ArgumentError
+from pyroclast.framework.configuration.suggest import did_you_mean_inside
+from pyroclast.model.booleans import GO_BOOLEANS
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ArgumentError
 
 __all__ = ["NAMES", "Mismatch", "camel_case", "convert", "duration", "field_types", "unknown_keys"]
 

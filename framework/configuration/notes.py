@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from framework.configuration.suggest import did_you_mean_inside
-from model.errors import ConfigError
+from pyroclast.framework.configuration.suggest import did_you_mean_inside
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["Notes", "UnusableError", "below"]
 

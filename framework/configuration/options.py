@@ -4,14 +4,14 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-from framework.configuration import flags
-from framework.configuration.arguments import decode
-from framework.configuration.conversions import Mismatch, convert
-from framework.configuration.known import Known
-from framework.configuration.notes import Notes, below
-from framework.configuration.suggest import did_you_mean
-from framework.configuration.types import PluginOption
-from model.errors import ConfigError
+from pyroclast.framework.configuration import flags
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.configuration.conversions import Mismatch, convert
+from pyroclast.framework.configuration.known import Known
+from pyroclast.framework.configuration.notes import Notes, below
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.framework.configuration.types import PluginOption
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["check_arguments", "read_option"]
 

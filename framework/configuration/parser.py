@@ -11,15 +11,15 @@ import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from framework.configuration.combinations import check_combinations, drop_repeated
-from framework.configuration.known import Known
-from framework.configuration.notes import Notes, below
-from framework.configuration.options import check_arguments, read_option
-from framework.configuration.suggest import did_you_mean, did_you_mean_inside
-from framework.configuration.text import read_yaml
-from framework.configuration.types import Configuration, Parsed, PluginOption, Profile
-from framework.configuration.usage_source import KEYS, read_source
-from model.errors import ConfigError
+from pyroclast.framework.configuration.combinations import check_combinations, drop_repeated
+from pyroclast.framework.configuration.known import Known
+from pyroclast.framework.configuration.notes import Notes, below
+from pyroclast.framework.configuration.options import check_arguments, read_option
+from pyroclast.framework.configuration.suggest import did_you_mean, did_you_mean_inside
+from pyroclast.framework.configuration.text import read_yaml
+from pyroclast.framework.configuration.types import Configuration, Parsed, PluginOption, Profile
+from pyroclast.framework.configuration.usage_source import KEYS, read_source
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["TOP_KEYS", "parse"]
 

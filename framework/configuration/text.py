@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import yaml
 
-from model.errors import ConfigError
-from model.yaml_faults import YAML_FAULTS, yaml_fault
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["read_yaml", "read_yaml_documents"]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from framework.configuration.flags import HIERARCHY
-from model.sealed import SealedDict, sealed
+from pyroclast.framework.configuration.flags import HIERARCHY
+from pyroclast.model.sealed import SealedDict, sealed
 
 __all__ = ["Configuration", "Parsed", "PluginOption", "Profile"]
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from framework.configuration.notes import Notes, below
-from framework.configuration.suggest import did_you_mean
-from model.durations import parse_duration
-from model.secrets import Secret
-from model.usage import UsageSource
+from pyroclast.framework.configuration.notes import Notes, below
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.secrets import Secret
+from pyroclast.model.usage import UsageSource
 
 __all__ = ["KEYS", "interval_of", "read_source"]
 

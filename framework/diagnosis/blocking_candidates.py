@@ -14,15 +14,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.placement.placing import Worksheet
-from framework.placement.topology.domains import Domains
-from framework.placement.topology.placing import goes_by_domains
-from framework.preemption.victim_gangs import ACTIVE_STATUSES
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, NodeName
-from model.tasks import Task
+from pyroclast.framework.placement.placing import Worksheet
+from pyroclast.framework.placement.topology.domains import Domains
+from pyroclast.framework.placement.topology.placing import goes_by_domains
+from pyroclast.framework.preemption.victim_gangs import ACTIVE_STATUSES
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, NodeName
+from pyroclast.model.tasks import Task
 
 __all__ = ["Choice", "Held", "Layout", "Places", "on_nodes_here"]
 

@@ -11,15 +11,15 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
-from framework.diagnosis.blocking_candidates import Choice, Held, Layout, Places, on_nodes_here
-from framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
-from framework.queues.admission import ends_that_admit
-from framework.session.jobs import SessionJob
-from framework.session.memory import Remedy
-from framework.session.session import Session
-from model.ids import NodeName
-from model.sealed import SealedDict
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.diagnosis.blocking_candidates import Choice, Held, Layout, Places, on_nodes_here
+from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from pyroclast.framework.queues.admission import ends_that_admit
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.memory import Remedy
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import NodeName
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["find_remedies"]
 

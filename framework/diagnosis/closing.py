@@ -6,21 +6,21 @@ Only what differs from the objects of the snapshot is reported, so a cluster at 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
-from framework.diagnosis.pod_group_notes import tell_group_notes
-from framework.queues.device_claims import claimed_by_queue
-from framework.session.jobs import NOBODY, SessionJob
-from framework.session.memory import Settled, Standing
-from framework.session.session import Session
-from model import wire
-from model.api.names import ALLOCATED_HYPER_NODE
-from model.ids import JobId, NodeName
-from model.jobs import Departed, JobPhase
-from model.quantity import QuantityError, millis
-from model.queues import Queue
-from model.refusals import without_amounts
-from model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
+from pyroclast.framework.diagnosis.pod_group_notes import tell_group_notes
+from pyroclast.framework.queues.device_claims import claimed_by_queue
+from pyroclast.framework.session.jobs import NOBODY, SessionJob
+from pyroclast.framework.session.memory import Settled, Standing
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.api.names import ALLOCATED_HYPER_NODE
+from pyroclast.model.ids import JobId, NodeName
+from pyroclast.model.jobs import Departed, JobPhase
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import without_amounts
+from pyroclast.model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from framework.session.jobs import SessionJob
-from model.ids import NodeName
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model.ids import NodeName
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["READY", "TaskVerdicts", "behind_gates", "job_message", "origin_of", "with_evictions"]
 

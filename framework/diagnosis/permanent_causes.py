@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from framework.queues.capabilities import beyond_capability
-from framework.session.jobs import SessionJob
-from framework.session.queue_limits import quantities
-from framework.session.session import Session
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.queues.capabilities import beyond_capability
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.queue_limits import quantities
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["CAN_NEVER_RUN", "note_permanent_causes"]
 

@@ -5,10 +5,10 @@ An event is recorded when a note is new, not once a cycle. What admission refuse
 
 from collections.abc import Iterator
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.sub_jobs import group_of
-from model.group_notes import selector_faults, topology_faults, topology_notes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.sub_jobs import group_of
+from pyroclast.model.group_notes import selector_faults, topology_faults, topology_notes
 
 __all__ = ["tell_group_notes"]
 

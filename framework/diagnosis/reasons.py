@@ -7,13 +7,13 @@ refusal is looked up once for equal tasks.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from framework.diagnosis.messages import behind_gates
-from framework.placement.explaining import NO_NODE_FITS
-from framework.session.session import Session
-from model.arrays import BoolArray
-from model.ids import JobId, QueueName, TaskId
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.diagnosis.messages import behind_gates
+from pyroclast.framework.placement.explaining import NO_NODE_FITS
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["reasons_of"]
 

@@ -7,11 +7,11 @@ say no, it stands as a function that fails. Flags that switch it off there hold,
 
 from typing import Any, Final
 
-from framework.configuration import PluginOption
-from framework.extension import points
-from framework.extension.fences import LeftOutError
-from framework.extension.points import Point, Registered
-from framework.extension.served import EVICTABLE, SERVED, can_serve
+from pyroclast.framework.configuration import PluginOption
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.fences import LeftOutError
+from pyroclast.framework.extension.points import Point, Registered
+from pyroclast.framework.extension.served import EVICTABLE, SERVED, can_serve
 
 __all__ = ["GUARDED_POINTS", "in_place_of"]
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.extension.last import LAST
-from framework.extension.points import Locality, Move, Vote
-from model.plan import Preparation
-from model.refusals import Reason, Refusal
-from model.tasks import Task
-from model.texts import shortened
+from pyroclast.framework.extension.last import LAST
+from pyroclast.framework.extension.points import Locality, Move, Vote
+from pyroclast.model.plan import Preparation
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.model.texts import shortened
 
 __all__ = ["READ_PARTS", "READ_POINTS", "Reader", "anything", "number", "part_reader", "reader_of"]
 

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.extension.answers import Reader, anything, part_reader, reader_of
-from framework.extension.caller import Caller
-from framework.extension.ledgers import Change
-from framework.extension.outside import CycleCut
-from framework.extension.points import NODE_REDUCE, Locality, Point
-from framework.extension.uses import Uses, WrongUseError
-from model.refusals import Refusal
-from model.sealed import sealed
-from model.tasks import Task
+from pyroclast.framework.extension.answers import Reader, anything, part_reader, reader_of
+from pyroclast.framework.extension.caller import Caller
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.extension.points import NODE_REDUCE, Locality, Point
+from pyroclast.framework.extension.uses import Uses, WrongUseError
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import sealed
+from pyroclast.model.tasks import Task
 
 __all__ = ["Guard", "LeftOutError"]
 

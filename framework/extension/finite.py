@@ -2,7 +2,7 @@
 
 import math
 
-from model.arrays import FloatArray
+from pyroclast.model.arrays import FloatArray
 
 __all__ = ["finite", "finite_number"]
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
-from framework.session.jobs import SessionJob
-from framework.session.nodes import Needs
-from model.arrays import IntArray
-from model.plain_members import with_plain_members
-from model.refusals import Refusal
-from model.sealed import SealedList
-from model.tasks import Task, TaskStatus, TaskTemplate
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.nodes import Needs
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedList
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["Change", "Ledger", "Verb"]
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from framework.extension.registry import Registry, filling, name_of
-from model.errors import ConfigError
-from model.texts import said_by
+from pyroclast.framework.extension.registry import Registry, filling, name_of
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.texts import said_by
 
 __all__ = ["GROUP", "PluginFile", "load_entry_points", "load_files", "load_folder", "read_plugin_files"]
 

@@ -26,16 +26,16 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from model.arrays import FloatArray, ReasonArray
-from model.ids import NodeName, QueueName
-from model.plain_members import with_plain_members
-from model.queues import Queue
-from model.refusals import Reason, Refusal
-from model.tasks import Task
+from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.model.ids import NodeName, QueueName
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.session.jobs import SessionJob, SubJob
-    from framework.session.nodes import NodeColumns, NodeView
+    from pyroclast.framework.session.jobs import SessionJob, SubJob
+    from pyroclast.framework.session.nodes import NodeColumns, NodeView
 
 __all__ = [
     "ALLOCATABLE",

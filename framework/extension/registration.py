@@ -11,28 +11,28 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from framework.configuration import PluginOption, Profile
-from framework.extension import uses
-from framework.extension.absent_plugins import in_place_of
-from framework.extension.caller import Caller
-from framework.extension.fences import Guard, LeftOutError
-from framework.extension.last import LAST
-from framework.extension.ledgers import Ledger
-from framework.extension.outside import CycleCut
-from framework.extension.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
-from framework.extension.votes import failure_of
-from framework.placement.grouped_scores import GroupedScores
-from model.arrays import FloatArray
-from model.errors import PyroclastError
-from model.ids import QueueName, TaskId
-from model.plan import Preparation
-from model.queues import Queue
-from model.refusals import Reason, Refusal
-from model.tasks import Task
+from pyroclast.framework.configuration import PluginOption, Profile
+from pyroclast.framework.extension import uses
+from pyroclast.framework.extension.absent_plugins import in_place_of
+from pyroclast.framework.extension.caller import Caller
+from pyroclast.framework.extension.fences import Guard, LeftOutError
+from pyroclast.framework.extension.last import LAST
+from pyroclast.framework.extension.ledgers import Ledger
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.extension.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
+from pyroclast.framework.extension.votes import failure_of
+from pyroclast.framework.placement.grouped_scores import GroupedScores
+from pyroclast.model.arrays import FloatArray
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.ids import QueueName, TaskId
+from pyroclast.model.plan import Preparation
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.session.jobs import SessionJob
-    from framework.session.session import Session
+    from pyroclast.framework.session.jobs import SessionJob
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["BindingRefused", "LateRegistrationError", "Registering"]
 

@@ -17,11 +17,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, get_type_hints, runtime_checkable
 
-from framework.configuration import PluginOption
-from framework.configuration.arguments import NoArguments, decode
-from framework.configuration.conversions import NAMES
-from framework.configuration.suggest import did_you_mean
-from model.errors import ConfigError
+from pyroclast.framework.configuration import PluginOption
+from pyroclast.framework.configuration.arguments import NoArguments, decode
+from pyroclast.framework.configuration.conversions import NAMES
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.model.errors import ConfigError
 
 __all__ = [
     "DEFAULT",

@@ -1,9 +1,9 @@
 """Required rules: a task waits where no configured plugin keeps it to a rule that it demands."""
 
-from framework.extension.registration import Registering
-from model.refusals import Refusal
-from model.required_rules import required_rules
-from model.tasks import Task
+from pyroclast.framework.extension.registration import Registering
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.required_rules import required_rules
+from pyroclast.model.tasks import Task
 
 __all__ = ["unserved_rule"]
 

@@ -6,7 +6,7 @@ A plugin that is not here, one from outside for example, may serve any point.
 from collections.abc import Mapping
 from typing import Final
 
-from framework.configuration import PluginOption
+from pyroclast.framework.configuration import PluginOption
 
 __all__ = ["ALWAYS_ASKED", "EVICTABLE", "HIERARCHICAL", "NAMES_NO_VICTIMS", "SERVED", "can_serve", "serves"]
 

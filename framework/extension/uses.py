@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
-from framework.extension.answers import number
-from framework.extension.points import Locality, Point
-from framework.session.jobs import SessionJob
-from model.errors import PyroclastError
-from model.refusals import Reason
-from model.report import Condition, EventNote, JobShare, QuotaFigures
-from model.texts import said_by, shortened
+from pyroclast.framework.extension.answers import number
+from pyroclast.framework.extension.points import Locality, Point
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.refusals import Reason
+from pyroclast.model.report import Condition, EventNote, JobShare, QuotaFigures
+from pyroclast.model.texts import said_by, shortened
 
 __all__ = ["MOST_USES", "Uses", "WrongUseError"]
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from framework.extension.points import Registered, Vote
-from model.ids import TaskId
-from model.refusals import Refusal
-from model.tasks import Task
-from model.texts import said_by
+from pyroclast.framework.extension.points import Registered, Vote
+from pyroclast.model.ids import TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.model.texts import said_by
 
 __all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from framework.placement.gangs.problem import AssignmentProblem, Companions
-from model.arrays import BoolArray, IntArray
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Companions
+from pyroclast.model.arrays import BoolArray, IntArray
 
 __all__ = ["AffinityBounds"]
 

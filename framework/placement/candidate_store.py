@@ -7,7 +7,7 @@ anew when it is asked for; what it says is the same, since candidates follow fro
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from framework.placement.candidates import Candidates
+    from pyroclast.framework.placement.candidates import Candidates
 
 __all__ = ["MOST_BYTES", "CandidateStore"]
 

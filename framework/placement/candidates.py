@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from framework.extension.points import Locality, Registered
-from framework.placement.grouped_scores import GroupedScores, grouped_run
-from framework.placement.scoring import ScoredNodes
-from framework.session.nodes import NodeColumns
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.sealed import SealedDict
-from model.tasks import Task, TaskTemplate
+from pyroclast.framework.extension.points import Locality, Registered
+from pyroclast.framework.placement.grouped_scores import GroupedScores, grouped_run
+from pyroclast.framework.placement.scoring import ScoredNodes
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskTemplate
 
 if TYPE_CHECKING:
-    from framework.session.node_questions import NodeQuestions
+    from pyroclast.framework.session.node_questions import NodeQuestions
 
 __all__ = ["Beyond", "Candidates", "Choice", "NodeFunctions"]
 

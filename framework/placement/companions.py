@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from framework.placement.gangs.problem import Companions
-from framework.session.pods import session_pods
-from framework.session.session import Session
-from model.required_rules import POD_AFFINITY
-from model.tasks import Task
+from pyroclast.framework.placement.gangs.problem import Companions
+from pyroclast.framework.session.pods import session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model.required_rules import POD_AFFINITY
+from pyroclast.model.tasks import Task
 
 __all__ = ["companions_of"]
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from model.arrays import IntArray
+from pyroclast.model.arrays import IntArray
 
 __all__ = ["PlacesOnEmptyNodes", "places_for"]
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framework.extension.points import Locality, Registered
-from framework.session.queue_limits import quantities
-from model.arrays import BoolArray, IntArray, ReasonArray
-from model.refusals import Reason, Refusal
-from model.requests import ATTACHABLE_VOLUMES
-from model.resources import MILLI
-from model.tasks import Task
+from pyroclast.framework.extension.points import Locality, Registered
+from pyroclast.framework.session.queue_limits import quantities
+from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.session.node_questions import NodeQuestions
-    from framework.session.nodes import NodeColumns
+    from pyroclast.framework.session.node_questions import NodeQuestions
+    from pyroclast.framework.session.nodes import NodeColumns
 
 __all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "explain"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.tasks import Task
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.placement.candidates import Candidates
+    from pyroclast.framework.placement.candidates import Candidates
 
 __all__ = ["GroupedScores", "grouped_run"]
 

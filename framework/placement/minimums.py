@@ -12,10 +12,10 @@ ones that other sub-groups have too few of.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from model.ids import SubJobId, TaskId
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import SubJobId, TaskId
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Step", "in_front", "lacking_by_role", "needed_tasks", "steps_to_minimum"]
 

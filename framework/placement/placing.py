@@ -11,17 +11,17 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.candidates import Choice
-from framework.placement.topology.required import nodes_by_topology
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.arrays import BoolArray, IntArray
-from model.ids import NodeName
-from model.queues import Queue
-from model.refusals import Refusal
-from model.resources import PODS
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.placement.candidates import Choice
+from pyroclast.framework.placement.topology.required import nodes_by_topology
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import NodeName
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import PODS
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Worksheet", "complete", "complete_deferred", "place_best_effort", "place_tasks"]
 

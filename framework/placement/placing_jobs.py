@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from framework.placement.gangs.search import GangSearch, Place, may_be_missed
-from framework.placement.minimums import in_front, needed_tasks
-from framework.placement.placing import Worksheet, place_tasks
-from framework.placement.placing_sub_jobs import place_part, place_parts
-from framework.placement.topology.placing import DomainSearch, goes_by_domains
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.ids import SubJobId, TaskId
-from model.refusals import Refusal
-from model.sealed import SealedDict, SealedList
-from model.tasks import Task
+from pyroclast.framework.placement.gangs.search import GangSearch, Place, may_be_missed
+from pyroclast.framework.placement.minimums import in_front, needed_tasks
+from pyroclast.framework.placement.placing import Worksheet, place_tasks
+from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
+from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by_domains
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.ids import SubJobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.model.tasks import Task
 
 __all__ = ["place_job", "required_sub_jobs", "tell_again", "told_so_far", "worksheets_by_need", "worksheets_of"]
 

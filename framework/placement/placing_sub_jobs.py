@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from framework.placement.placing import Worksheet, place_tasks
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.arrays import BoolArray
+from pyroclast.framework.placement.placing import Worksheet, place_tasks
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.arrays import BoolArray
 
 __all__ = ["lacking_groups", "place_part", "place_parts"]
 

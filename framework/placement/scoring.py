@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framework.extension import points
-from framework.extension.answers import number
-from framework.extension.finite import finite
-from framework.extension.points import Registered
-from framework.session.nodes import NodeView
-from model.arrays import FloatArray, IntArray
-from model.ids import NodeName
-from model.refusals import Refusal
-from model.tasks import Task
-from model.texts import shortened
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.answers import number
+from pyroclast.framework.extension.finite import finite
+from pyroclast.framework.extension.points import Registered
+from pyroclast.framework.session.nodes import NodeView
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.ids import NodeName
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.model.texts import shortened
 
 if TYPE_CHECKING:
-    from framework.placement.candidates import Candidates
-    from framework.session.node_questions import NodeQuestions
+    from pyroclast.framework.placement.candidates import Candidates
+    from pyroclast.framework.session.node_questions import NodeQuestions
 
 __all__ = ["ScoredNodes"]
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framework.placement.gangs.problem import Shunning
-from framework.session.pods import session_pods
-from framework.session.session import Session
-from model.matching.pods import PodTerm
-from model.required_rules import POD_AFFINITY
-from model.tasks import Task
+from pyroclast.framework.placement.gangs.problem import Shunning
+from pyroclast.framework.session.pods import session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model.matching.pods import PodTerm
+from pyroclast.model.required_rules import POD_AFFINITY
+from pyroclast.model.tasks import Task
 
 __all__ = ["shunnings_of"]
 

@@ -6,8 +6,8 @@ the others can come to, and each must come near the fullest.
 
 import numpy as np
 
-from framework.placement.gangs.problem import AssignmentProblem, Spread
-from model.arrays import BoolArray, IntArray
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Spread
+from pyroclast.model.arrays import BoolArray, IntArray
 
 __all__ = ["SpreadBounds"]
 

@@ -9,15 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.gangs.problem import Spread
-from framework.session.pods import NodeGroup, session_pods
-from framework.session.session import Session
-from model.arrays import BoolArray
-from model.matching.nodes import has_labels
-from model.matching.pods import SpreadConstraint, spread_constraints
-from model.matching.spread import eligible_nodes
-from model.required_rules import TOPOLOGY_SPREAD
-from model.tasks import Task
+from pyroclast.framework.placement.gangs.problem import Spread
+from pyroclast.framework.session.pods import NodeGroup, session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.matching.nodes import has_labels
+from pyroclast.model.matching.pods import SpreadConstraint, spread_constraints
+from pyroclast.model.matching.spread import eligible_nodes
+from pyroclast.model.required_rules import TOPOLOGY_SPREAD
+from pyroclast.model.tasks import Task
 
 __all__ = ["spreads_of"]
 

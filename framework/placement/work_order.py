@@ -8,10 +8,10 @@ import heapq
 from collections.abc import Iterable
 from typing import Any
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.ids import QueueName
-from model.queues import Queue
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import Queue
 
 __all__ = ["WorkOrder"]
 

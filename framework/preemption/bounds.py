@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import JobId, QueueName
-from model.tasks import TaskStatus, TaskTemplate
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.tasks import TaskStatus, TaskTemplate
 
 __all__ = ["EvictableRoom"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from framework.placement.topology.domains import EVICT
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from model.arrays import BoolArray
+from pyroclast.framework.placement.topology.domains import EVICT
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray
 
 __all__ = ["Domain", "domains_of", "masks_for", "numbers_for"]
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.preemption.domains import Domain, masks_for, numbers_for
-from framework.preemption.harm import Limits
-from framework.preemption.plans import PlanBuilder, PreemptionPlanner
-from framework.preemption.refusals import (
+from pyroclast.framework.preemption.domains import Domain, masks_for, numbers_for
+from pyroclast.framework.preemption.harm import Limits
+from pyroclast.framework.preemption.plans import PlanBuilder, PreemptionPlanner
+from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
     NO_ROOM,
     NOBODY,
@@ -24,12 +24,12 @@ from framework.preemption.refusals import (
     too_few_tasks,
     whoever_goes,
 )
-from framework.preemption.rules import Rule
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.framework.preemption.rules import Rule
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["GangEviction", "GangPlanner"]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from framework.session.scratch import Scratch
-from model.arrays import BoolArray
-from model.ids import TaskId
-from model.tasks import Task
+from pyroclast.framework.session.scratch import Scratch
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.tasks import Task
 
 __all__ = [
     "ANY_PRIORITY",

@@ -16,13 +16,13 @@ from typing import Final
 
 import msgspec
 
-from framework.preemption.harm import effort_of
-from framework.session.jobs import SessionJob
-from framework.session.memory import Turn
-from framework.session.namespace_windows import share_used
-from framework.session.session import Session
-from model.ids import JobId
-from model.sealed import SealedDict
+from pyroclast.framework.preemption.harm import effort_of
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.memory import Turn
+from pyroclast.framework.session.namespace_windows import share_used
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import JobId
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["MOST_STEPS", "NamespaceTurns"]
 

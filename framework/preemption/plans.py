@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.extension.ledgers import Verb
-from framework.placement.gangs.search import GangSearch, Within, may_be_missed
-from framework.placement.minimums import steps_to_minimum
-from framework.preemption.bounds import EvictableRoom
-from framework.preemption.harm import (
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.placement.gangs.search import GangSearch, Within, may_be_missed
+from pyroclast.framework.placement.minimums import steps_to_minimum
+from pyroclast.framework.preemption.bounds import EvictableRoom
+from pyroclast.framework.preemption.harm import (
     ANY_PRIORITY,
     NO_VICTIM,
     Effort,
@@ -34,7 +34,7 @@ from framework.preemption.harm import (
     effort_of,
     least_harmful,
 )
-from framework.preemption.refusals import (
+from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
     NO_HELP,
     OUT_OF_TURN,
@@ -47,17 +47,24 @@ from framework.preemption.refusals import (
     too_few_tasks,
     whoever_goes,
 )
-from framework.preemption.rules import Looks, Rule
-from framework.preemption.victim_gangs import Surplus, active_count, can_spare, is_intact, might_spare, whole_gang
-from framework.preemption.victim_order import LongOrder, in_order
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, QueueName, SubJobId, TaskId
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
-from model.wire import unix_seconds
+from pyroclast.framework.preemption.rules import Looks, Rule
+from pyroclast.framework.preemption.victim_gangs import (
+    Surplus,
+    active_count,
+    can_spare,
+    is_intact,
+    might_spare,
+    whole_gang,
+)
+from pyroclast.framework.preemption.victim_order import LongOrder, in_order
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.model.wire import unix_seconds
 
 __all__ = ["PlanBuilder", "PreemptionPlanner"]
 

@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.gangs.refusals import SEARCH_ENDED
-from framework.session.session import Session
-from model.arrays import BoolArray
-from model.refusals import NO_PLAN, Refusal
-from model.tasks import Task
+from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.refusals import NO_PLAN, Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = [
     "ALL_SPARED",

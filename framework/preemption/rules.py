@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from framework.session.jobs import SessionJob
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Looks", "Rule", "Vetoes", "pod_priority"]
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from framework.session.jobs import SessionJob, SubJob
-from model.ids import SubJobId
-from model.tasks import READY_STATUSES, Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.model.ids import SubJobId
+from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = ["ACTIVE_STATUSES", "Surplus", "active_count", "can_spare", "is_intact", "might_spare", "whole_gang"]
 

@@ -14,13 +14,13 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any
 
-from framework.extension import points
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, QueueName, TaskId
-from model.queues import Queue
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.queues import Queue
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["LongOrder", "in_order"]
 

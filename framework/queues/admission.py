@@ -20,16 +20,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from framework.extension import points
-from framework.queues.never_running import COUNTED, can_never_run, why_never_run
-from framework.session.jobs import SessionJob
-from framework.session.queue_limits import usage_text
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, QueueName
-from model.jobs import Job, JobTable
-from model.refusals import Refusal
-from model.tasks import READY_STATUSES, Task, TaskStatus
+from pyroclast.framework.extension import points
+from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why_never_run
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.queue_limits import usage_text
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.jobs import Job, JobTable
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = [
     "Account",

@@ -5,13 +5,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.session.queue_limits import capability_limits
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import QueueName
-from model.queues import with_ancestors
-from model.resources import UNLIMITED
-from model.tasks import Task
+from pyroclast.framework.session.queue_limits import capability_limits
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import with_ancestors
+from pyroclast.model.resources import UNLIMITED
+from pyroclast.model.tasks import Task
 
 __all__ = ["Excess", "beyond_capability"]
 

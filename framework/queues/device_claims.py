@@ -6,11 +6,11 @@ Shared by quotas and by what a session writes into the status of queues.
 from collections.abc import Iterator
 from typing import Final
 
-from framework.session.job_questions import JobQuestions
-from model.device_claims import ClaimCount, Demand, pod_demand
-from model.ids import QueueName, TaskId
-from model.queues import with_ancestors
-from model.tasks import ALLOCATED_STATUSES, Task
+from pyroclast.framework.session.job_questions import JobQuestions
+from pyroclast.model.device_claims import ClaimCount, Demand, pod_demand
+from pyroclast.model.ids import QueueName, TaskId
+from pyroclast.model.queues import with_ancestors
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["claimed_by_queue", "demand_of", "placed_with_claims"]
 

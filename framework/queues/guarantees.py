@@ -4,11 +4,11 @@ from typing import Final
 
 import numpy as np
 
-from framework.queues.notes import queue_note
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import QueueName
-from model.report import EventNote
+from pyroclast.framework.queues.notes import queue_note
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.report import EventNote
 
 __all__ = ["guarantee_notes", "kept_guarantees"]
 

@@ -8,18 +8,18 @@ not count. Pods that are bound this way carry an annotation, by which share plug
 
 from typing import Any, Final
 
-from framework.extension.ledgers import Verb
-from framework.placement.placing import Worksheet, complete
-from framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
-from framework.placement.topology.required import unserved_topology
-from framework.placement.work_order import WorkOrder
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.ids import JobId
-from model.jobs import JobPhase
-from model.sealed import SealedDict, SealedList
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.placement.placing import Worksheet, complete
+from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from pyroclast.framework.placement.topology.required import unserved_topology
+from pyroclast.framework.placement.work_order import WorkOrder
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["lend_idle_room"]
 

@@ -6,10 +6,10 @@ queue has room for. Only the queue itself keeps it, not those above.
 
 from collections.abc import Callable
 
-from framework.extension.ledgers import Change, Verb
-from framework.session.session import Session
-from model.ids import TaskId
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import TaskId
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["LiftedGates"]
 

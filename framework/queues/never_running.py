@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.queues.capabilities import beyond_capability
-from framework.session.namespace_windows import MOST_TEMPLATES
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import JobId
-from model.jobs import NO_QUEUE, Job
-from model.tasks import READY_STATUSES, Task, TaskStatus
+from pyroclast.framework.queues.capabilities import beyond_capability
+from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import NO_QUEUE, Job
+from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = ["COUNTED", "can_never_run", "unusable_requests", "why_never_run"]
 

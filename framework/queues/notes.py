@@ -5,10 +5,10 @@ An event is recorded when a note is new, not once a cycle.
 
 from typing import Final
 
-from framework.session.job_questions import JobQuestions
-from model.queues import Queue
-from model.report import EventNote
-from model.resources import CPU, MEMORY
+from pyroclast.framework.session.job_questions import JobQuestions
+from pyroclast.model.queues import Queue
+from pyroclast.model.report import EventNote
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = ["queue_note", "zero_notes"]
 

@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Claimant", "claimants", "columns_to_give"]
 

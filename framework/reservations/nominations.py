@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.jobs import Job
-from model.queues import ROOT_QUEUE, Queue, with_ancestors
-from model.refusals import Refusal
-from model.sealed import SealedSet
-from model.tasks import Task, TaskStatus
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import Job
+from pyroclast.model.queues import ROOT_QUEUE, Queue, with_ancestors
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedSet
+from pyroclast.model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
-    from framework.session.session import Session
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["Promise", "Promises", "kept", "made_by_plans", "read_from_pods"]
 

@@ -15,18 +15,18 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from framework.placement.topology.required import nodes_by_topology, unserved_topology
-from framework.reservations.giving_way import Claimant, claimants, columns_to_give
-from framework.reservations.nominations import Promise, Promises, read_from_pods
-from framework.reservations.waiting_gangs import why_never_together
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.ids import JobId, NodeName
-from model.jobs import JobPhase
-from model.refusals import Refusal
-from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
-from model.wire import unix_seconds
+from pyroclast.framework.placement.topology.required import nodes_by_topology, unserved_topology
+from pyroclast.framework.reservations.giving_way import Claimant, claimants, columns_to_give
+from pyroclast.framework.reservations.nominations import Promise, Promises, read_from_pods
+from pyroclast.framework.reservations.waiting_gangs import why_never_together
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.ids import JobId, NodeName
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from pyroclast.model.wire import unix_seconds
 
 __all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
 

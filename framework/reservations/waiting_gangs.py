@@ -9,12 +9,12 @@ which a member has to let a place go takes none in the same cycle: others go fir
 from collections import Counter
 from typing import Final
 
-from framework.queues.never_running import why_never_run
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.ids import JobId
-from model.tasks import READY_STATUSES, Task, TaskStatus
+from pyroclast.framework.queues.never_running import why_never_run
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.ids import JobId
+from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = ["keep_places", "why_never_together"]
 

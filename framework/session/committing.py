@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from framework.extension.ledgers import Verb
-from framework.session.statement import Operation
-from model.api.names import LENT
-from model.ids import TaskId
-from model.plan import Bind, Eviction, Nomination, Plan
-from model.sealed import SealedDict
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.session.statement import Operation
+from pyroclast.model.api.names import LENT
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
-    from framework.session.jobs import SessionJob
-    from framework.session.session import Session
+    from pyroclast.framework.session.jobs import SessionJob
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["begin_binding", "plan_of"]
 

@@ -7,7 +7,7 @@ sub-groups that lack the fewest. Sub-groups of which no pod is left have succeed
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from model.ids import SubJobId
+from pyroclast.model.ids import SubJobId
 
 __all__ = ["Needs", "needs_without"]
 

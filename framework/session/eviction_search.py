@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from model.ids import JobId, TaskId
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["EvictionSearch"]
 

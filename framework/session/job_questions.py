@@ -8,27 +8,27 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.configuration import Profile
-from framework.extension import points, uses
-from framework.extension.points import Move, Point, Registered
-from framework.extension.votes import cast_votes, choose_victims, first_refusal, narrow_victims
-from framework.placement.gangs.problem import Assignment
-from framework.placement.topology.domains import DomainNodes, Domains
-from framework.reservations.nominations import Promises
-from framework.session.eviction_search import EvictionSearch
-from framework.session.jobs import NOBODY, SessionJob, SubJob
-from framework.session.memory import Remedy, Settled, Standing
-from framework.session.namespace_windows import NO_WINDOW
-from framework.session.node_questions import NodeQuestions
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.ids import JobId, QueueName, TaskId
-from model.jobs import Job, JobPhase
-from model.queues import Queue, with_ancestors
-from model.refusals import Refusal
-from model.sealed import SealedDict, SealedList
-from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus, task_order_key
-from model.topology.tree import topology_of
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.extension import points, uses
+from pyroclast.framework.extension.points import Move, Point, Registered
+from pyroclast.framework.extension.votes import cast_votes, choose_victims, first_refusal, narrow_victims
+from pyroclast.framework.placement.gangs.problem import Assignment
+from pyroclast.framework.placement.topology.domains import DomainNodes, Domains
+from pyroclast.framework.reservations.nominations import Promises
+from pyroclast.framework.session.eviction_search import EvictionSearch
+from pyroclast.framework.session.jobs import NOBODY, SessionJob, SubJob
+from pyroclast.framework.session.memory import Remedy, Settled, Standing
+from pyroclast.framework.session.namespace_windows import NO_WINDOW
+from pyroclast.framework.session.node_questions import NodeQuestions
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.queues import Queue, with_ancestors
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus, task_order_key
+from pyroclast.model.topology.tree import topology_of
 
 __all__ = ["JobQuestions"]
 

@@ -9,17 +9,17 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from framework.extension.caller import Caller
-from framework.session.departed_members import Needs, needs_without
-from framework.session.memory import Remedy, Standing, said_once
-from framework.session.sub_jobs import Division, group_of
-from model.arrays import IntArray
-from model.ids import JobId, QueueName, SubJobId, TaskId
-from model.jobs import Departed, Job, JobPhase, JobTable
-from model.refusals import Refusal
-from model.sealed import SealedDict, SealedList, SealedSet
-from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
-from model.wire import NetworkTopology, SubGroupPolicy
+from pyroclast.framework.extension.caller import Caller
+from pyroclast.framework.session.departed_members import Needs, needs_without
+from pyroclast.framework.session.memory import Remedy, Standing, said_once
+from pyroclast.framework.session.sub_jobs import Division, group_of
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
+from pyroclast.model.jobs import Departed, Job, JobPhase, JobTable
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
+from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
+from pyroclast.model.wire import NetworkTopology, SubGroupPolicy
 
 __all__ = ["NOBODY", "SessionJob", "SubJob"]
 

@@ -11,13 +11,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from framework.placement.gangs.problem import Assignment
-from framework.reservations.nominations import Promise
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId, NodeName, TaskId
-from model.jobs import Job, JobTable
-from model.refusals import Refusal
-from model.sealed import SealedDict
+from pyroclast.framework.placement.gangs.problem import Assignment
+from pyroclast.framework.reservations.nominations import Promise
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.jobs import Job, JobTable
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["Memory", "Remedy", "Round", "Settled", "Standing", "Turn", "said_once"]
 

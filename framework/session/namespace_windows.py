@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from framework.session.memory import Round
-from model.ids import JobId
-from model.jobs import Job
-from model.refusals import Refusal
-from model.sealed import SealedDict
-from model.tasks import TaskStatus
+from pyroclast.framework.session.memory import Round
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import Job
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "Window", "share_used", "window"]
 

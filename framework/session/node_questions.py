@@ -5,26 +5,26 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.configuration import Profile
-from framework.extension import points
-from framework.extension.finite import finite, finite_number
-from framework.extension.points import Locality, Registered
-from framework.extension.registration import Registering
-from framework.extension.required_rules import unserved_rule
-from framework.extension.votes import first_refusal
-from framework.placement.candidate_store import CandidateStore
-from framework.placement.candidates import Beyond, Candidates, NodeFunctions
-from framework.placement.empty_nodes import PlacesOnEmptyNodes, places_for
-from framework.placement.explaining import explain
-from framework.session.nodes import NodeColumns, NodeView, SessionNodes
-from framework.session.scratch import Scratch
-from model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
-from model.ids import TaskId
-from model.matching.bounds import beyond_bounds
-from model.refusals import Reason, Refusal
-from model.sealed import SealedDict
-from model.snapshot import Snapshot
-from model.tasks import Task
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.finite import finite, finite_number
+from pyroclast.framework.extension.points import Locality, Registered
+from pyroclast.framework.extension.registration import Registering
+from pyroclast.framework.extension.required_rules import unserved_rule
+from pyroclast.framework.extension.votes import first_refusal
+from pyroclast.framework.placement.candidate_store import CandidateStore
+from pyroclast.framework.placement.candidates import Beyond, Candidates, NodeFunctions
+from pyroclast.framework.placement.empty_nodes import PlacesOnEmptyNodes, places_for
+from pyroclast.framework.placement.explaining import explain
+from pyroclast.framework.session.nodes import NodeColumns, NodeView, SessionNodes
+from pyroclast.framework.session.scratch import Scratch
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.matching.bounds import beyond_bounds
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
 
 __all__ = ["NodeQuestions"]
 

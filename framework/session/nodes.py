@@ -5,13 +5,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from framework.extension.caller import Caller
-from model.arrays import IntArray
-from model.ids import NodeName, TaskId
-from model.nodes import Node, NodeFacts, NodeTable, StateRows
-from model.resources import UNLIMITED, ResourceSpace
-from model.sealed import SealedDict, SealedList
-from model.tasks import Task, TaskTemplate
+from pyroclast.framework.extension.caller import Caller
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.nodes import Node, NodeFacts, NodeTable, StateRows
+from pyroclast.model.resources import UNLIMITED, ResourceSpace
+from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.model.tasks import Task, TaskTemplate
 
 __all__ = ["Needs", "NodeColumns", "NodeView", "SessionNodes"]
 

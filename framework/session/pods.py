@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from framework.extension.ledgers import Change
-from framework.session.pending_changes import EarlyChanges
-from model.arrays import BoolArray, IntArray
-from model.ids import TaskId
-from model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
-from model.nodes import NodeFacts
-from model.plain_members import with_plain_members
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
-    from framework.session.session import Session
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["DomainCounts", "HeldTerm", "NodeGroup", "SessionPods", "TermKind", "session_pods"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from model.arrays import IntArray
-from model.queues import Queue
-from model.requests import quantity_text
-from model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.queues import Queue
+from pyroclast.model.requests import quantity_text
+from pyroclast.model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
 
 __all__ = ["amounts_beyond", "capability_limits", "in_words", "quantities", "usage_text"]
 

@@ -11,26 +11,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from uuid import NAMESPACE_OID, uuid5
 
-from framework.configuration import Profile
-from framework.extension import uses
-from framework.extension.ledgers import Verb
-from framework.extension.outside import Outside
-from framework.extension.registration import BindingRefused
-from framework.session.committing import begin_binding, plan_of
-from framework.session.job_questions import JobQuestions
-from framework.session.jobs import SessionJob
-from framework.session.memory import Round, Settled, Turn
-from framework.session.nodes import Needs
-from framework.session.statement import Operation, Statement
-from model.arrays import IntArray
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.plan import Plan
-from model.refusals import Refusal
-from model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
-from model.resources import CPU, MEMORY, MILLI, PODS
-from model.sealed import SealedDict, SealedList, SealedSet
-from model.snapshot import Snapshot
-from model.tasks import Task
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.extension import uses
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.extension.registration import BindingRefused
+from pyroclast.framework.session.committing import begin_binding, plan_of
+from pyroclast.framework.session.job_questions import JobQuestions
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.memory import Round, Settled, Turn
+from pyroclast.framework.session.nodes import Needs
+from pyroclast.framework.session.statement import Operation, Statement
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
+from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
+from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
 
 __all__ = ["Session"]
 

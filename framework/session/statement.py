@@ -15,15 +15,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from framework.extension.ledgers import Change, Verb
-from model.ids import TaskId
-from model.refusals import Refusal
-from model.sealed import SealedList
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.model.ids import TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedList
+from pyroclast.model.tasks import Task, TaskStatus
 
 if TYPE_CHECKING:
-    from framework.session.jobs import SessionJob
-    from framework.session.session import Session
+    from pyroclast.framework.session.jobs import SessionJob
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["Operation", "Statement"]
 

@@ -8,10 +8,10 @@ policy form the rest, named like the job.
 from collections.abc import Sequence
 from typing import Final
 
-from model.ids import JobId, SubJobId
-from model.matching.selectors import Selector
-from model.tasks import Task
-from model.wire import SubGroupPolicy
+from pyroclast.model.ids import JobId, SubJobId
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.tasks import Task
+from pyroclast.model.wire import SubGroupPolicy
 
 __all__ = ["Division", "group_of"]
 

@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.bus import Event
-from model.api.claims import PersistentVolumeClaimSpec
-from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.meta import ObjectReference
-from model.api.rules import (
+from pyroclast.model.api import names
+from pyroclast.model.api.bus import Event
+from pyroclast.model.api.claims import PersistentVolumeClaimSpec
+from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
+from pyroclast.model.api.meta import ObjectReference
+from pyroclast.model.api.rules import (
     DEFAULTED,
     DNS_LABEL,
     KEPT_AS_WRITTEN,
@@ -24,8 +24,8 @@ from model.api.rules import (
     Rules,
     Time,
 )
-from model.api.scheduling import NetworkTopologySpec
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api.scheduling import NetworkTopologySpec
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "ConcurrencyPolicy",

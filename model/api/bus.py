@@ -3,9 +3,9 @@
 from enum import StrEnum
 from typing import ClassVar
 
-from model.api import names
-from model.api.definitions import Definition, KubernetesObject
-from model.api.meta import OwnerReference
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import Definition, KubernetesObject
+from pyroclast.model.api.meta import OwnerReference
 
 __all__ = ["Action", "Command", "Event"]
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated, ClassVar
 
-from model.api.meta import Amounts, LabelSelector
-from model.api.rules import Rules
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api.meta import Amounts, LabelSelector
+from pyroclast.model.api.rules import Rules
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = ["PersistentVolumeClaimSpec"]
 

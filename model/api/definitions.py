@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from model.api.meta import ObjectMeta
-from model.wire.base import Wire
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.wire.base import Wire
 
 __all__ = ["AGE", "Column", "Definition", "KubernetesObject"]
 

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.definitions import Definition, KubernetesObject
-from model.api.meta import Amounts, Condition
-from model.api.rules import DEFAULTED, Int32
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import Definition, KubernetesObject
+from pyroclast.model.api.meta import Amounts, Condition
+from pyroclast.model.api.rules import DEFAULTED, Int32
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "Device",

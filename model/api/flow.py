@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.batch import JobSpec, TaskState
-from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.rules import Count, Duration, Rules, Time
-from model.wire.base import Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import JobSpec, TaskState
+from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
+from pyroclast.model.api.rules import Count, Duration, Rules, Time
+from pyroclast.model.wire.base import Wire
 
 __all__ = [
     "Flow",

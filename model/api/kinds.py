@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from model.api.batch import CronJob, Job
-from model.api.bus import Command
-from model.api.definitions import KubernetesObject
-from model.api.devices import Device
-from model.api.flow import JobFlow, JobTemplate
-from model.api.nodeinfo import Numatopology
-from model.api.quota import ElasticQuota, ElasticQuotaProfile
-from model.api.scheduling import PodGroup, Queue
-from model.api.shard import NodeShard
-from model.api.topology import HyperNode
+from pyroclast.model.api.batch import CronJob, Job
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.devices import Device
+from pyroclast.model.api.flow import JobFlow, JobTemplate
+from pyroclast.model.api.nodeinfo import Numatopology
+from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.api.scheduling import PodGroup, Queue
+from pyroclast.model.api.shard import NodeShard
+from pyroclast.model.api.topology import HyperNode
 
 __all__ = ["KINDS"]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from model.api.rules import Amount, Int64, Rules, Time
-from model.wire import base
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api.rules import Amount, Int64, Rules, Time
+from pyroclast.model.wire import base
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "Amounts",

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.definitions import Definition, KubernetesObject
-from model.api.rules import Rules
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import Definition, KubernetesObject
+from pyroclast.model.api.rules import Rules
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = ["ContainerAllocation", "CpuInfo", "Numatopology", "NumatopologySpec", "PodAllocation", "ResourceInfo"]
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.meta import Amounts, LabelSelector
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
+from pyroclast.model.api.meta import Amounts, LabelSelector
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "ElasticQuota",

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from model.api import names
-from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.meta import Amounts, LabelSelector
-from model.api.rules import DEFAULTED, Count, Int32, ObjectName, Rules, Time
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
+from pyroclast.model.api.meta import Amounts, LabelSelector
+from pyroclast.model.api.rules import DEFAULTED, Count, Int32, ObjectName, Rules, Time
+from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "Affinity",

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from model.api import names
-from model.api.definitions import AGE, Definition, KubernetesObject
-from model.api.rules import Time
-from model.wire.base import Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject
+from pyroclast.model.api.rules import Time
+from pyroclast.model.wire.base import Wire
 
 __all__ = ["NodeShard", "NodeShardSpec", "NodeShardStatus"]
 

@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from model.api import names
-from model.api.definitions import AGE, Column, Definition, KubernetesObject
-from model.api.meta import Condition, LabelSelector
-from model.api.rules import Int64, ObjectName, Rules, Validation
-from model.wire.base import Wire
+from pyroclast.model.api import names
+from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
+from pyroclast.model.api.meta import Condition, LabelSelector
+from pyroclast.model.api.rules import Int64, ObjectName, Rules, Validation
+from pyroclast.model.wire.base import Wire
 
 __all__ = [
     "ExactMatch",

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from model.ids import TaskId
+from pyroclast.model.ids import TaskId
 
 __all__ = ["WHOLE_CORES", "Holder", "Shelf", "State", "Use"]
 

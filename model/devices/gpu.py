@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from model import wire
-from model.devices.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER, GPU_UNHEALTHY
-from model.quantity import QuantityError, units
+from pyroclast.model import wire
+from pyroclast.model.devices.names import GPU_INDEX, GPU_MEMORY, GPU_NUMBER, GPU_UNHEALTHY
+from pyroclast.model.quantity import QuantityError, units
 
 __all__ = ["GpuCards", "GpuDemand", "gpu_cards", "gpu_demand", "gpu_indices"]
 

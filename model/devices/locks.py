@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model.wire import unix_seconds
+from pyroclast.model.wire import unix_seconds
 
 __all__ = ["LOCK_NODE", "LOCK_SECONDS", "is_held"]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER
+from pyroclast.model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER
 
 __all__ = ["DEFAULT", "DeviceSettings", "Geometries", "Group", "Kind", "VgpuSettings", "read_settings"]
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from model import wire
-from model.api.names import GROUP_NAME
-from model.devices.cards import WHOLE_CORES
-from model.devices.names import (
+from pyroclast.model import wire
+from pyroclast.model.api.names import GROUP_NAME
+from pyroclast.model.devices.cards import WHOLE_CORES
+from pyroclast.model.devices.names import (
     AVOID_TYPES,
     AVOID_UUIDS,
     USE_TYPES,
@@ -15,10 +15,10 @@ from model.devices.names import (
     VGPU_MODE,
     VOLCANO_GROUP_NAME,
 )
-from model.devices.settings import VgpuSettings
-from model.devices.vgpu_ids import NVIDIA
-from model.devices.vgpu_register import Card
-from model.quantity import QuantityError, units
+from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.devices.vgpu_ids import NVIDIA
+from pyroclast.model.devices.vgpu_register import Card
+from pyroclast.model.quantity import QuantityError, units
 
 __all__ = ["UNSET", "CardRules", "ContainerDemand", "card_rules", "spread_group", "vgpu_demand"]
 

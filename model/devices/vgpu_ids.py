@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from model.devices.cards import Instance
+from pyroclast.model.devices.cards import Instance
 
 __all__ = ["NVIDIA", "Given", "read_ids", "split_id", "write_ids"]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from model import wire
-from model.booleans import GO_BOOLEANS
-from model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER, VGPU_REGISTER
-from model.devices.settings import Group, VgpuSettings
-from model.quantity import QuantityError, units
+from pyroclast.model import wire
+from pyroclast.model.booleans import GO_BOOLEANS
+from pyroclast.model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER, VGPU_REGISTER
+from pyroclast.model.devices.settings import Group, VgpuSettings
+from pyroclast.model.quantity import QuantityError, units
 
 __all__ = ["HAMI_CORE", "MIG", "MODES", "Card", "VgpuCards", "read_register", "vgpu_cards"]
 

@@ -4,10 +4,10 @@ Here is what an ElasticQuota says, which quota a pod belongs to, and how what is
 no word of plugins.
 """
 
-from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from model.elastic.pod_quota import Belonging
-from model.elastic.quota import ElasticQuota, read_quota
-from model.elastic.uses import Claim, QuotaUses
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.elastic.pod_quota import Belonging
+from pyroclast.model.elastic.quota import ElasticQuota, read_quota
+from pyroclast.model.elastic.uses import Claim, QuotaUses
 
 __all__ = [
     "DEFAULT_QUOTA",

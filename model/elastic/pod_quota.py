@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
-from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from model.elastic.quota import ElasticQuota
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.elastic.quota import ElasticQuota
 
 __all__ = ["Belonging"]
 

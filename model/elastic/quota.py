@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from model import wire
-from model.elastic.names import (
+from pyroclast.model import wire
+from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     IGNORE_DEFAULT_TREE,
     IS_PARENT,
@@ -19,10 +19,10 @@ from model.elastic.names import (
     TOTAL_RESOURCE,
     TREE_ID,
 )
-from model.errors import ObjectError
-from model.quantity import QuantityError
-from model.requests import amounts, is_whole
-from model.resources import MILLI, NO_AMOUNTS, Amounts
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.quantity import QuantityError
+from pyroclast.model.requests import amounts, is_whole
+from pyroclast.model.resources import MILLI, NO_AMOUNTS, Amounts
 
 __all__ = ["LARGEST_AMOUNT", "ElasticQuota", "age", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
 

@@ -11,10 +11,10 @@ of the tree, says what that part has, and the default tree has that much less.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from model.elastic.fair import Sharer, divided, scaled
-from model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from model.elastic.quota import LARGEST_AMOUNT, ElasticQuota
-from model.resources import Amounts, ResourceSpace
+from pyroclast.model.elastic.fair import Sharer, divided, scaled
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.elastic.quota import LARGEST_AMOUNT, ElasticQuota
+from pyroclast.model.resources import Amounts, ResourceSpace
 
 __all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from model.arrays import IntArray
-from model.elastic.names import PREEMPTIBLE, QUOTA_NAME
-from model.tasks import Task, TaskStatus
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.elastic.names import PREEMPTIBLE, QUOTA_NAME
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Claim", "QuotaUses", "claim_of", "counts", "is_preemptible"]
 

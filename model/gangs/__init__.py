@@ -7,7 +7,7 @@ reading.py    reading it from an object or from pods
 groups.py     gangs that wait for each other: whether they are complete, what they need
 """
 
-from model.gangs.gang import Gang, GangRules
-from model.gangs.groups import GangGroup
+from pyroclast.model.gangs.gang import Gang, GangRules
+from pyroclast.model.gangs.groups import GangGroup
 
 __all__ = ["Gang", "GangGroup", "GangRules"]

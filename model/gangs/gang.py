@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from model.errors import ObjectError
-from model.gangs.names import ONCE_SATISFIED
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs.names import ONCE_SATISFIED
 
 __all__ = ["Gang", "GangRules"]
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from model.gangs.gang import Gang
-from model.gangs.identity import group_id
-from model.gangs.names import NON_STRICT
+from pyroclast.model.gangs.gang import Gang
+from pyroclast.model.gangs.identity import group_id
+from pyroclast.model.gangs.names import NON_STRICT
 
 __all__ = ["GangGroup", "lacking", "least"]
 

@@ -4,9 +4,9 @@ import re
 from hashlib import blake2b
 from typing import Final
 
-from model import wire
-from model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
-from model.ids import JobId
+from pyroclast.model import wire
+from pyroclast.model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
+from pyroclast.model.ids import JobId
 
 __all__ = ["gang_of", "group_id", "job_of_group"]
 

@@ -10,11 +10,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from model import wire
-from model.durations import parse_duration
-from model.errors import ObjectError
-from model.gangs.gang import Gang, GangRules
-from model.gangs.names import (
+from pyroclast.model import wire
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs.gang import Gang, GangRules
+from pyroclast.model.gangs.names import (
     ALIAS_MATCH_POLICY,
     GROUPS,
     LABEL_MIN_AVAILABLE,
@@ -29,7 +29,7 @@ from model.gangs.names import (
     TOTAL_NUMBER,
     WAITING_TIME,
 )
-from model.required_rules import GATHER_SPEC, demands_gathering
+from pyroclast.model.required_rules import GATHER_SPEC, demands_gathering
 
 __all__ = ["read_gang", "read_index"]
 

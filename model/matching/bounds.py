@@ -6,7 +6,7 @@ Each rule costs a look at all nodes, and anyone who may create pods may write th
 from collections.abc import Iterator
 from typing import Final
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = [
     "MOST_HOST_PORTS",

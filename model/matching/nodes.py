@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector
-from model.nodes import NodeFacts
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector
+from pyroclast.model.nodes import NodeFacts
 
 __all__ = [
     "has_labels",

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from model import wire
-from model.matching.selectors import IN, NOT_IN, NOTHING, Requirement, Selector
+from pyroclast.model import wire
+from pyroclast.model.matching.selectors import IN, NOT_IN, NOTHING, Requirement, Selector
 
 __all__ = [
     "NO_TERMS",

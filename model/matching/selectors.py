@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["EVERYTHING", "IN", "NOTHING", "NOT_IN", "OPERATORS", "Requirement", "Selector", "unreadable"]
 

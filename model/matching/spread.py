@@ -1,11 +1,11 @@
 """Nodes that count for a topology spread constraint."""
 
-from model import wire
-from model.arrays import BoolArray
-from model.matching.nodes import pod_node_mask
-from model.matching.pods import SpreadConstraint
-from model.matching.taints import tolerated
-from model.nodes import NodeFacts
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.matching.nodes import pod_node_mask
+from pyroclast.model.matching.pods import SpreadConstraint
+from pyroclast.model.matching.taints import tolerated
+from pyroclast.model.nodes import NodeFacts
 
 __all__ = ["eligible_nodes"]
 

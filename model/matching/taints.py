@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.nodes import NodeFacts
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.nodes import NodeFacts
 
 __all__ = [
     "BLOCKING_EFFECTS",

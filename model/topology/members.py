@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from model import wire
-from model.arrays import IntArray
-from model.matching.patterns import Names, PatternError, found_in
-from model.matching.selectors import Selector, unreadable
-from model.nodes import NodeFacts
+from pyroclast.model import wire
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.matching.patterns import Names, PatternError, found_in
+from pyroclast.model.matching.selectors import Selector, unreadable
+from pyroclast.model.nodes import NodeFacts
 
 __all__ = ["children_of", "node_members"]
 

@@ -18,11 +18,11 @@ from typing import Final
 
 import numpy as np
 
-from model import wire
-from model.arrays import IntArray
-from model.nodes import NodeFacts
-from model.sealed import SealedDict
-from model.topology.members import children_of, node_members
+from pyroclast.model import wire
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.topology.members import children_of, node_members
 
 __all__ = ["ROOT", "Domain", "Topology", "TopologyFault", "topology_of"]
 

@@ -3,7 +3,7 @@
 Belongs here: structs and how they are decoded. Does not: what the scheduler makes of them.
 """
 
-from model.wire.base import (
+from pyroclast.model.wire.base import (
     EMPTY,
     Condition,
     LabelSelector,
@@ -15,7 +15,7 @@ from model.wire.base import (
     SelectorRequirement,
     Wire,
 )
-from model.wire.core import (
+from pyroclast.model.wire.core import (
     Affinity,
     AttachedVolume,
     AwsElasticBlockStore,
@@ -66,8 +66,17 @@ from model.wire.core import (
     Volume,
     WeightedPodAffinityTerm,
 )
-from model.wire.decoding import Broken, Decoder, Page, Status, StatusCause, StatusDetails, StatusEvent, WatchEvent
-from model.wire.devices import (
+from pyroclast.model.wire.decoding import (
+    Broken,
+    Decoder,
+    Page,
+    Status,
+    StatusCause,
+    StatusDetails,
+    StatusEvent,
+    WatchEvent,
+)
+from pyroclast.model.wire.devices import (
     AllocatedDeviceStatus,
     AllocationResult,
     CapacityRequirements,
@@ -99,8 +108,8 @@ from model.wire.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from model.wire.gangs import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
-from model.wire.groups import (
+from pyroclast.model.wire.gangs import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
+from pyroclast.model.wire.groups import (
     CpuInfo,
     ExactMatch,
     ExtendCluster,
@@ -131,7 +140,7 @@ from model.wire.groups import (
     RegexMatch,
     SubGroupPolicy,
 )
-from model.wire.koordinator import (
+from pyroclast.model.wire.koordinator import (
     KoordinatorDevice,
     KoordinatorDeviceInfo,
     KoordinatorDeviceSpec,
@@ -139,7 +148,7 @@ from model.wire.koordinator import (
     KoordinatorVirtualFunction,
     KoordinatorVirtualFunctionGroup,
 )
-from model.wire.loads import (
+from pyroclast.model.wire.loads import (
     AggregatedUsage,
     NodeMetric,
     NodeMetricCollectPolicy,
@@ -149,9 +158,9 @@ from model.wire.loads import (
     PodMetricInfo,
     ResourceMap,
 )
-from model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
-from model.wire.selectors import NodeSelector, NodeSelectorTerm
-from model.wire.storage import (
+from pyroclast.model.wire.quotas import ElasticQuota, ElasticQuotaSpec, ElasticQuotaStatus
+from pyroclast.model.wire.selectors import NodeSelector, NodeSelectorTerm
+from pyroclast.model.wire.storage import (
     CSIDriver,
     CSIDriverSpec,
     CSINode,
@@ -181,8 +190,8 @@ from model.wire.storage import (
     VolumeNodeResources,
     VolumeResourceRequirements,
 )
-from model.wire.times import micro_time, time_text, unix_seconds
-from model.wire.workloads import (
+from pyroclast.model.wire.times import micro_time, time_text, unix_seconds
+from pyroclast.model.wire.workloads import (
     IntOrString,
     Lease,
     LeaseSpec,

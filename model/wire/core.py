@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from model.wire.base import (
+from pyroclast.model.wire.base import (
     EMPTY,
     Condition,
     LabelSelector,
@@ -12,8 +12,8 @@ from model.wire.base import (
     ResourceList,
     Wire,
 )
-from model.wire.selectors import NodeSelector, NodeSelectorTerm
-from model.wire.storage import EphemeralVolumeSource
+from pyroclast.model.wire.selectors import NodeSelector, NodeSelectorTerm
+from pyroclast.model.wire.storage import EphemeralVolumeSource
 
 __all__ = [
     "Affinity",

@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from model.errors import CacheError, ObjectError
-from model.wire.base import ListMeta, ObjectMeta, Wire
-from model.wire.depth import pruned
+from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.wire.base import ListMeta, ObjectMeta, Wire
+from pyroclast.model.wire.depth import pruned
 
 __all__ = ["Broken", "Decoder", "Page", "Status", "StatusCause", "StatusDetails", "StatusEvent", "WatchEvent"]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from model.sealed import SealedDict
-from model.wire.base import EMPTY, Condition, ObjectMeta, Quantity, ResourceList, Wire
-from model.wire.selectors import NodeSelector
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.wire.base import EMPTY, Condition, ObjectMeta, Quantity, ResourceList, Wire
+from pyroclast.model.wire.selectors import NodeSelector
 
 __all__ = [
     "AllocatedDeviceStatus",

@@ -1,6 +1,6 @@
 """Koordinator's pod groups on the wire (`scheduling.sigs.k8s.io/v1alpha1`, kind PodGroup), which describe gangs."""
 
-from model.wire.base import ObjectMeta, Wire
+from pyroclast.model.wire.base import ObjectMeta, Wire
 
 __all__ = ["GangPodGroup", "GangPodGroupSpec", "GangPodGroupStatus"]
 

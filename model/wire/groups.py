@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from model.sealed import SealedDict
-from model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, ResourceList, Wire
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, ResourceList, Wire
 
 __all__ = [
     "CpuInfo",

@@ -5,7 +5,7 @@ The kind is `Device`; here it bears a longer name, for resource slices have devi
 
 from collections.abc import Mapping
 
-from model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
+from pyroclast.model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
 
 __all__ = [
     "KoordinatorDevice",

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import field
 
-from model.sealed import SealedDict
-from model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
 
 __all__ = [
     "AggregatedUsage",

@@ -1,6 +1,6 @@
 """Elastic quotas on the wire (`scheduling.sigs.k8s.io/v1alpha1`), as Koordinator defines them."""
 
-from model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
+from pyroclast.model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
 
 __all__ = ["ElasticQuota", "ElasticQuotaSpec", "ElasticQuotaStatus"]
 

@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 from msgspec.structs import fields, force_setattr
 
-from model.sealed import SealedDict
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["seal"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, Quantity, ResourceList, Wire
-from model.wire.selectors import NodeSelector
+from pyroclast.model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, Quantity, ResourceList, Wire
+from pyroclast.model.wire.selectors import NodeSelector
 
 __all__ = [
     "CSIDriver",

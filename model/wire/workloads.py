@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from model.wire.base import EMPTY, LabelSelector, ObjectMeta, Wire
+from pyroclast.model.wire.base import EMPTY, LabelSelector, ObjectMeta, Wire
 
 __all__ = [
     "IntOrString",

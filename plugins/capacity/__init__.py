@@ -4,6 +4,6 @@
 are handed down, `reclaim` who may take from whom, `plugin` the extension points.
 """
 
-from plugins.capacity.plugin import Capacity, CapacityArgs
+from pyroclast.plugins.capacity.plugin import Capacity, CapacityArgs
 
 __all__ = ["Capacity", "CapacityArgs"]

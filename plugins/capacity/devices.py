@@ -7,18 +7,18 @@ above it.
 
 from collections.abc import Iterable, Sequence
 
-from framework.extension.ledgers import Change
-from framework.queues.device_claims import demand_of, placed_with_claims
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model import wire
-from model.device_claims import CLASS_PREFIX, ClaimCount, Demand, device_claim_keys, is_made_for, uncounted
-from model.ids import JobId, QueueName
-from model.quantity import QuantityError, millis
-from model.queues import Queue
-from model.resources import MILLI, Amounts
-from model.tasks import Task
-from plugins.capacity.tree import Tree
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.queues.device_claims import demand_of, placed_with_claims
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.device_claims import CLASS_PREFIX, ClaimCount, Demand, device_claim_keys, is_made_for, uncounted
+from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.queues import Queue
+from pyroclast.model.resources import MILLI, Amounts
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.capacity.tree import Tree
 
 __all__ = ["DeviceQuotas", "quota_of"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framework.session.queue_limits import capability_limits
-from model.arrays import BoolArray, IntArray
-from model.ids import QueueName
-from model.queues import ROOT_QUEUE, Queue
-from model.resources import UNLIMITED, ResourceSpace
-from plugins.capacity.tree import Tree
+from pyroclast.framework.session.queue_limits import capability_limits
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE, Queue
+from pyroclast.model.resources import UNLIMITED, ResourceSpace
+from pyroclast.plugins.capacity.tree import Tree
 
 __all__ = ["Limits", "excesses", "flat_limits", "tree_limits"]
 

@@ -11,31 +11,31 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.ledgers import Change
-from framework.extension.points import Vote
-from framework.preemption.gang_plans import GangEviction
-from framework.preemption.victim_order import in_order
-from framework.queues.admission import Account, QueueAdmission, Shortage, reserved
-from framework.queues.guarantees import guarantee_notes, kept_guarantees
-from framework.queues.lifted_gates import LiftedGates
-from framework.queues.notes import queue_note, zero_notes
-from framework.session.jobs import SessionJob
-from framework.session.queue_limits import amounts_beyond, in_words, usage_text
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import QueueName
-from model.jobs import NO_QUEUE
-from model.queues import ROOT_QUEUE, Queue
-from model.refusals import Refusal
-from model.resources import CPU, MEMORY, PODS, UNLIMITED
-from model.tasks import Task
-from plugins.capacity.devices import DeviceQuotas
-from plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
-from plugins.capacity.queue_usage import QueueUsage
-from plugins.capacity.reclaim import Taking
-from plugins.capacity.tree import Tree, flat, grow
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.preemption.gang_plans import GangEviction
+from pyroclast.framework.preemption.victim_order import in_order
+from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, reserved
+from pyroclast.framework.queues.guarantees import guarantee_notes, kept_guarantees
+from pyroclast.framework.queues.lifted_gates import LiftedGates
+from pyroclast.framework.queues.notes import queue_note, zero_notes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.queue_limits import amounts_beyond, in_words, usage_text
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.queues import ROOT_QUEUE, Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import CPU, MEMORY, PODS, UNLIMITED
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.capacity.devices import DeviceQuotas
+from pyroclast.plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
+from pyroclast.plugins.capacity.queue_usage import QueueUsage
+from pyroclast.plugins.capacity.reclaim import Taking
+from pyroclast.plugins.capacity.tree import Tree, flat, grow
 
 __all__ = ["Capacity", "CapacityArgs"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from model.ids import QueueName
+from pyroclast.model.ids import QueueName
 
 __all__ = ["QueueUsage"]
 

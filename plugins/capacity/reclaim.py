@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from model.ids import QueueName
-from model.queues import ROOT_QUEUE
-from plugins.capacity.queue_usage import QueueUsage
-from plugins.capacity.tree import Tree
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE
+from pyroclast.plugins.capacity.queue_usage import QueueUsage
+from pyroclast.plugins.capacity.tree import Tree
 
 __all__ = ["Taking"]
 

@@ -6,8 +6,8 @@ A broken branch is fenced: its queues take nothing new, and each says why. The o
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from model.ids import QueueName
-from model.queues import ROOT_QUEUE, Queue
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE, Queue
 
 __all__ = ["Tree", "flat", "grow"]
 

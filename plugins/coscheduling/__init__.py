@@ -4,8 +4,8 @@
 `model.gangs`; the jobs that they make are made where pods become tasks (`cache.gangs`).
 """
 
-from plugins.coscheduling.arguments import CoschedulingArgs
-from plugins.coscheduling.plugin import Coscheduling
-from plugins.coscheduling.settings import gang_rules
+from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs
+from pyroclast.plugins.coscheduling.plugin import Coscheduling
+from pyroclast.plugins.coscheduling.settings import gang_rules
 
 __all__ = ["Coscheduling", "CoschedulingArgs", "gang_rules"]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from framework.configuration.arguments import argument
-from framework.configuration.conversions import Mismatch, duration
-from model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.conversions import Mismatch, duration
+from pyroclast.model.gangs.names import MATCH_POLICIES, ONCE_SATISFIED
 
 __all__ = ["CoschedulingArgs"]
 

@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from framework.extension import points
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.gangs import GangGroup
-from model.gangs.names import BIND_ANNOTATIONS
-from model.gangs.reading import read_index
-from model.ids import JobId, TaskId
-from model.refusals import Refusal
-from model.report import EventNote
-from model.tasks import Task
-from plugins.coscheduling.arguments import CoschedulingArgs
-from plugins.coscheduling.settings import NAME
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.gangs import GangGroup
+from pyroclast.model.gangs.names import BIND_ANNOTATIONS
+from pyroclast.model.gangs.reading import read_index
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import EventNote
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs
+from pyroclast.plugins.coscheduling.settings import NAME
 
 __all__ = ["Coscheduling"]
 

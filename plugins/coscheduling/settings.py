@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from framework.configuration import Profile
-from framework.configuration.arguments import decode
-from model.gangs import GangRules
-from plugins.coscheduling.arguments import CoschedulingArgs
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model.gangs import GangRules
+from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs
 
 __all__ = ["NAME", "gang_rules"]
 

@@ -10,8 +10,8 @@ locks.py           nodes on which a pod with cards is on its way
 counting.py        what queues hold of virtual cards, for their status
 """
 
-from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.plugin import DeviceShare
-from plugins.deviceshare.settings import args_of, map_of
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.deviceshare.plugin import DeviceShare
+from pyroclast.plugins.deviceshare.settings import args_of, map_of
 
 __all__ = ["DeviceShare", "DeviceShareArgs", "args_of", "map_of"]

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from framework.configuration.arguments import argument
-from framework.configuration.conversions import Mismatch
-from model.devices.koordinator.templates import NO_TEMPLATES, Templates
-from model.errors import ArgumentError
-from plugins.deviceshare.koordinator.arguments import (
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.conversions import Mismatch
+from pyroclast.model.devices.koordinator.templates import NO_TEMPLATES, Templates
+from pyroclast.model.errors import ArgumentError
+from pyroclast.plugins.deviceshare.koordinator.arguments import (
     DEFAULT_STRATEGY,
     ScoringStrategy,
     TemplatesConfig,
     UnsupportedModel,
 )
-from plugins.deviceshare.koordinator.rules import Rules as KoordinatorRules
-from plugins.deviceshare.koordinator.scoring import Scoring
+from pyroclast.plugins.deviceshare.koordinator.rules import Rules as KoordinatorRules
+from pyroclast.plugins.deviceshare.koordinator.scoring import Scoring
 
 __all__ = ["BINPACK", "SPREAD", "DeviceShareArgs", "Rules", "rules_of"]
 

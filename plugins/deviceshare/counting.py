@@ -4,13 +4,13 @@ Of a task with cards the memory and cores of its cards count, each card for itse
 ask for of these resources: a pod of two cards with 3000 of memory each holds 6000.
 """
 
-from framework.session.session import Session
-from model.devices.settings import VgpuSettings
-from model.ids import QueueName
-from model.queues import with_ancestors
-from model.resources import MILLI
-from model.tasks import ALLOCATED_STATUSES
-from plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.framework.session.session import Session
+from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import with_ancestors
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import ALLOCATED_STATUSES
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 
 __all__ = ["differences_by_queue"]
 

@@ -11,16 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from framework.session.nodes import NodeColumns
-from framework.session.pending_changes import EarlyChanges
-from framework.session.session import Session
-from model.arrays import FloatArray, ReasonArray
-from model.devices.cards import Holder, Shelf, Use
-from model.ids import TaskId
-from model.refusals import Reason, Refusal
-from model.tasks import Task, TaskStatus, TaskTemplate, by_name
-from plugins.deviceshare.family import Chosen, Family, Question, Unreadable
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.model.devices.cards import Holder, Shelf, Use
+from pyroclast.model.ids import TaskId
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate, by_name
+from pyroclast.plugins.deviceshare.family import Chosen, Family, Question, Unreadable
 
 __all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 

@@ -6,8 +6,8 @@ and so may a pod that matches one with pods that match none.
 
 from collections.abc import Mapping
 
-from model.devices.cards import Shelf
-from plugins.deviceshare.arguments import Rules
+from pyroclast.model.devices.cards import Shelf
+from pyroclast.plugins.deviceshare.arguments import Rules
 
 __all__ = ["matching", "reserved", "spread_out"]
 

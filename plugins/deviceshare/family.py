@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
-from model.devices.cards import Holder, Shelf, State, Use
-from model.nodes import Node
-from model.refusals import Reason
-from model.tasks import Task, TaskTemplate
+from pyroclast.model.devices.cards import Holder, Shelf, State, Use
+from pyroclast.model.nodes import Node
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task, TaskTemplate
 
 __all__ = ["Chosen", "Family", "Question", "Unreadable"]
 

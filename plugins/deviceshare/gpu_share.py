@@ -8,13 +8,13 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from model.devices.cards import Holder, State, Use
-from model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand, gpu_indices
-from model.devices.names import GPU_INDEX, GPU_LOCK, PREDICATE_TIME
-from model.nodes import Node
-from model.refusals import Reason
-from model.tasks import Task, TaskTemplate
-from plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.model.devices.cards import Holder, State, Use
+from pyroclast.model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand, gpu_indices
+from pyroclast.model.devices.names import GPU_INDEX, GPU_LOCK, PREDICATE_TIME
+from pyroclast.model.nodes import Node
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task, TaskTemplate
+from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
 
 __all__ = ["GpuShare"]
 

@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import ReasonArray
-from model.devices.locks import LOCK_NODE, is_held
-from model.plan import Preparation
-from model.refusals import Reason, Refusal
-from model.tasks import Task, TaskStatus
-from plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import ReasonArray
+from pyroclast.model.devices.locks import LOCK_NODE, is_held
+from pyroclast.model.plan import Preparation
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 
 __all__ = ["REASONS", "Locks"]
 

@@ -9,8 +9,8 @@ Example: of group `g` with 3 of 2g.10gb and 1 of 1g.5gb, positions 0 to 2 are of
 
 from collections.abc import Sequence
 
-from model.devices.cards import Instance
-from model.devices.settings import Group, Kind
+from pyroclast.model.devices.cards import Instance
+from pyroclast.model.devices.settings import Group, Kind
 
 __all__ = ["kind_at", "pick"]
 

@@ -10,28 +10,28 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model import wire
-from model.arrays import FloatArray
-from model.devices.koordinator.templates import Templates
-from model.devices.settings import VgpuSettings
-from model.ids import JobId
-from model.report import EventNote
-from model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
-from model.tasks import Task
-from plugins.deviceshare import locks
-from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.counting import differences_by_queue
-from plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
-from plugins.deviceshare.family import Family
-from plugins.deviceshare.gpu_share import GpuShare
-from plugins.deviceshare.koordinator.family import Koordinator
-from plugins.deviceshare.locks import Locks
-from plugins.deviceshare.settings import NAME, map_of, settings_of, templates_of
-from plugins.deviceshare.vgpu import Vgpu
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import FloatArray
+from pyroclast.model.devices.koordinator.templates import Templates
+from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.ids import JobId
+from pyroclast.model.report import EventNote
+from pyroclast.model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.deviceshare import locks
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.deviceshare.counting import differences_by_queue
+from pyroclast.plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
+from pyroclast.plugins.deviceshare.family import Family
+from pyroclast.plugins.deviceshare.gpu_share import GpuShare
+from pyroclast.plugins.deviceshare.koordinator.family import Koordinator
+from pyroclast.plugins.deviceshare.locks import Locks
+from pyroclast.plugins.deviceshare.settings import NAME, map_of, settings_of, templates_of
+from pyroclast.plugins.deviceshare.vgpu import Vgpu
 
 __all__ = ["DeviceShare"]
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from framework.configuration import Profile
-from framework.configuration.arguments import decode
-from framework.configuration.text import read_yaml
-from model import wire
-from model.devices.koordinator.templates import NO_TEMPLATES, Templates, read_templates
-from model.devices.settings import DEFAULT, DeviceSettings, read_settings
-from model.errors import ConfigError
-from plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.configuration.text import read_yaml
+from pyroclast.model import wire
+from pyroclast.model.devices.koordinator.templates import NO_TEMPLATES, Templates, read_templates
+from pyroclast.model.devices.settings import DEFAULT, DeviceSettings, read_settings
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
 
 __all__ = ["DOCUMENT", "NAME", "TEMPLATES", "args_of", "map_of", "settings_of", "templates_of"]
 

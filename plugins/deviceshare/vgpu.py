@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from model.devices.cards import WHOLE_CORES, Holder, Shelf, State, Use
-from model.devices.names import (
+from pyroclast.model.devices.cards import WHOLE_CORES, Holder, Shelf, State, Use
+from pyroclast.model.devices.names import (
     AVOID_UUIDS,
     BIND_PHASE,
     BIND_TIME,
@@ -22,18 +22,18 @@ from model.devices.names import (
     VGPU_TIME,
     VGPU_TO_ALLOCATE,
 )
-from model.devices.settings import VgpuSettings
-from model.devices.vgpu_demand import CardRules, ContainerDemand, card_rules, spread_group, vgpu_demand
-from model.devices.vgpu_ids import Given, write_ids
-from model.devices.vgpu_register import HAMI_CORE, MIG, Card, VgpuCards, vgpu_cards
-from model.nodes import Node
-from model.refusals import Reason
-from model.tasks import Task, TaskTemplate
-from plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
-from plugins.deviceshare.exclusive import matching, reserved, spread_out
-from plugins.deviceshare.family import Chosen, Family, Question
-from plugins.deviceshare.mig import pick
-from plugins.deviceshare.vgpu_parts import id_of, parts_told, room_for, unread_parts, within
+from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.devices.vgpu_demand import CardRules, ContainerDemand, card_rules, spread_group, vgpu_demand
+from pyroclast.model.devices.vgpu_ids import Given, write_ids
+from pyroclast.model.devices.vgpu_register import HAMI_CORE, MIG, Card, VgpuCards, vgpu_cards
+from pyroclast.model.nodes import Node
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task, TaskTemplate
+from pyroclast.plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
+from pyroclast.plugins.deviceshare.exclusive import matching, reserved, spread_out
+from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.plugins.deviceshare.mig import pick
+from pyroclast.plugins.deviceshare.vgpu_parts import id_of, parts_told, room_for, unread_parts, within
 
 __all__ = ["Vgpu", "VgpuDemand"]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from model.devices.cards import WHOLE_CORES, State, Use
-from model.devices.vgpu_demand import ContainerDemand
-from model.devices.vgpu_ids import Given, read_ids, split_id
-from model.devices.vgpu_register import MIG, VgpuCards
-from plugins.deviceshare.mig import kind_at
+from pyroclast.model.devices.cards import WHOLE_CORES, State, Use
+from pyroclast.model.devices.vgpu_demand import ContainerDemand
+from pyroclast.model.devices.vgpu_ids import Given, read_ids, split_id
+from pyroclast.model.devices.vgpu_register import MIG, VgpuCards
+from pyroclast.plugins.deviceshare.mig import kind_at
 
 __all__ = ["id_of", "parts_told", "room_for", "unread_parts", "within"]
 

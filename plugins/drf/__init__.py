@@ -4,6 +4,6 @@ Ghodsi et al., Dominant Resource Fairness (NSDI 2011); Bhattacharya et al., Hier
 Datacenter Workloads (SoCC 2013). `shares` has the arithmetic, `tree` the hierarchy, `plugin` the extension points.
 """
 
-from plugins.drf.plugin import Drf
+from pyroclast.plugins.drf.plugin import Drf
 
 __all__ = ["Drf"]

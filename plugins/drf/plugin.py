@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from framework.extension import points
-from framework.extension.ledgers import Change
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.ids import JobId
-from model.jobs import NO_QUEUE
-from model.queues import Queue
-from model.report import JobShare
-from model.tasks import Task
-from plugins.drf.shares import TOLERANCE, DominantShares, dominant, largest
-from plugins.drf.tree import Tree
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.queues import Queue
+from pyroclast.model.report import JobShare
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.drf.shares import TOLERANCE, DominantShares, dominant, largest
+from pyroclast.plugins.drf.tree import Tree
 
 __all__ = ["Drf"]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId
 
 __all__ = ["TOLERANCE", "DominantShares", "dominant", "largest"]
 

@@ -5,7 +5,7 @@ quota has had too much for too long, `status` what its object is told, `plugin` 
 and how the cluster is divided among them, is in `model.elastic`.
 """
 
-from plugins.elastic_quota.arguments import ElasticQuotaArgs
-from plugins.elastic_quota.plugin import ElasticQuota
+from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.plugins.elastic_quota.plugin import ElasticQuota
 
 __all__ = ["ElasticQuota", "ElasticQuotaArgs"]

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from framework.extension.ledgers import Change
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
-from model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of
-from model.elastic.uses import claim_of, counts
-from model.tasks import Task
-from plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
+from pyroclast.model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of
+from pyroclast.model.elastic.uses import claim_of, counts
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 
 __all__ = ["Accounts", "uses_on_nodes"]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from framework.configuration.arguments import argument
-from framework.configuration.conversions import Mismatch, duration
-from model.quantity import QuantityError
-from model.requests import amounts
-from model.resources import NO_AMOUNTS, Amounts
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.conversions import Mismatch, duration
+from pyroclast.model.quantity import QuantityError
+from pyroclast.model.requests import amounts
+from pyroclast.model.resources import NO_AMOUNTS, Amounts
 
 __all__ = ["ElasticQuotaArgs"]
 

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from framework.session.queue_limits import amounts_beyond
-from framework.session.session import Session
-from model.elastic.tree import QuotaBook
-from model.elastic.uses import is_preemptible
-from model.queues import Queue
-from model.refusals import Refusal
-from model.tasks import Task
-from plugins.elastic_quota.accounts import Accounts, uses_on_nodes
-from plugins.elastic_quota.arguments import ElasticQuotaArgs
-from plugins.elastic_quota.revoking import Revoking
-from plugins.elastic_quota.status import tell
-from plugins.elastic_quota.taking import Taking
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.queue_limits import amounts_beyond
+from pyroclast.framework.session.session import Session
+from pyroclast.model.elastic.tree import QuotaBook
+from pyroclast.model.elastic.uses import is_preemptible
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.elastic_quota.accounts import Accounts, uses_on_nodes
+from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.plugins.elastic_quota.revoking import Revoking
+from pyroclast.plugins.elastic_quota.status import tell
+from pyroclast.plugins.elastic_quota.taking import Taking
 
 __all__ = ["ElasticQuota"]
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from framework.extension.points import Move
-from framework.preemption.victim_gangs import active_count
-from framework.session.session import Session
-from model.elastic.tree import QuotaBook
-from model.elastic.uses import is_preemptible
-from model.ids import JobId
-from model.tasks import Task, by_name
-from plugins.elastic_quota.accounts import Accounts
+from pyroclast.framework.extension.points import Move
+from pyroclast.framework.preemption.victim_gangs import active_count
+from pyroclast.framework.session.session import Session
+from pyroclast.model.elastic.tree import QuotaBook
+from pyroclast.model.elastic.uses import is_preemptible
+from pyroclast.model.ids import JobId
+from pyroclast.model.tasks import Task, by_name
+from pyroclast.plugins.elastic_quota.accounts import Accounts
 
 __all__ = ["Revoking", "to_revoke"]
 

@@ -1,11 +1,11 @@
 """Status: how each quota stands, and what is wrong with those that are not served."""
 
-from framework.session.session import Session
-from model.elastic import ElasticQuota
-from model.elastic.tree import APART, QuotaBook
-from model.report import EventNote, QuotaFigures
-from model.resources import MILLI, Amounts
-from plugins.elastic_quota.accounts import Accounts
+from pyroclast.framework.session.session import Session
+from pyroclast.model.elastic import ElasticQuota
+from pyroclast.model.elastic.tree import APART, QuotaBook
+from pyroclast.model.report import EventNote, QuotaFigures
+from pyroclast.model.resources import MILLI, Amounts
+from pyroclast.plugins.elastic_quota.accounts import Accounts
 
 __all__ = ["tell"]
 

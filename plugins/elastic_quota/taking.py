@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from framework.extension.points import Vote
-from framework.preemption.gang_plans import GangEviction
-from model.elastic.names import DEFAULT_QUOTA
-from model.elastic.tree import APART, QuotaBook
-from model.elastic.uses import is_preemptible
-from model.tasks import Task
-from plugins.elastic_quota.accounts import Accounts
-from plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.preemption.gang_plans import GangEviction
+from pyroclast.model.elastic.names import DEFAULT_QUOTA
+from pyroclast.model.elastic.tree import APART, QuotaBook
+from pyroclast.model.elastic.uses import is_preemptible
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.elastic_quota.accounts import Accounts
+from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 
 __all__ = ["Taking"]
 

@@ -5,7 +5,7 @@ come back; `bodies` writes the session's objects as JSON, from `amounts` and `ob
 `events` are what the verbs answer, `plugin` registers them. The HTTP client is in `framework.extension.outside`.
 """
 
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.plugin import Extender
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.plugin import Extender
 
 __all__ = ["Extender", "ExtenderArgs"]

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from model.resources import CPU, MEMORY, MILLI, PODS, Amounts
+from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 
 __all__ = ["resource"]
 

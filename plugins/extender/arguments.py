@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Final
 from urllib.parse import urlsplit
 
-from framework.configuration.arguments import argument
-from model.durations import parse_duration
-from model.errors import ArgumentError
-from model.tasks import Task
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ArgumentError
+from pyroclast.model.tasks import Task
 
 __all__ = ["ExtenderArgs"]
 

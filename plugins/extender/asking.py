@@ -5,10 +5,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from framework.extension.outside import Outside, Question
-from framework.session.session import Session
-from model.texts import said_by, shortened
-from plugins.extender.arguments import ExtenderArgs
+from pyroclast.framework.extension.outside import Outside, Question
+from pyroclast.framework.session.session import Session
+from pyroclast.model.texts import said_by, shortened
+from pyroclast.plugins.extender.arguments import ExtenderArgs
 
 __all__ = ["Asking", "ExtenderError"]
 

@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
-from framework.session.jobs import SessionJob
-from framework.session.nodes import NodeView
-from framework.session.session import Session
-from model.api.names import ALLOCATED_HYPER_NODE, MAX_UNAVAILABLE, MIN_AVAILABLE
-from model.arrays import IntArray
-from model.ids import NodeName, TaskId
-from model.nodes import Node
-from model.quantity import QuantityError, millis
-from model.queues import Queue
-from model.tasks import Task, TaskStatus
-from plugins.extender.amounts import resource
-from plugins.extender.objects import plain
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.nodes import NodeView
+from pyroclast.framework.session.session import Session
+from pyroclast.model.api.names import ALLOCATED_HYPER_NODE, MAX_UNAVAILABLE, MIN_AVAILABLE
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.nodes import Node
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.queues import Queue
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.extender.amounts import resource
+from pyroclast.plugins.extender.objects import plain
 
 __all__ = ["Bodies"]
 

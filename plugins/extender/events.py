@@ -8,14 +8,14 @@ same tasks in reverse order.
 
 from collections.abc import Sequence
 
-from framework.extension.ledgers import Change, Verb
-from model.refusals import Refusal
-from model.tasks import Task
-from model.texts import shortened
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.asking import Asking, ExtenderError
-from plugins.extender.bodies import Bodies
-from plugins.extender.replies import Placed
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.model.texts import shortened
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.asking import Asking, ExtenderError
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.replies import Placed
 
 __all__ = ["Events"]
 

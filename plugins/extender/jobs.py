@@ -1,13 +1,13 @@
 """Jobs and queues: may they go on?"""
 
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from model.queues import Queue
-from model.refusals import Refusal
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.asking import Asking
-from plugins.extender.bodies import Bodies
-from plugins.extender.replies import Nothing, Overused, Ready, Voted
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.asking import Asking
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.replies import Nothing, Overused, Ready, Voted
 
 __all__ = ["JobVerbs"]
 

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from framework.session.nodes import NodeView
-from model.ids import NodeName
-from model.refusals import Reason, Refusal
-from model.tasks import Task
-from model.texts import shortened
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.asking import Asking, ExtenderError
-from plugins.extender.bodies import Bodies
-from plugins.extender.replies import Predicates, Scores, Verdict
+from pyroclast.framework.session.nodes import NodeView
+from pyroclast.model.ids import NodeName
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.model.texts import shortened
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.asking import Asking, ExtenderError
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.replies import Predicates, Scores, Verdict
 
 __all__ = ["NodeVerbs"]
 

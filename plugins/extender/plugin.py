@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from framework.extension import points
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.refusals import Refusal
-from model.tasks import Task
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.asking import Asking, ExtenderError
-from plugins.extender.bodies import Bodies
-from plugins.extender.events import Events
-from plugins.extender.jobs import JobVerbs
-from plugins.extender.nodes import NodeVerbs
-from plugins.extender.victims import VictimVerbs
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.asking import Asking, ExtenderError
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.events import Events
+from pyroclast.plugins.extender.jobs import JobVerbs
+from pyroclast.plugins.extender.nodes import NodeVerbs
+from pyroclast.plugins.extender.victims import VictimVerbs
 
 __all__ = ["Extender"]
 

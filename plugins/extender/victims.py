@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from framework.extension.points import Vote
-from model.tasks import Task
-from plugins.extender.arguments import ExtenderArgs
-from plugins.extender.asking import Asking
-from plugins.extender.bodies import Bodies
-from plugins.extender.jobs import vote_of
-from plugins.extender.replies import Victims
+from pyroclast.framework.extension.points import Vote
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.extender.arguments import ExtenderArgs
+from pyroclast.plugins.extender.asking import Asking
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.jobs import vote_of
+from pyroclast.plugins.extender.replies import Victims
 
 __all__ = ["VictimVerbs"]
 

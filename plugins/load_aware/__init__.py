@@ -6,7 +6,7 @@ nodes, `filter` which of them use too much, `plugin` the extension points. Readi
 following them the cache's.
 """
 
-from plugins.load_aware.arguments import LoadAwareArgs
-from plugins.load_aware.plugin import LoadAware, is_asked_for
+from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
+from pyroclast.plugins.load_aware.plugin import LoadAware, is_asked_for
 
 __all__ = ["LoadAware", "LoadAwareArgs", "is_asked_for"]

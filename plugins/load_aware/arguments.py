@@ -6,10 +6,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, Literal
 
-from framework.configuration.arguments import argument
-from framework.configuration.conversions import Mismatch, convert, duration
-from model.errors import ArgumentError
-from model.resources import CPU, MEMORY
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.conversions import Mismatch, convert, duration
+from pyroclast.model.errors import ArgumentError
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = ["MOST_RESOURCES", "Aggregated", "LoadAwareArgs", "Numbers", "Statistic"]
 

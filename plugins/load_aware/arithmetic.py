@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import IntArray
+from pyroclast.model.arrays import IntArray
 
 __all__ = ["estimate", "exceeding", "free", "percent", "score"]
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from model import wire
-from model.colocation import (
+from pyroclast.model import wire
+from pyroclast.model.colocation import (
     LOAD_SCALING_FACTORS,
     LOAD_SECONDS_AFTER_INITIALIZED,
     LOAD_SECONDS_AFTER_SCHEDULED,
@@ -16,13 +16,13 @@ from model.colocation import (
     priority_class_of,
     resource_of,
 )
-from model.limits import pod_limit
-from model.quantity import millis, units
-from model.requests import LARGEST_REQUEST
-from model.resources import CPU, MEMORY, MILLI
-from model.tasks import Task
-from plugins.load_aware.arguments import LoadAwareArgs
-from plugins.load_aware.arithmetic import estimate
+from pyroclast.model.limits import pod_limit
+from pyroclast.model.quantity import millis, units
+from pyroclast.model.requests import LARGEST_REQUEST
+from pyroclast.model.resources import CPU, MEMORY, MILLI
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
+from pyroclast.plugins.load_aware.arithmetic import estimate
 
 __all__ = ["Estimates", "Row"]
 

@@ -4,14 +4,14 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from model.arrays import BoolArray, IntArray, ReasonArray
-from model.refusals import Reason
-from model.resources import MILLI
-from model.tasks import Task
-from plugins.load_aware.arithmetic import exceeding, percent
-from plugins.load_aware.limits import Limits
-from plugins.load_aware.nodes import Nodes
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
+from pyroclast.model.refusals import Reason
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.load_aware.arithmetic import exceeding, percent
+from pyroclast.plugins.load_aware.limits import Limits
+from pyroclast.plugins.load_aware.nodes import Nodes
 
 __all__ = ["Filter"]
 

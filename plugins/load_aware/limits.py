@@ -8,15 +8,15 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from framework.configuration.conversions import duration
-from model.arrays import IntArray
-from model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
-from model.load import NANOSECONDS
-from model.nodes import Node, NodeFacts
-from model.quantity import millis, units
-from model.requests import LARGEST_REQUEST
-from model.resources import CPU, MILLI
-from plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic
+from pyroclast.framework.configuration.conversions import duration
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.colocation import RAW_ALLOCATABLE, USAGE_THRESHOLDS
+from pyroclast.model.load import NANOSECONDS
+from pyroclast.model.nodes import Node, NodeFacts
+from pyroclast.model.quantity import millis, units
+from pyroclast.model.requests import LARGEST_REQUEST
+from pyroclast.model.resources import CPU, MILLI
+from pyroclast.plugins.load_aware.arguments import LoadAwareArgs, Numbers, Statistic
 
 __all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of", "measure_of"]
 

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from model.arrays import IntArray
-from model.ids import TaskId
-from model.load import NodeLoad, Use
-from model.tasks import Task
-from plugins.load_aware.estimates import Estimates, Row
-from plugins.load_aware.limits import Measure
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.load import NodeLoad, Use
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.load_aware.estimates import Estimates, Row
+from pyroclast.plugins.load_aware.limits import Measure
 
 __all__ = ["Loads"]
 

@@ -5,17 +5,17 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.session import Session
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.ids import JobId
-from model.load import NodeLoad
-from model.report import EventNote
-from model.tasks import Task
-from plugins.load_aware.arguments import LoadAwareArgs
-from plugins.load_aware.estimates import Estimates
-from plugins.load_aware.limits import Measure, NodeLimits, limits_of
-from plugins.load_aware.loads import Loads
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import JobId
+from pyroclast.model.load import NodeLoad
+from pyroclast.model.report import EventNote
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
+from pyroclast.plugins.load_aware.estimates import Estimates
+from pyroclast.plugins.load_aware.limits import Measure, NodeLimits, limits_of
+from pyroclast.plugins.load_aware.loads import Loads
 
 __all__ = ["INVALID", "Nodes"]
 

@@ -9,20 +9,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from framework.configuration import Profile
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray, ReasonArray
-from model.colocation import is_of_daemon_set
-from model.refusals import Reason
-from model.tasks import Task
-from plugins.load_aware.arguments import LoadAwareArgs
-from plugins.load_aware.arithmetic import free, score
-from plugins.load_aware.filter import Filter
-from plugins.load_aware.limits import OF_PROD, measure_of
-from plugins.load_aware.nodes import Nodes
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.model.colocation import is_of_daemon_set
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
+from pyroclast.plugins.load_aware.arithmetic import free, score
+from pyroclast.plugins.load_aware.filter import Filter
+from pyroclast.plugins.load_aware.limits import OF_PROD, measure_of
+from pyroclast.plugins.load_aware.nodes import Nodes
 
 __all__ = ["LoadAware", "is_asked_for"]
 

@@ -7,8 +7,8 @@ closest, those score more whose domain has more of the sub-job's tasks.
 
 import numpy as np
 
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.topology.tree import NONE, Topology
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.topology.tree import NONE, Topology
 
 __all__ = ["Closeness", "Distances", "closeness_of"]
 

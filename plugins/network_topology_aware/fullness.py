@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["fullness"]
 

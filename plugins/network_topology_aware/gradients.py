@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framework.placement.topology.domains import EVICT, Domains
-from model.arrays import BoolArray, IntArray
+from pyroclast.framework.placement.topology.domains import EVICT, Domains
+from pyroclast.model.arrays import BoolArray, IntArray
 
 __all__ = ["capped_widest_first", "gradient"]
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from model.arrays import FloatArray, IntArray
-from model.topology.tree import NONE, Topology
-from plugins.network_topology_aware.fullness import fullness
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.topology.tree import NONE, Topology
+from pyroclast.plugins.network_topology_aware.fullness import fullness
 
 __all__ = ["Chains", "Packing"]
 

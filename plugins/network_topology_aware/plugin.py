@@ -11,22 +11,22 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.placement.grouped_scores import GroupedScores
-from framework.placement.topology.domains import EVICT, Domains
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray, IntArray
-from model.ids import NodeName
-from model.resources import CPU, MEMORY, Amounts
-from model.tasks import Task, TaskStatus
-from plugins.network_topology_aware.closeness import Closeness, Distances
-from plugins.network_topology_aware.fullness import fullness
-from plugins.network_topology_aware.gradients import capped_widest_first, gradient
-from plugins.network_topology_aware.packing import Chains, Packing
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.placement.grouped_scores import GroupedScores
+from pyroclast.framework.placement.topology.domains import EVICT, Domains
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.ids import NodeName
+from pyroclast.model.resources import CPU, MEMORY, Amounts
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.network_topology_aware.closeness import Closeness, Distances
+from pyroclast.plugins.network_topology_aware.fullness import fullness
+from pyroclast.plugins.network_topology_aware.gradients import capped_widest_first, gradient
+from pyroclast.plugins.network_topology_aware.packing import Chains, Packing
 
 __all__ = ["NetworkTopologyAware", "NetworkTopologyAwareArgs"]
 

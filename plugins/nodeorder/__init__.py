@@ -4,6 +4,6 @@
 images, `pods` those by other pods, `plugin` the arguments and extension points.
 """
 
-from plugins.nodeorder.plugin import NodeOrder
+from pyroclast.plugins.nodeorder.plugin import NodeOrder
 
 __all__ = ["NodeOrder"]

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["balance", "balanced", "least_allocated", "most_allocated"]
 

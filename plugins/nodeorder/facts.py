@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import FloatArray, IntArray
-from model.matching.nodes import term_mask
-from model.matching.taints import PREFER_NO_SCHEDULE, untolerated
-from model.nodes import NodeFacts
-from model.wire import PodSpec
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.matching.nodes import term_mask
+from pyroclast.model.matching.taints import PREFER_NO_SCHEDULE, untolerated
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.wire import PodSpec
 
 __all__ = ["affinity_weights", "avoided_taints", "image_scores", "normalised", "reversed_normalised"]
 

@@ -8,19 +8,25 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.pods import session_pods
-from framework.session.session import Session
-from model.arrays import FloatArray, IntArray
-from model.errors import ArgumentError
-from model.tasks import Task
-from plugins.nodeorder.amounts import balanced, least_allocated, most_allocated
-from plugins.nodeorder.facts import affinity_weights, avoided_taints, image_scores, normalised, reversed_normalised
-from plugins.nodeorder.pods import PreferredAffinity, PreferredSpread, spread_to_range
-from plugins.nodeorder.single import balanced_one, least_one, most_one
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pods import session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.errors import ArgumentError
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.nodeorder.amounts import balanced, least_allocated, most_allocated
+from pyroclast.plugins.nodeorder.facts import (
+    affinity_weights,
+    avoided_taints,
+    image_scores,
+    normalised,
+    reversed_normalised,
+)
+from pyroclast.plugins.nodeorder.pods import PreferredAffinity, PreferredSpread, spread_to_range
+from pyroclast.plugins.nodeorder.single import balanced_one, least_one, most_one
 
 __all__ = ["NodeOrder", "NodeOrderArgs"]
 

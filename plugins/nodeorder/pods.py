@@ -6,16 +6,16 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from framework.session.pods import DomainCounts, NodeGroup, SessionPods, TermKind
-from framework.session.session import Session
-from model import wire
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.matching.nodes import has_labels, pod_node_mask
-from model.matching.pods import PodMatcher, PodTerms, SpreadConstraint, spread_constraints
-from model.matching.selectors import Selector
-from model.matching.taints import tolerated
-from model.tasks import Task
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pods import DomainCounts, NodeGroup, SessionPods, TermKind
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.matching.nodes import has_labels, pod_node_mask
+from pyroclast.model.matching.pods import PodMatcher, PodTerms, SpreadConstraint, spread_constraints
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.matching.taints import tolerated
+from pyroclast.model.tasks import Task
 
 __all__ = ["PreferredAffinity", "PreferredSpread", "spread_normalised", "spread_to_range"]
 

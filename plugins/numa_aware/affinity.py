@@ -10,8 +10,8 @@ doubles with each NUMA node.  Source: Kubernetes' topology manager (`mergeFilter
 from itertools import accumulate
 from typing import NamedTuple
 
-from model.cpusets import CpuSet
-from model.numa import CpuLayout
+from pyroclast.model.cpusets import CpuSet
+from pyroclast.model.numa import CpuLayout
 
 __all__ = ["Affinity", "best_affinity"]
 

@@ -11,10 +11,10 @@ any other word       always, wherever CPUs are free
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from model.cpusets import CpuSet
-from model.numa import CpuLayout
-from plugins.numa_aware.affinity import Affinity, best_affinity
-from plugins.numa_aware.selection import reserved_cpus, select
+from pyroclast.model.cpusets import CpuSet
+from pyroclast.model.numa import CpuLayout
+from pyroclast.plugins.numa_aware.affinity import Affinity, best_affinity
+from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 
 __all__ = ["Aligned", "aligned", "numa_count"]
 

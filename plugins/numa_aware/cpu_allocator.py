@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.cpusets import CpuSet
-from model.ids import NodeName, TaskId
-from model.numa import CpuLayout, NumaNode
-from model.refusals import Refusal
-from model.tasks import Task, TaskStatus, task_order_key
-from plugins.numa_aware.alignment import aligned
-from plugins.numa_aware.cpu_requests import Wish, Wishes
-from plugins.numa_aware.selection import reserved_cpus, select
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.cpusets import CpuSet
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.numa import CpuLayout, NumaNode
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task, TaskStatus, task_order_key
+from pyroclast.plugins.numa_aware.alignment import aligned
+from pyroclast.plugins.numa_aware.cpu_requests import Wish, Wishes
+from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 
 __all__ = ["CpuAllocator", "Inside", "Unknown", "free_beside"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from model import wire
-from model.api.names import NUMA_TOPOLOGY_POLICY
-from model.qos import GUARANTEED, quality_of
-from model.quantity import QuantityError, parse
-from model.resources import CPU
-from model.tasks import Task
+from pyroclast.model import wire
+from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY
+from pyroclast.model.qos import GUARANTEED, quality_of
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.resources import CPU
+from pyroclast.model.tasks import Task
 
 __all__ = ["Wish", "Wishes", "whole_cpus"]
 

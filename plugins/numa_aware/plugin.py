@@ -8,13 +8,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.session import Session
-from model.arrays import FloatArray
-from plugins.numa_aware.cpu_allocator import CpuAllocator
-from plugins.numa_aware.cpu_requests import Wishes
-from plugins.numa_aware.verdicts import Fit, Policies
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray
+from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator
+from pyroclast.plugins.numa_aware.cpu_requests import Wishes
+from pyroclast.plugins.numa_aware.verdicts import Fit, Policies
 
 __all__ = ["NumaAware", "NumaAwareArgs", "few_first"]
 

@@ -7,8 +7,8 @@ left. A socket or core is whole while all of its CPUs are free (the kubelet's de
 from functools import lru_cache
 from typing import Final
 
-from model.cpusets import CpuSet, members
-from model.numa import CpuLayout
+from pyroclast.model.cpusets import CpuSet, members
+from pyroclast.model.numa import CpuLayout
 
 __all__ = ["reserved_cpus", "select"]
 

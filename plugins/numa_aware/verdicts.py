@@ -5,13 +5,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from model.arrays import FloatArray, ReasonArray
-from model.refusals import Reason
-from model.tasks import Task
-from plugins.numa_aware.alignment import Aligned, aligned, numa_count
-from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside, Unknown
-from plugins.numa_aware.cpu_requests import Wish, Wishes
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.numa_aware.alignment import Aligned, aligned, numa_count
+from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator, Inside, Unknown
+from pyroclast.plugins.numa_aware.cpu_requests import Wish, Wishes
 
 __all__ = ["Fit", "Policies"]
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from framework.configuration.arguments import argument
-from model.errors import ArgumentError
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.model.errors import ArgumentError
 
 __all__ = ["PredicatesArgs", "ShapePoint"]
 

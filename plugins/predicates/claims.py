@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final, NamedTuple
 
-from model import wire
-from model.snapshot import ClusterObjects
-from model.tasks import Task
+from pyroclast.model import wire
+from pyroclast.model.snapshot import ClusterObjects
+from pyroclast.model.tasks import Task
 
 __all__ = [
     "SELECTED_NODE",

@@ -6,10 +6,10 @@ nothing.  Source: Kubernetes' dynamic resource allocation (`DynamicResources` of
 
 from collections.abc import Iterator
 
-from framework.session.session import Session
-from model import wire
-from model.device_claims import named_claims
-from model.tasks import Task
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.device_claims import named_claims
+from pyroclast.model.tasks import Task
 
 __all__ = ["DeviceClaims"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["Faults"]
 

@@ -5,14 +5,14 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from model import wire
-from model.arrays import BoolArray, ReasonArray
-from model.matching.nodes import pod_node_mask
-from model.matching.taints import NO_SCHEDULE, tolerated, tolerates
-from model.nodes import NodeFacts
-from model.refusals import Reason
-from model.tasks import Task
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, ReasonArray
+from pyroclast.model.matching.nodes import pod_node_mask
+from pyroclast.model.matching.taints import NO_SCHEDULE, tolerated, tolerates
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
 
 __all__ = [
     "NODE_AFFINITY_REASONS",

@@ -7,16 +7,16 @@ and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rule
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.pods import session_pods
-from framework.session.session import Session
-from model.arrays import ReasonArray
-from model.refusals import Reason
-from model.required_rules import POD_AFFINITY, RESOURCE_CLAIMS, TOPOLOGY_SPREAD
-from model.tasks import Task
-from plugins.predicates import (
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pods import session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import ReasonArray
+from pyroclast.model.refusals import Reason
+from pyroclast.model.required_rules import POD_AFFINITY, RESOURCE_CLAIMS, TOPOLOGY_SPREAD
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates import (
     node_facts,
     pod_affinity,
     pod_count,
@@ -26,16 +26,16 @@ from plugins.predicates import (
     volume_limits,
     volume_zone,
 )
-from plugins.predicates.arguments import PredicatesArgs
-from plugins.predicates.device_claims import DeviceClaims
-from plugins.predicates.faults import Faults
-from plugins.predicates.pod_affinity import PodAffinity
-from plugins.predicates.ports import HostPorts
-from plugins.predicates.topology_spread import TopologySpread
-from plugins.predicates.volume_binding import VolumeBinding
-from plugins.predicates.volume_limits import VolumeLimits
-from plugins.predicates.volume_score import VolumeScore
-from plugins.predicates.volume_zone import VolumeZone
+from pyroclast.plugins.predicates.arguments import PredicatesArgs
+from pyroclast.plugins.predicates.device_claims import DeviceClaims
+from pyroclast.plugins.predicates.faults import Faults
+from pyroclast.plugins.predicates.pod_affinity import PodAffinity
+from pyroclast.plugins.predicates.ports import HostPorts
+from pyroclast.plugins.predicates.topology_spread import TopologySpread
+from pyroclast.plugins.predicates.volume_binding import VolumeBinding
+from pyroclast.plugins.predicates.volume_limits import VolumeLimits
+from pyroclast.plugins.predicates.volume_score import VolumeScore
+from pyroclast.plugins.predicates.volume_zone import VolumeZone
 
 __all__ = ["Predicates"]
 

@@ -8,14 +8,14 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from framework.session.pods import DomainCounts, SessionPods, TermKind
-from framework.session.session import Session
-from model.arrays import BoolArray, ReasonArray
-from model.matching.nodes import has_labels
-from model.matching.pods import PodTerms
-from model.refusals import Reason
-from model.tasks import Task
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pods import DomainCounts, SessionPods, TermKind
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, ReasonArray
+from pyroclast.model.matching.nodes import has_labels
+from pyroclast.model.matching.pods import PodTerms
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
 
 __all__ = ["REASONS", "PodAffinity"]
 

@@ -4,10 +4,10 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from model.arrays import BoolArray, ReasonArray
-from model.refusals import Reason
-from model.tasks import Task
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.model.arrays import BoolArray, ReasonArray
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
 
 __all__ = ["REASONS", "pod_count"]
 

@@ -6,14 +6,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.extension.ledgers import Change
-from framework.session.nodes import NodeColumns
-from framework.session.pending_changes import EarlyChanges
-from framework.session.session import Session
-from model import wire
-from model.arrays import ReasonArray
-from model.refusals import Reason, Refusal
-from model.tasks import Task, TaskTemplate
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import ReasonArray
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task, TaskTemplate
 
 __all__ = ["REASONS", "HostPort", "HostPorts", "wanted_ports"]
 

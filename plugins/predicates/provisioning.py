@@ -9,16 +9,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.matching.nodes import requirement_mask, selector_mask
-from model.matching.selectors import IN, Selector
-from model.nodes import NodeFacts
-from model.quantity import QuantityError, millis
-from model.resources import MILLI
-from model.snapshot import ClusterObjects
-from plugins.predicates.claims import class_name
-from plugins.predicates.static_volumes import requested_storage
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.matching.nodes import requirement_mask, selector_mask
+from pyroclast.model.matching.selectors import IN, Selector
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.resources import MILLI
+from pyroclast.model.snapshot import ClusterObjects
+from pyroclast.plugins.predicates.claims import class_name
+from pyroclast.plugins.predicates.static_volumes import requested_storage
 
 __all__ = ["Provisionable", "capacities", "provisionable", "storage_left"]
 

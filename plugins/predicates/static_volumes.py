@@ -12,15 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.matching.nodes import node_selector_columns
-from model.matching.selectors import Selector
-from model.nodes import NodeFacts
-from model.quantity import QuantityError, millis
-from model.resources import MILLI
-from model.snapshot import ClusterObjects
-from plugins.predicates.claims import class_name
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.matching.nodes import node_selector_columns
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.quantity import QuantityError, millis
+from pyroclast.model.resources import MILLI
+from pyroclast.model.snapshot import ClusterObjects
+from pyroclast.plugins.predicates.claims import class_name
 
 __all__ = ["NO_VOLUME", "StaticVolumes", "reachable", "requested_storage"]
 

@@ -9,16 +9,16 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from framework.session.pods import DomainCounts, NodeGroup, SessionPods
-from framework.session.session import Session
-from model import wire
-from model.arrays import BoolArray, IntArray, ReasonArray
-from model.matching.nodes import has_labels
-from model.matching.pods import SpreadConstraint, spread_constraints
-from model.matching.spread import eligible_nodes
-from model.refusals import Reason
-from model.tasks import Task
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pods import DomainCounts, NodeGroup, SessionPods
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
+from pyroclast.model.matching.nodes import has_labels
+from pyroclast.model.matching.pods import SpreadConstraint, spread_constraints
+from pyroclast.model.matching.spread import eligible_nodes
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task
 
 __all__ = ["REASONS", "TopologySpread", "excess"]
 

@@ -23,18 +23,25 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model import wire
-from model.arrays import BoolArray, IntArray, ReasonArray
-from model.ids import NodeName, TaskId
-from model.plan import Preparation
-from model.refusals import Reason, Refusal
-from model.tasks import Task
-from plugins.predicates.claims import SELECTED_NODE, ClaimState, claim_fault, claim_state, has_claims, named_claims
-from plugins.predicates.provisioning import provisionable
-from plugins.predicates.static_volumes import NO_VOLUME, StaticVolumes, reachable
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Preparation
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates.claims import (
+    SELECTED_NODE,
+    ClaimState,
+    claim_fault,
+    claim_state,
+    has_claims,
+    named_claims,
+)
+from pyroclast.plugins.predicates.provisioning import provisionable
+from pyroclast.plugins.predicates.static_volumes import NO_VOLUME, StaticVolumes, reachable
 
 __all__ = ["REASONS", "ClaimChoice", "VolumeBinding"]
 

@@ -8,18 +8,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.extension.ledgers import Change
-from framework.placement.explaining import TOO_MANY_VOLUMES
-from framework.session.nodes import NodeColumns
-from framework.session.pending_changes import EarlyChanges
-from framework.session.session import Session
-from model import wire
-from model.arrays import IntArray, ReasonArray
-from model.ids import NodeName
-from model.refusals import Reason, Refusal
-from model.resources import UNLIMITED
-from model.tasks import Task
-from plugins.predicates.claims import class_name, named_claims
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.placement.explaining import TOO_MANY_VOLUMES
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import IntArray, ReasonArray
+from pyroclast.model.ids import NodeName
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.resources import UNLIMITED
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates.claims import class_name, named_claims
 
 __all__ = ["REASONS", "AttachedVolume", "VolumeLimits"]
 

@@ -13,17 +13,17 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model import wire
-from model.arrays import FloatArray, IntArray
-from model.resources import MILLI
-from model.tasks import Task
-from plugins.predicates.arguments import ShapePoint
-from plugins.predicates.claims import class_name
-from plugins.predicates.provisioning import storage_left
-from plugins.predicates.static_volumes import requested_storage
-from plugins.predicates.volume_binding import VolumeBinding
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates.arguments import ShapePoint
+from pyroclast.plugins.predicates.claims import class_name
+from pyroclast.plugins.predicates.provisioning import storage_left
+from pyroclast.plugins.predicates.static_volumes import requested_storage
+from pyroclast.plugins.predicates.volume_binding import VolumeBinding
 
 __all__ = ["StorageUse", "VolumeScore", "mean_scores", "score_of", "utilization"]
 

@@ -5,16 +5,16 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import BoolArray, ReasonArray
-from model.matching.nodes import requirement_mask
-from model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN
-from model.nodes import NodeFacts
-from model.refusals import Reason
-from model.snapshot import ClusterObjects
-from model.tasks import Task
-from plugins.predicates.claims import WAIT_FOR_CONSUMER, class_name
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, ReasonArray
+from pyroclast.model.matching.nodes import requirement_mask
+from pyroclast.model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN
+from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.refusals import Reason
+from pyroclast.model.snapshot import ClusterObjects
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates.claims import WAIT_FOR_CONSUMER, class_name
 
 __all__ = ["REASONS", "VolumeZone", "zone_values"]
 

@@ -4,6 +4,6 @@
 beyond that, `plugin` the extension points.
 """
 
-from plugins.proportion.plugin import Proportion, ProportionArgs
+from pyroclast.plugins.proportion.plugin import Proportion, ProportionArgs
 
 __all__ = ["Proportion", "ProportionArgs"]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from framework.queues.guarantees import kept_guarantees
-from framework.session.session import Session
-from model.ids import QueueName
-from model.jobs import Job
-from model.queues import Queue
-from model.tasks import Task
-from plugins.proportion.queue_usage import QueueUsage
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.queues.guarantees import kept_guarantees
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import QueueName
+from pyroclast.model.jobs import Job
+from pyroclast.model.queues import Queue
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.proportion.queue_usage import QueueUsage
 
 __all__ = ["LentRoom"]
 

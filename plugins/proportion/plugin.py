@@ -14,28 +14,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.ledgers import Change
-from framework.extension.points import Vote
-from framework.queues.admission import Account, QueueAdmission, Shortage, reserved
-from framework.queues.guarantees import guarantee_notes, kept_guarantees
-from framework.queues.lifted_gates import LiftedGates
-from framework.queues.never_running import unusable_requests
-from framework.queues.notes import zero_notes
-from framework.session.jobs import SessionJob
-from framework.session.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import QueueName
-from model.jobs import NO_QUEUE
-from model.queues import Queue
-from model.refusals import Refusal
-from model.resources import PODS
-from model.tasks import Task
-from plugins.proportion.fair_share import deserved
-from plugins.proportion.lending import LentRoom
-from plugins.proportion.queue_usage import QueueUsage
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, reserved
+from pyroclast.framework.queues.guarantees import guarantee_notes, kept_guarantees
+from pyroclast.framework.queues.lifted_gates import LiftedGates
+from pyroclast.framework.queues.never_running import unusable_requests
+from pyroclast.framework.queues.notes import zero_notes
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import QueueName
+from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import PODS
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.proportion.fair_share import deserved
+from pyroclast.plugins.proportion.lending import LentRoom
+from pyroclast.plugins.proportion.queue_usage import QueueUsage
 
 __all__ = ["Proportion", "ProportionArgs"]
 

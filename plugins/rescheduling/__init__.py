@@ -3,7 +3,7 @@
 `arguments` has the arguments, `low_node_utilization` the strategy as numbers, `plugin` the extension point.
 """
 
-from plugins.rescheduling.arguments import ReschedulingArgs
-from plugins.rescheduling.plugin import Rescheduling
+from pyroclast.plugins.rescheduling.arguments import ReschedulingArgs
+from pyroclast.plugins.rescheduling.plugin import Rescheduling
 
 __all__ = ["Rescheduling", "ReschedulingArgs"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
-from framework.configuration.arguments import argument
-from model.durations import parse_duration
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.model.durations import parse_duration
 
 __all__ = ["LOW_NODE_UTILIZATION", "Marks", "Params", "ReschedulingArgs", "Strategy"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from model.tasks import Task
+from pyroclast.model.tasks import Task
 
 __all__ = ["Load", "Pod", "choose", "room_of"]
 

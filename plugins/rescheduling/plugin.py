@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final
 
-from framework.extension import points
-from framework.extension.points import Move
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import TaskId
-from model.qos import BEST_EFFORT, GUARANTEED, quality_of
-from model.resources import CPU, MEMORY
-from model.tasks import Task
-from model.usage import FRESH_SECONDS
-from plugins.rescheduling.arguments import LOW_NODE_UTILIZATION, ReschedulingArgs, Strategy
-from plugins.rescheduling.low_node_utilization import Load, Pod, choose
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Move
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.qos import BEST_EFFORT, GUARANTEED, quality_of
+from pyroclast.model.resources import CPU, MEMORY
+from pyroclast.model.tasks import Task
+from pyroclast.model.usage import FRESH_SECONDS
+from pyroclast.plugins.rescheduling.arguments import LOW_NODE_UTILIZATION, ReschedulingArgs, Strategy
+from pyroclast.plugins.rescheduling.low_node_utilization import Load, Pod, choose
 
 __all__ = ["Rescheduling"]
 

@@ -3,6 +3,6 @@
 `scopes` says which quotas concern a job, `usage` what its pods use of them already, `plugin` has the extension points.
 """
 
-from plugins.resourcequota.plugin import ResourceQuota
+from pyroclast.plugins.resourcequota.plugin import ResourceQuota
 
 __all__ = ["ResourceQuota"]

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model import wire
-from model.refusals import Refusal
-from plugins.resourcequota.scopes import concerns_job
-from plugins.resourcequota.usage import amount_of, missing
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.resourcequota.scopes import concerns_job
+from pyroclast.plugins.resourcequota.usage import amount_of, missing
 
 __all__ = ["ResourceQuota"]
 

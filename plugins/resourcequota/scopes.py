@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from framework.session.jobs import SessionJob
-from model import wire
-from model.quantity import QuantityError, parse
-from model.resources import CPU, MEMORY
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model import wire
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.resources import CPU, MEMORY
 
 __all__ = ["concerns_job", "counts_pod"]
 

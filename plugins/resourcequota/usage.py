@@ -7,12 +7,12 @@ only what is missing of the job's minimum comes on top.
 from fractions import Fraction
 from typing import Final
 
-from framework.session.jobs import SessionJob
-from model import wire
-from model.quantity import QuantityError, parse
-from model.requests import Asked, combined
-from model.resources import MILLI
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model import wire
+from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.requests import Asked, combined
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["amount_of", "missing"]
 

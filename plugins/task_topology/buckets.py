@@ -5,13 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import Needs
-from model.api.names import TASK_SPEC
-from model.arrays import IntArray
-from model.ids import NodeName, TaskId
-from model.resources import MEMORY, MILLI, PODS
-from model.tasks import Task
-from plugins.task_topology.relations import Relations
+from pyroclast.framework.session.nodes import Needs
+from pyroclast.model.api.names import TASK_SPEC
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.resources import MEMORY, MILLI, PODS
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.task_topology.relations import Relations
 
 __all__ = ["Bucket", "Buckets", "role_of", "weight_of"]
 

@@ -7,19 +7,19 @@ docs/plugins/task-topology.md.
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.ledgers import Change, Verb
-from framework.extension.points import Locality
-from framework.session.jobs import SessionJob
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray
-from model.ids import JobId
-from model.tasks import Task, TaskStatus
-from plugins.task_topology.buckets import LAST, Buckets
-from plugins.task_topology.relations import RelationsError, read_relations
-from plugins.task_topology.scoring import scores
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray
+from pyroclast.model.ids import JobId
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.task_topology.buckets import LAST, Buckets
+from pyroclast.plugins.task_topology.relations import RelationsError, read_relations
+from pyroclast.plugins.task_topology.scoring import scores
 
 __all__ = ["TaskTopology", "TaskTopologyArgs"]
 

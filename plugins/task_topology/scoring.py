@@ -4,10 +4,10 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.nodes import NodeColumns, SessionNodes
-from model.arrays import FloatArray, IntArray
-from model.tasks import Task
-from plugins.task_topology.buckets import Bucket, Buckets, role_of
+from pyroclast.framework.session.nodes import NodeColumns, SessionNodes
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.task_topology.buckets import Bucket, Buckets, role_of
 
 __all__ = ["company", "removals", "scores"]
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
-from model.ids import JobId
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
+from pyroclast.model.ids import JobId
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["cut", "most_evictions"]
 

@@ -14,18 +14,18 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from framework.configuration.arguments import argument
-from framework.extension import points
-from framework.extension.points import Locality, Move, Vote
-from framework.session.jobs import SessionJob
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray, IntArray, ReasonArray
-from model.durations import parse_duration
-from model.refusals import Reason
-from model.tasks import Task, TaskStatus
-from plugins.tdm.budgets import cut
-from plugins.tdm.windows import Window, parse_window
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality, Move, Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.tdm.budgets import cut
+from pyroclast.plugins.tdm.windows import Window, parse_window
 
 __all__ = ["Tdm", "TdmArgs"]
 

@@ -4,7 +4,7 @@
 measurement shows yet, `plugin` the extension points. Measuring is the cache's part.
 """
 
-from plugins.usage.arguments import UsageArgs
-from plugins.usage.plugin import Usage
+from pyroclast.plugins.usage.arguments import UsageArgs
+from pyroclast.plugins.usage.plugin import Usage
 
 __all__ = ["Usage", "UsageArgs"]

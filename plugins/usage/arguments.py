@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from framework.configuration.arguments import argument
-from model.quantity import QuantityError, millis, parse, units
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.model.quantity import QuantityError, millis, parse, units
 
 __all__ = ["MIB", "Estimator", "Thresholds", "UsageArgs"]
 

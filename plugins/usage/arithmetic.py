@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from model.arrays import FloatArray, IntArray
+from pyroclast.model.arrays import FloatArray, IntArray
 
 __all__ = [
     "PARTS",

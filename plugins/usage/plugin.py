@@ -8,21 +8,21 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from framework.configuration import interval_of
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.nodes import NodeColumns
-from framework.session.session import Session
-from model.arrays import FloatArray, IntArray, ReasonArray
-from model.nodes import Node, NodeFacts
-from model.quantity import QuantityError, millis, units
-from model.refusals import Reason
-from model.resources import CPU, MEMORY, MILLI
-from model.tasks import Task
-from model.usage import FRESH_SECONDS
-from plugins.usage.arguments import UsageArgs
-from plugins.usage.arithmetic import Weights
-from plugins.usage.shadow import Measured, Shadow
+from pyroclast.framework.configuration import interval_of
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.nodes import Node, NodeFacts
+from pyroclast.model.quantity import QuantityError, millis, units
+from pyroclast.model.refusals import Reason
+from pyroclast.model.resources import CPU, MEMORY, MILLI
+from pyroclast.model.tasks import Task
+from pyroclast.model.usage import FRESH_SECONDS
+from pyroclast.plugins.usage.arguments import UsageArgs
+from pyroclast.plugins.usage.arithmetic import Weights
+from pyroclast.plugins.usage.shadow import Measured, Shadow
 
 __all__ = ["Usage"]
 

@@ -8,15 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension.ledgers import Change, Verb
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.ids import TaskId
-from model.limits import pod_limits
-from model.resources import CPU, MEMORY, MILLI
-from model.tasks import Task, TaskStatus, TaskTemplate
-from model.wire.times import time_text, unix_seconds
-from plugins.usage.arguments import MIB, Estimator
-from plugins.usage.arithmetic import (
+from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.limits import pod_limits
+from pyroclast.model.resources import CPU, MEMORY, MILLI
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+from pyroclast.model.wire.times import time_text, unix_seconds
+from pyroclast.plugins.usage.arguments import MIB, Estimator
+from pyroclast.plugins.usage.arithmetic import (
     PARTS,
     Weights,
     estimate,

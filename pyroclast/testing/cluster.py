@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cache.options import BooksOptions
-from model.queues import ROOT_QUEUE
-from scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.cache.options import BooksOptions
+from pyroclast.model.queues import ROOT_QUEUE
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
 
 __all__ = ["cluster_of"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from framework.configuration import Parsed, parse
-from framework.extension.registry import Registry, name_of
-from model.errors import ConfigError
-from scheduler.registry import load_registry
+from pyroclast.framework.configuration import Parsed, parse
+from pyroclast.framework.extension.registry import Registry, name_of
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.registry import load_registry
 
 __all__ = ["PluginChoice", "configured"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from model.wire import time_text, unix_seconds
+from pyroclast.model.wire import time_text, unix_seconds
 
 __all__ = ["GPU", "NAMESPACE", "Quantity", "amounts", "made", "merged"]
 

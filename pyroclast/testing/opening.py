@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from framework.cycle import Silent, open_plugins
-from framework.extension.outside import Outside
-from framework.session.memory import Settled
-from framework.session.session import Session
-from model.plan import Plan
-from plugins.coscheduling import gang_rules
+from pyroclast.framework.cycle import Silent, open_plugins
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model.plan import Plan
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.scenario import Scenario
-from scheduler.simulate.case import moment_after
 
 __all__ = ["open_session"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from model.ids import JobId, TaskId
-from model.refusals import Refusal
-from model.report import Condition, CycleReport, EventNote
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import Condition, CycleReport, EventNote
+from pyroclast.scheduler.simulate.rounds import Round
 from pyroclast.testing.objects import NAMESPACE
-from scheduler.simulate.rounds import Round
 
 __all__ = ["Outcome"]
 

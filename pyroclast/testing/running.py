@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from framework.extension.outside import Outside
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulate.rounds import run_rounds
+from pyroclast.scheduler.stopwatch import Stopwatch
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.outcome import Outcome
-from scheduler.simulate.case import moment_after
-from scheduler.simulate.rounds import run_rounds
-from scheduler.stopwatch import Stopwatch
 
 __all__ = ["run"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from framework.extension.outside import Outside
-from model.api.names import GROUP_NAME, TASK_SPEC
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.model.api.names import GROUP_NAME, TASK_SPEC
 from pyroclast.testing.configuring import PluginChoice
 from pyroclast.testing.objects import NAMESPACE, Quantity, amounts, made, merged
 from pyroclast.testing.outcome import Outcome

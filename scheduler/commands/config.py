@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from framework.diagnosis.lint import Finding, Severity, check
-from model.errors import ConfigError
-from scheduler.file_errors import why
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
+from pyroclast.framework.diagnosis.lint import Finding, Severity, check
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.file_errors import why
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 
 __all__ = ["main"]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from scheduler.commands.processes import flag_lines, run_process, wrapped
-from scheduler.controllers.options import WITHOUT_EFFECT, Options, parse_options
-from scheduler.controllers.serve import serve
-from scheduler.controllers.table import CONTROLLERS
-from scheduler.flags import flags_of
+from pyroclast.scheduler.commands.processes import flag_lines, run_process, wrapped
+from pyroclast.scheduler.controllers.options import WITHOUT_EFFECT, Options, parse_options
+from pyroclast.scheduler.controllers.serve import serve
+from pyroclast.scheduler.controllers.table import CONTROLLERS
+from pyroclast.scheduler.flags import flags_of
 
 __all__ = ["help_text", "main"]
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from model.errors import ConfigError
-from scheduler.argument_types import positive
-from scheduler.demo.workload import nodes_needed
-from scheduler.logs import start_logging
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.argument_types import positive
+from pyroclast.scheduler.demo.workload import nodes_needed
+from pyroclast.scheduler.logs import start_logging
 
 if TYPE_CHECKING:
-    from scheduler.demo.story import Demo
+    from pyroclast.scheduler.demo.story import Demo
 
 __all__ = ["main"]
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     given = _parser().parse_args(arguments)
     if importlib.util.find_spec("rich") is None:
-        raise ConfigError("demo: needs more packages: install pyroclast[emulator]")
+        raise ConfigError("demo: needs more packages: install pyroclast-scheduler[emulator]")
 
     if (needed := nodes_needed(given.pods)) > given.nodes:
         raise ConfigError(f"demo: --nodes: got {given.nodes}, expected at least {needed} for {given.pods} pods")
@@ -44,9 +44,9 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _run(given: argparse.Namespace, folder: Path) -> int:
     # Imported here: the picture needs what only the demonstration needs.
-    from scheduler.demo.children import ChildError  # noqa: PLC0415
-    from scheduler.demo.picture import Picture  # noqa: PLC0415
-    from scheduler.demo.story import Demo  # noqa: PLC0415
+    from pyroclast.scheduler.demo.children import ChildError  # noqa: PLC0415
+    from pyroclast.scheduler.demo.picture import Picture  # noqa: PLC0415
+    from pyroclast.scheduler.demo.story import Demo  # noqa: PLC0415
 
     demo = Demo(nodes=given.nodes, pods=given.pods, keep=given.keep, folder=folder, picture=Picture(sys.stdout))
     try:

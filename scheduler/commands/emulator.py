@@ -10,13 +10,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from emulator.command import UnusableError, add_flags, emulator_of, listening, until_signal, write_kubeconfig_for
-from emulator.run import Emulator
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from model.errors import ConfigError
-from scheduler.argument_types import natural
-from scheduler.data import custom_resource_definitions
+from pyroclast.emulator.command import (
+    UnusableError,
+    add_flags,
+    emulator_of,
+    listening,
+    until_signal,
+    write_kubeconfig_for,
+)
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.argument_types import natural
+from pyroclast.scheduler.data import custom_resource_definitions
 
 __all__ = ["main"]
 
@@ -64,7 +71,7 @@ async def _hollow_nodes(count: int, kubeconfig: Path) -> AsyncIterator[None]:
     if not count:
         yield
         return
-    arguments: list[Any] = ["-m", "emulator.hollow", "--kubeconfig", kubeconfig, "--nodes", str(count)]
+    arguments: list[Any] = ["-m", "pyroclast.emulator.hollow", "--kubeconfig", kubeconfig, "--nodes", str(count)]
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
     try:
         yield

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.errors import ApiError
-from model.errors import PyroclastError
-from scheduler.migration.rules import KINDS, Note, Weight, look_over
-from scheduler.registry import load_registry
-from scheduler.simulate.reading import read_objects
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import PyroclastError
+from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, look_over
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulate.reading import read_objects
 
 __all__ = ["main"]
 

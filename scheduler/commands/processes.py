@@ -6,10 +6,10 @@ from typing import Any, Final, Protocol, TypeVar
 
 import uvloop
 
-from scheduler.flags import Flag, FlagKind
-from scheduler.logs import Level, start_logging
-from scheduler.process_options import DEBUG_VERBOSITY, ParsedOptions, ProcessOptions
-from scheduler.version import version_line
+from pyroclast.scheduler.flags import Flag, FlagKind
+from pyroclast.scheduler.logs import Level, start_logging
+from pyroclast.scheduler.process_options import DEBUG_VERBOSITY, ParsedOptions, ProcessOptions
+from pyroclast.scheduler.version import version_line
 
 __all__ = ["flag_lines", "run_process", "shown_default", "wrapped"]
 

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from scheduler.file_errors import why
-from scheduler.replay import RecordError, Replayed, replay
+from pyroclast.scheduler.file_errors import why
+from pyroclast.scheduler.replay import RecordError, Replayed, replay
 
 __all__ = ["main"]
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from scheduler.commands.processes import flag_lines, run_process, wrapped
-from scheduler.features import GATES
-from scheduler.flags import flags_of
-from scheduler.options import WITHOUT_EFFECT, Options, parse_options
-from scheduler.serve import serve
+from pyroclast.scheduler.commands.processes import flag_lines, run_process, wrapped
+from pyroclast.scheduler.features import GATES
+from pyroclast.scheduler.flags import flags_of
+from pyroclast.scheduler.options import WITHOUT_EFFECT, Options, parse_options
+from pyroclast.scheduler.serve import serve
 
 __all__ = ["help_text", "main"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from model.errors import ConfigError
-from scheduler.version import version_line
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.version import version_line
 
 __all__ = ["main"]
 

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
-from controllers.runtime.options import ControllerOptions
-from model.errors import ConfigError
-from scheduler import flags
-from scheduler.controllers.table import chosen
-from scheduler.environment import SOCKET_FOLDER, socket_folder
-from scheduler.features import read_gates
-from scheduler.flags import FlagKind, flag
-from scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
-from scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
+from pyroclast.controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler import flags
+from pyroclast.scheduler.controllers.table import chosen
+from pyroclast.scheduler.environment import SOCKET_FOLDER, socket_folder
+from pyroclast.scheduler.features import read_gates
+from pyroclast.scheduler.flags import FlagKind, flag
+from pyroclast.scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
+from pyroclast.scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
 __all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 

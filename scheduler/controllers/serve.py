@@ -18,24 +18,24 @@ import structlog
 from prometheus_client import REGISTRY, Metric, disable_created_metrics, generate_latest
 from prometheus_client.registry import Collector
 
-from controllers.admission.serving import Admission
-from controllers.runtime.metrics import LEADER, WATCH_LAG
-from controllers.runtime.operator import Operator
-from kube.client import Client
-from kube.collector import settle
-from kube.configuration import ClusterOptions, connect
-from kube.lease import Elector
-from kube.reviews import Reviews
-from kube.version import own_version
-from model.errors import ConfigError
-from scheduler.controllers.options import Options
-from scheduler.controllers.table import CONTROLLERS
-from scheduler.health import Endpoints, Inside
-from scheduler.leadership import lead_to_the_end, lease_options
-from scheduler.level_socket import LevelSocket
-from scheduler.logs import Level
-from scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
-from scheduler.watch_lag import WatchLag
+from pyroclast.controllers.admission.serving import Admission
+from pyroclast.controllers.runtime.metrics import LEADER, WATCH_LAG
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.kube.client import Client
+from pyroclast.kube.collector import settle
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.lease import Elector
+from pyroclast.kube.reviews import Reviews
+from pyroclast.kube.version import own_version
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.controllers.options import Options
+from pyroclast.scheduler.controllers.table import CONTROLLERS
+from pyroclast.scheduler.health import Endpoints, Inside
+from pyroclast.scheduler.leadership import lead_to_the_end, lease_options
+from pyroclast.scheduler.level_socket import LevelSocket
+from pyroclast.scheduler.logs import Level
+from pyroclast.scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from pyroclast.scheduler.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]
 

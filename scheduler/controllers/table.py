@@ -3,19 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-import controllers.cronjobs.reconciler
-import controllers.gangs.reconciler
-import controllers.garbage.reconciler
-import controllers.hypernodes.reconciler
-import controllers.jobflows.reconciler
-import controllers.jobflows.templates
-import controllers.jobs.reconciler
-import controllers.podgroups.reconciler
-import controllers.queues.reconciler
-import controllers.quotaprofiles.reconciler
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from framework.configuration.suggest import did_you_mean
+import pyroclast.controllers.cronjobs.reconciler
+import pyroclast.controllers.gangs.reconciler
+import pyroclast.controllers.garbage.reconciler
+import pyroclast.controllers.hypernodes.reconciler
+import pyroclast.controllers.jobflows.reconciler
+import pyroclast.controllers.jobflows.templates
+import pyroclast.controllers.jobs.reconciler
+import pyroclast.controllers.podgroups.reconciler
+import pyroclast.controllers.queues.reconciler
+import pyroclast.controllers.quotaprofiles.reconciler
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.framework.configuration.suggest import did_you_mean
 
 __all__ = ["CONTROLLERS", "NOT_HERE", "Build", "chosen"]
 
@@ -23,16 +23,16 @@ Build = Callable[[Operator, ControllerOptions], object]
 """Plugs a controller into an operator."""
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
-    "pg-controller": controllers.podgroups.reconciler.build,
-    "queue-controller": controllers.queues.reconciler.build,
-    "job-controller": controllers.jobs.reconciler.build,
-    "cronjob-controller": controllers.cronjobs.reconciler.build,
-    "jobflow-controller": controllers.jobflows.reconciler.JobFlows,
-    "jobtemplate-controller": controllers.jobflows.templates.JobTemplates,
-    "hyperNode-controller": controllers.hypernodes.reconciler.build,
-    "gang-controller": controllers.gangs.reconciler.GangStatuses,
-    "gc-controller": controllers.garbage.reconciler.build,
-    "quotaprofile-controller": controllers.quotaprofiles.reconciler.QuotaProfiles,
+    "pg-controller": pyroclast.controllers.podgroups.reconciler.build,
+    "queue-controller": pyroclast.controllers.queues.reconciler.build,
+    "job-controller": pyroclast.controllers.jobs.reconciler.build,
+    "cronjob-controller": pyroclast.controllers.cronjobs.reconciler.build,
+    "jobflow-controller": pyroclast.controllers.jobflows.reconciler.JobFlows,
+    "jobtemplate-controller": pyroclast.controllers.jobflows.templates.JobTemplates,
+    "hyperNode-controller": pyroclast.controllers.hypernodes.reconciler.build,
+    "gang-controller": pyroclast.controllers.gangs.reconciler.GangStatuses,
+    "gc-controller": pyroclast.controllers.garbage.reconciler.build,
+    "quotaprofile-controller": pyroclast.controllers.quotaprofiles.reconciler.QuotaProfiles,
 }
 
 NOT_HERE: Final[Mapping[str, str]] = {

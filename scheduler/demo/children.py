@@ -10,7 +10,7 @@ from typing import Final
 
 import aiohttp
 
-from model.errors import PyroclastError
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["Child", "ChildError", "free_port", "is_ready", "start_daemon", "start_emulator", "until", "with_logs"]
 
@@ -37,7 +37,7 @@ class Child:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "scheduler",
+                "pyroclast.scheduler",
                 *map(str, arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,

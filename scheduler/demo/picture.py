@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from scheduler.demo.progress import Progress
+from pyroclast.scheduler.demo.progress import Progress
 
 __all__ = ["Picture", "histogram"]
 

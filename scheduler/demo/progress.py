@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from model import wire
-from model.quantity import millis
-from scheduler.demo.workload import IMPOSSIBLE, QUEUES, Gang
+from pyroclast.model import wire
+from pyroclast.model.quantity import millis
+from pyroclast.scheduler.demo.workload import IMPOSSIBLE, QUEUES, Gang
 
 __all__ = ["Progress", "QueueProgress", "cpu_fractions", "measure", "reason_of"]
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.reflector import Reflector
-from kube.resources import NODES, POD_GROUPS, PODS, QUEUES
-from model import wire
-from scheduler.demo import children
-from scheduler.demo.children import Child, ChildError
-from scheduler.demo.picture import Picture
-from scheduler.demo.progress import cpu_fractions, measure, reason_of
-from scheduler.demo.workload import IMPOSSIBLE, NAMESPACE, Gang, gangs, impossible_gang
-from scheduler.demo.workload import QUEUES as DEMO_QUEUES
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.resources import NODES, POD_GROUPS, PODS, QUEUES
+from pyroclast.model import wire
+from pyroclast.scheduler.demo import children
+from pyroclast.scheduler.demo.children import Child, ChildError
+from pyroclast.scheduler.demo.picture import Picture
+from pyroclast.scheduler.demo.progress import cpu_fractions, measure, reason_of
+from pyroclast.scheduler.demo.workload import IMPOSSIBLE, NAMESPACE, Gang, gangs, impossible_gang
+from pyroclast.scheduler.demo.workload import QUEUES as DEMO_QUEUES
 
 __all__ = ["Demo"]
 

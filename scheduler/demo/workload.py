@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model.api.names import GROUP_NAME
+from pyroclast.model.api.names import GROUP_NAME
 
 __all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang", "nodes_needed"]
 

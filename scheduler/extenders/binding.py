@@ -10,15 +10,15 @@ from collections.abc import Mapping
 
 import msgspec
 
-from framework.configuration import Configuration
-from framework.configuration.arguments import decode
-from framework.extension.outside import Question
-from kube.binding import DelegateError
-from model.plan import Bind
-from model.texts import shortened
-from plugins.extender import Extender, ExtenderArgs
-from scheduler.extenders.client import Client, NoReplyError
-from scheduler.extenders.waiting import Told, answer_of
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension.outside import Question
+from pyroclast.kube.binding import DelegateError
+from pyroclast.model.plan import Bind
+from pyroclast.model.texts import shortened
+from pyroclast.plugins.extender import Extender, ExtenderArgs
+from pyroclast.scheduler.extenders.client import Client, NoReplyError
+from pyroclast.scheduler.extenders.waiting import Told, answer_of
 
 __all__ = ["ExtenderBinding"]
 

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from framework.configuration import Configuration
-from framework.extension.outside import Outside
-from scheduler.extenders.client import Client
-from scheduler.extenders.waiting import Waiting
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.scheduler.extenders.client import Client
+from pyroclast.scheduler.extenders.waiting import Waiting
 
 __all__ = ["asked", "nobody"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import aiohttp
 
-from framework.extension.outside import Question
-from kube.read_limited import TooLargeError, read_at_most
+from pyroclast.framework.extension.outside import Question
+from pyroclast.kube.read_limited import TooLargeError, read_at_most
 
 __all__ = ["Client", "NoReplyError"]
 

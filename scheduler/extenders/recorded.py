@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from framework.extension.outside import Answer, CycleCut, Outside, Question
+from pyroclast.framework.extension.outside import Answer, CycleCut, Outside, Question
 
 __all__ = ["MOST_BYTES", "Budget", "Exchange", "Recorded", "Recording", "recording"]
 

@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from framework.configuration import Configuration
-from framework.extension.outside import Answer, CycleCut, Outside, Question
-from scheduler.extenders.client import Client, NoReplyError
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.extension.outside import Answer, CycleCut, Outside, Question
+from pyroclast.scheduler.extenders.client import Client, NoReplyError
 
 __all__ = ["Told", "Waiting", "answer_of"]
 

@@ -6,11 +6,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from framework.diagnosis.lint import Finding, Severity, check
-from framework.extension.registry import Registry
-from model.errors import ConfigError
-from scheduler.options import Options, parse_options
-from scheduler.settings import read_configuration
+from pyroclast.framework.diagnosis.lint import Finding, Severity, check
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.options import Options, parse_options
+from pyroclast.scheduler.settings import read_configuration
 
 __all__ = ["KINDS", "Note", "Weight", "look_over"]
 

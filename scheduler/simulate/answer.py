@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.ids import TaskId
-from model.plan import Bind, Nomination, Plan
-from model.refusals import Refusal
-from model.report import JobShare
-from model.requests import resource_list
-from scheduler.simulate.rounds import Round
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Bind, Nomination, Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import JobShare
+from pyroclast.model.requests import resource_list
+from pyroclast.scheduler.simulate.rounds import Round
 
 __all__ = ["amounts_in_words", "share_in_words", "told"]
 

@@ -6,7 +6,7 @@ Pods that came from a server have all of it, and are left as they are.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from cache.objects import unfolded
+from pyroclast.cache.objects import unfolded
 
 __all__ = ["as_admitted"]
 

@@ -5,17 +5,17 @@ from typing import Any
 
 import msgspec
 
-from framework.configuration import Configuration, Parsed, parse
-from framework.extension.outside import Outside
-from framework.extension.registry import Registry
-from model.errors import ConfigError, PyroclastError
-from scheduler.settings import with_profile_for
-from scheduler.simulate.answer import told
-from scheduler.simulate.case import Case, read_case
-from scheduler.simulate.cluster import SimulatedCluster
-from scheduler.simulate.fields import CaseError
-from scheduler.simulate.rounds import Round, run_rounds, seconds_by_phase
-from scheduler.stopwatch import Stopwatch
+from pyroclast.framework.configuration import Configuration, Parsed, parse
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.scheduler.settings import with_profile_for
+from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulate.case import Case, read_case
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulate.fields import CaseError
+from pyroclast.scheduler.simulate.rounds import Round, run_rounds, seconds_by_phase
+from pyroclast.scheduler.stopwatch import Stopwatch
 
 __all__ = ["Answering", "Simulation", "answer_lines", "simulate"]
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cache.measurements import MEASURED
-from cache.objects import KINDS, unfolded
-from cache.options import BooksOptions
-from framework.configuration.suggest import did_you_mean
-from model.api.names import DEFAULT_SCHEDULER
-from model.wire import unix_seconds
-from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
-from scheduler.simulate.hyper_nodes import hyper_nodes
+from pyroclast.cache.measurements import MEASURED
+from pyroclast.cache.objects import KINDS, unfolded
+from pyroclast.cache.options import BooksOptions
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.model.api.names import DEFAULT_SCHEDULER
+from pyroclast.model.wire import unix_seconds
+from pyroclast.scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
+from pyroclast.scheduler.simulate.hyper_nodes import hyper_nodes
 
 __all__ = ["Case", "moment_after", "moment_of_dump", "read_case", "read_moment"]
 

@@ -10,19 +10,19 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from cache.measurements import MEASURED, measurements
-from cache.objects import decoded, unfolded
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from cache.volumes import provisioning_driver
-from model import wire
-from model.errors import ObjectError
-from model.gangs import GangRules
-from model.ids import JobId, QueueName, TaskId
-from model.plan import Bind, Plan, Preparation
-from model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
-from model.requests import resource_list
-from model.snapshot import Snapshot
+from pyroclast.cache.measurements import MEASURED, measurements
+from pyroclast.cache.objects import decoded, unfolded
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.volumes import provisioning_driver
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
+from pyroclast.model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.requests import resource_list
+from pyroclast.model.snapshot import Snapshot
 
 __all__ = ["SimulatedCluster"]
 

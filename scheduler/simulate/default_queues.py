@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cache.objects import unfolded
-from model.ids import QueueName
-from model.queues import ROOT_QUEUE
+from pyroclast.cache.objects import unfolded
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE
 
 __all__ = ["with_default_queues"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.errors import PyroclastError
+from pyroclast.model.errors import PyroclastError
 
 __all__ = ["CaseError", "items_of", "object_of", "objects_of", "whole_of"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
+from pyroclast.scheduler.simulate.fields import CaseError, items_of, object_of, objects_of, whole_of
 
 __all__ = ["hyper_nodes"]
 

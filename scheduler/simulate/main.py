@@ -10,22 +10,22 @@ from typing import Any
 
 import msgspec
 
-from cache.options import SINGLE, WAIT, BooksOptions
-from framework.extension.registry import Registry
-from model.api.names import DEFAULT_SCHEDULER
-from model.errors import ConfigError, PyroclastError
-from scheduler.argument_types import positive
-from scheduler.data import default_configuration
-from scheduler.extenders.blocking_client import asked, nobody
-from scheduler.file_errors import why
-from scheduler.registry import load_registry
-from scheduler.simulate.answer import told
-from scheduler.simulate.as_admitted import as_admitted
-from scheduler.simulate.batch import Simulation, answer_lines, simulate
-from scheduler.simulate.case import Case, moment_of_dump, read_moment
-from scheduler.simulate.default_queues import with_default_queues
-from scheduler.simulate.reading import STANDARD_INPUT, read_objects, read_text
-from scheduler.simulate.table import table
+from pyroclast.cache.options import SINGLE, WAIT, BooksOptions
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.api.names import DEFAULT_SCHEDULER
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.scheduler.argument_types import positive
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.extenders.blocking_client import asked, nobody
+from pyroclast.scheduler.file_errors import why
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulate.as_admitted import as_admitted
+from pyroclast.scheduler.simulate.batch import Simulation, answer_lines, simulate
+from pyroclast.scheduler.simulate.case import Case, moment_of_dump, read_moment
+from pyroclast.scheduler.simulate.default_queues import with_default_queues
+from pyroclast.scheduler.simulate.reading import STANDARD_INPUT, read_objects, read_text
+from pyroclast.scheduler.simulate.table import table
 
 __all__ = ["main"]
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from model.errors import PyroclastError
-from model.yaml_faults import YAML_FAULTS, yaml_fault
-from scheduler.file_errors import why
+from pyroclast.model.errors import PyroclastError
+from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
+from pyroclast.scheduler.file_errors import why
 
 __all__ = ["ReadError", "read_objects", "read_text"]
 

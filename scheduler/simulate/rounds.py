@@ -6,18 +6,18 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from framework.configuration import Configuration
-from framework.cycle import run_cycle
-from framework.extension.outside import Outside
-from framework.extension.registry import Registry
-from framework.session.memory import Memory
-from model.ids import TaskId
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from plugins.coscheduling import gang_rules
-from scheduler.simulate.cluster import SimulatedCluster
-from scheduler.stopwatch import Stopwatch
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.outside import Outside
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.stopwatch import Stopwatch
 
 __all__ = ["PERIOD_SECONDS", "Round", "run_rounds", "seconds_by_phase"]
 

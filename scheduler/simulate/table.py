@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from scheduler.simulate.answer import told
-from scheduler.simulate.rounds import Round
+from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulate.rounds import Round
 
 __all__ = ["table"]
 

@@ -96,7 +96,7 @@ def test_versions_are_those_of_the_lock(image: Path) -> None:
     found = {(each["name"].lower().replace("_", "-"), each["version"]) for each in bill["components"]}
 
     assert {"aiohttp", "msgspec", "numpy", "uvloop"} <= {name for name, _ in found}
-    assert {each for each in found if each[0] not in {"pip", "setuptools", "pyroclast"}} <= locked
+    assert {each for each in found if each[0] not in {"pip", "setuptools", "pyroclast-scheduler"}} <= locked
 
 
 def test_the_image_runs_as_nobody() -> None:

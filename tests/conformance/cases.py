@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from framework.extension.registry import Registry
-from scheduler.registry import load_registry
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.scheduler.registry import load_registry
 
 ROOT = Path(__file__).parents[2]
 GENERATED = Path(__file__).parent / "cases"

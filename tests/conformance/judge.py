@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler.data import default_configuration
-from scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.simulate.batch import answer_lines
 from tests.conformance.cases import Table, registry
 from tests.conformance.invariants import broken_invariants
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from model.quantity import QuantityError, parse
+from pyroclast.model.quantity import QuantityError, parse
 
 UNCOUNTED = frozenset({"storage"})
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from framework.configuration import FLAGS, Parsed, parse
-from framework.diagnosis.lint import Severity, check
-from framework.diagnosis.lint.arguments import WITHOUT_EFFECT
-from framework.extension.points import ALL_POINTS
-from framework.extension.served import SERVED
+from pyroclast.framework.configuration import FLAGS, Parsed, parse
+from pyroclast.framework.diagnosis.lint import Severity, check
+from pyroclast.framework.diagnosis.lint.arguments import WITHOUT_EFFECT
+from pyroclast.framework.extension.points import ALL_POINTS
+from pyroclast.framework.extension.served import SERVED
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configuration.md").read_text()

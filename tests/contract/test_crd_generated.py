@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from model.api.definitions import KubernetesObject
-from model.api.kinds import KINDS
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.kinds import KINDS
 from tools.custom_resources.definitions import definition_of, file_name, text_of
 
 CRD_FOLDER = Path(__file__).parents[2] / "config" / "crd"

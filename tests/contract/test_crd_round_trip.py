@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.api.definitions import KubernetesObject
-from model.api.kinds import KINDS
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.kinds import KINDS
 from tests.contract.objects import Schema, objects
 from tools.custom_resources.definitions import definition_of
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from model.api.rules import DEFAULTED, KEPT_AS_WRITTEN, Amount, Count, Json, Rules, Validation
-from model.wire.base import EMPTY, Wire
+from pyroclast.model.api.rules import DEFAULTED, KEPT_AS_WRITTEN, Amount, Count, Json, Rules, Validation
+from pyroclast.model.wire.base import EMPTY, Wire
 from tools.custom_resources.schemas import Schema, schema_of_struct
 
 

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 
-from model import wire
-from model.api.definitions import KubernetesObject
-from model.api.devices import Device
-from model.api.nodeinfo import Numatopology
-from model.api.scheduling import PodGroup, Queue
-from model.api.shard import NodeShard
-from model.api.topology import HyperNode
-from model.sealed import SealedDict
-from model.wire.base import Wire
+from pyroclast.model import wire
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.devices import Device
+from pyroclast.model.api.nodeinfo import Numatopology
+from pyroclast.model.api.scheduling import PodGroup, Queue
+from pyroclast.model.api.shard import NodeShard
+from pyroclast.model.api.topology import HyperNode
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.wire.base import Wire
 
 PAIRS: tuple[tuple[type[Wire], type[KubernetesObject]], ...] = (
     (wire.PodGroup, PodGroup),

@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PACKAGES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+FOLDERS = sorted(path.resolve() for path in (ROOT / "pyroclast").iterdir() if path.is_dir())
+"""Those of the import package, most of them behind links."""
 OF_EMULATOR = ("emulator/", "scheduler/demo/")
 """What needs the extra of that name."""
 DISTRIBUTIONS = packages_distributions()
@@ -28,7 +29,7 @@ def declared(lines: list[str]) -> set[str]:
 def imported(path: Path) -> Iterator[str]:
     """Yield the distributions that a file imports from, those of Python and of our own left out."""
     tops = {top or other for top, other in IMPORT.findall(path.read_text())}
-    for top in tops - {*PACKAGES, *sys.stdlib_module_names}:
+    for top in tops - {"pyroclast", *sys.stdlib_module_names}:
         yield DISTRIBUTIONS[top][0].lower().replace("_", "-")
 
 
@@ -36,8 +37,8 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     """Not what comes along with another library: it may cease to."""
     always: set[str] = set()
     of_emulator: set[str] = set()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
+    for folder in FOLDERS:
+        for path in folder.rglob("*.py"):
             is_extra = str(path.relative_to(ROOT)).startswith(OF_EMULATOR)
             (of_emulator if is_extra else always).update(imported(path))
 

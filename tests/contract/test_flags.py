@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from scheduler.commands.processes import shown_default
-from scheduler.features import GATES
-from scheduler.flags import flags_of
-from scheduler.options import WITHOUT_EFFECT, Options
+from pyroclast.scheduler.commands.processes import shown_default
+from pyroclast.scheduler.features import GATES
+from pyroclast.scheduler.flags import flags_of
+from pyroclast.scheduler.options import WITHOUT_EFFECT, Options
 from tests.contract.tables import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "flags.md"

@@ -4,7 +4,7 @@ import pkgutil
 import tomllib
 from pathlib import Path
 
-import plugins
+from pyroclast import plugins
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,5 +14,5 @@ def test_no_plugin_may_import_another() -> None:
     rules = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (independent,) = (rule["modules"] for rule in rules if rule["type"] == "independence")
 
-    there = {f"plugins.{module.name}" for module in pkgutil.iter_modules(plugins.__path__)}
-    assert independent == sorted(there - {"plugins.registry"})
+    there = {f"pyroclast.plugins.{module.name}" for module in pkgutil.iter_modules(plugins.__path__)}
+    assert independent == sorted(there - {"pyroclast.plugins.registry"})

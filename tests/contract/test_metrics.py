@@ -6,22 +6,22 @@ from pathlib import Path
 
 from prometheus_client import Counter
 
-import controllers.admission.metrics
-import controllers.jobflows.metrics
-import controllers.jobs.metrics
-import controllers.queues.metrics
-import controllers.runtime.metrics
-import kube.metrics
-from scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
+import pyroclast.controllers.admission.metrics
+import pyroclast.controllers.jobflows.metrics
+import pyroclast.controllers.jobs.metrics
+import pyroclast.controllers.queues.metrics
+import pyroclast.controllers.runtime.metrics
+import pyroclast.kube.metrics
+from pyroclast.scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
-    kube.metrics,
-    controllers.admission.metrics,
-    controllers.jobflows.metrics,
-    controllers.jobs.metrics,
-    controllers.runtime.metrics,
-    controllers.queues.metrics,
+    pyroclast.kube.metrics,
+    pyroclast.controllers.admission.metrics,
+    pyroclast.controllers.jobflows.metrics,
+    pyroclast.controllers.jobs.metrics,
+    pyroclast.controllers.runtime.metrics,
+    pyroclast.controllers.queues.metrics,
 )
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 

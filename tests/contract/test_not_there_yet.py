@@ -8,12 +8,12 @@ from typing import Final
 
 import pytest
 
-from framework.configuration import PluginOption
-from framework.configuration.arguments import decode
-from framework.extension import points
-from model.errors import ConfigError
-from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.framework.configuration import PluginOption
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from actions.registry import register_built_in as register_actions
-from framework.configuration.arguments import keys_of
-from framework.configuration.conversions import convert
-from framework.extension.registry import Builder, Registry
-from framework.extension.served import EVICTABLE, can_serve
-from plugins.registry import register_built_in as register_plugins
+from pyroclast.actions.registry import register_built_in as register_actions
+from pyroclast.framework.configuration.arguments import keys_of
+from pyroclast.framework.configuration.conversions import convert
+from pyroclast.framework.extension.registry import Builder, Registry
+from pyroclast.framework.extension.served import EVICTABLE, can_serve
+from pyroclast.plugins.registry import register_built_in as register_plugins
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

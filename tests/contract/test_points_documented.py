@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from framework.extension.points import ALL_POINTS
+from pyroclast.framework.extension.points import ALL_POINTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins" / "writing.md"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Point
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Point
 
 TESTS = Path(__file__).parents[1]
 NAMES = [name for name, value in vars(points).items() if isinstance(value, Point)]

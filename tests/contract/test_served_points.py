@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from framework.extension import points
-from framework.extension.registry import Registry
-from framework.extension.served import ALWAYS_ASKED, SERVED
-from plugins.registry import register_built_in
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.extension.served import ALWAYS_ASKED, SERVED
+from pyroclast.plugins.registry import register_built_in
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
 
@@ -23,7 +23,7 @@ def built_in() -> Registry:
 
 def flags_in_code(plugin: str) -> set[str | None]:
     """The flags of the points that a plugin's files name when they register; None for a point without one."""
-    module = Path(str(sys.modules[built_in().builder(plugin).make.__module__].__file__))
+    module = Path(str(sys.modules[built_in().builder(plugin).make.__module__].__file__)).resolve()
     files = [module] if module.parent == PLUGINS else sorted(module.parent.glob("*.py"))
     names = {name for file in files for name in re.findall(r"register\(\s*points\.([A-Z_]+)", file.read_text())}
     return {getattr(points, name).flag for name in names}

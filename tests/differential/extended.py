@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from framework.extension.outside import Answer, Question
+from pyroclast.framework.extension.outside import Answer, Question
 
 __all__ = ["DRAINED", "KEPT", "MARKED", "RANK", "TOOLS", "VOTE", "Marked"]
 

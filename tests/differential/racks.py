@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from model import wire
+from pyroclast.model import wire
 
 __all__ = ["PlainSite", "plain_site"]
 

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.preemption.victim_order import in_order
-from model.ids import QueueName
-from model.resources import UNLIMITED
+from pyroclast.framework.preemption.victim_order import in_order
+from pyroclast.model.ids import QueueName
+from pyroclast.model.resources import UNLIMITED
 from tests.differential.capacity import ALL, NEVER, Declared, PlainPod, PlainQueue, declared
 from tests.drawing import examples
 from tests.unit.plugins.capacity import holding

@@ -1,7 +1,7 @@
 """No built-in plugin and no action is without a plain side."""
 
-from actions.registry import BUILT_IN as ACTIONS
-from plugins.registry import BUILT_IN as PLUGINS
+from pyroclast.actions.registry import BUILT_IN as ACTIONS
+from pyroclast.plugins.registry import BUILT_IN as PLUGINS
 from tests.differential import crowded, generated
 from tests.differential.evicting import Evicting
 from tests.differential.policies import POLICIES

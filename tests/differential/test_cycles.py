@@ -5,12 +5,12 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 from tests.differential.generated import case
 from tests.drawing import examples
 from tests.laws.clusters import act_at_random, picture

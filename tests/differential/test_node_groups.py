@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.extension import points
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory
-from plugins.coscheduling import gang_rules
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory
+from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from tests.differential.extended import MARKED

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import wire
+from pyroclast.model import wire
 from tests.drawing import examples
 from tests.unit.plugins.policies import MIB, group, node, opened, pod
 

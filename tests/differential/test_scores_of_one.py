@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.extension import points
-from framework.extension.points import Locality, Registered
-from model import wire
-from model.tasks import TaskStatus
-from model.usage import NodeUsage
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality, Registered
+from pyroclast.model import wire
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.model.usage import NodeUsage
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, opened, pod, queue
 

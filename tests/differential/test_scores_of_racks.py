@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.extension import points
-from model import wire
-from model.ids import NodeName
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
 from tests.differential.racks import PlainSite, plain_site
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod

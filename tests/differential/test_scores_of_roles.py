@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from tests.differential.roles import PlainJob, PlainTask, plain_job
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod

@@ -25,7 +25,7 @@ class Controllers:
         """Start it; its log goes to `folder`, and it sees `environment` beside the variables of the tests."""
         self.health_port, self.metrics_port = free_ports(2)
         self.process = ServerProcess.of_module(
-            *("scheduler", "controllers"),
+            *("pyroclast.scheduler", "controllers"),
             f"--kubeconfig={cluster.kubeconfig}",
             "--enable-healthz",
             f"--healthz-address=127.0.0.1:{self.health_port}",

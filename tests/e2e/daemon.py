@@ -35,7 +35,7 @@ class Daemon:
         """
         self.health_port, self.metrics_port = free_ports(2)
         self.process = ServerProcess.of_module(
-            *("scheduler", "scheduler"),
+            *("pyroclast.scheduler", "scheduler"),
             f"--kubeconfig={cluster.kubeconfig}",
             "--schedule-period=100ms",
             "--enable-healthz",

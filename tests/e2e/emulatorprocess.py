@@ -22,7 +22,7 @@ def running_emulator(folder: Path, *flags: str) -> Iterator[tuple[str, Path]]:
     """Run an emulator for the length of a `with` block; give its address and its kubeconfig."""
     kubeconfig = folder / "kubeconfig"
     server = ServerProcess.of_module(
-        "emulator", *("--port", "0", "--kubeconfig"), kubeconfig, *flags, log=folder / "emulator.log"
+        "pyroclast.emulator", *("--port", "0", "--kubeconfig"), kubeconfig, *flags, log=folder / "emulator.log"
     )
     try:
         wait_until(lambda: address_in(kubeconfig) is not None, of=server, seconds=READY_SECONDS)

@@ -23,12 +23,12 @@ from typing import Any
 __all__ = ["Forked", "fork_module"]
 
 PRELOADED = (
-    "scheduler.serve",
-    "scheduler.cli",
-    "scheduler.commands.scheduler",
-    "scheduler.commands.controllers",
-    "emulator.command",
-    "emulator.hollow.run",
+    "pyroclast.scheduler.serve",
+    "pyroclast.scheduler.cli",
+    "pyroclast.scheduler.commands.scheduler",
+    "pyroclast.scheduler.commands.controllers",
+    "pyroclast.emulator.command",
+    "pyroclast.emulator.hollow.run",
 )
 POLL_SECONDS = 0.01
 ROOT = Path(__file__).parents[2]

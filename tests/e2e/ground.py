@@ -62,7 +62,7 @@ class Ground:
     def hollow_nodes(self, count: int) -> Iterator[ServerProcess]:
         """Run hollow nodes for the length of a block; they stay on the server, without anybody to start pods."""
         nodes = ServerProcess.of_module(
-            *("emulator.hollow", "--kubeconfig", self.cluster.kubeconfig),
+            *("pyroclast.emulator.hollow", "--kubeconfig", self.cluster.kubeconfig),
             *("--nodes", str(count), "--prefix", self.name, "--cpu", "8", "--label", f"{LABEL}={self.name}"),
             *("--start-seconds", "0.1", "--termination-seconds", "0.1", *self.node_flags),
             log=self.folder / "hollow.log",

@@ -17,12 +17,12 @@ import pytest
 import trustme
 import yaml
 
-from controllers.admission.options import AdmissionOptions
-from controllers.admission.serving import Admission
-from controllers.admission.webhooks import WebhookOptions, configurations
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from model.elastic.names import IS_PARENT, NAMESPACES, PARENT, RUNTIME
+from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.serving import Admission
+from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.model.elastic.names import IS_PARENT, NAMESPACES, PARENT, RUNTIME
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.ports import free_ports

@@ -20,9 +20,9 @@ import pytest
 import trustme
 import yaml
 
-from controllers.admission.certificates.pairs import certificates_of, make_authority
-from controllers.admission.options import AdmissionOptions
-from controllers.admission.webhooks import WebhookOptions, configurations
+from pyroclast.controllers.admission.certificates.pairs import certificates_of, make_authority
+from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.controlplane import ControlPlane

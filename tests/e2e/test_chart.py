@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 import yaml
 
-from emulator.hollow.kubelets import DURATION
-from model.elastic.names import TOTAL_RESOURCE
+from pyroclast.emulator.hollow.kubelets import DURATION
+from pyroclast.model.elastic.names import TOTAL_RESOURCE
 from tests.chart.helm import CHART, chart_tool, helm
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import Controllers, controllers
@@ -273,7 +273,7 @@ def test_helm_test_passes_where_controllers_and_scheduler_work(ground: Ground, t
             trying = threads.submit(try_it, ground, 100, is_good=True)
             scheduler.wait_for(lambda: bool(ground.kubectl(*node)))
             (container,) = read(ground, "pod", hook)["spec"]["containers"]
-            done = subprocess.run([sys.executable, "-m", "scheduler", *container["args"]], check=True)
+            done = subprocess.run([sys.executable, "-m", "pyroclast.scheduler", *container["args"]], check=True)
             ended = {"status": {"phase": "Succeeded" if done.returncode == 0 else "Failed"}}
             ground.kubectl("patch", "pod", hook, "--subresource=status", "--type=merge", "-p", json.dumps(ended))
             assert "Succeeded" in trying.result()
@@ -574,7 +574,7 @@ def people(ground: Ground, *words: str) -> None:
     line = [
         sys.executable,
         "-m",
-        "scheduler",
+        "pyroclast.scheduler",
         *words,
         f"--kubeconfig={ground.cluster.kubeconfig}",
         f"--namespace={NAME}",

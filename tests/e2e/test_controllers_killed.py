@@ -51,7 +51,7 @@ class Line:
         """Start the next."""
         self._number += 1
         self._process = ServerProcess.of_module(
-            *("scheduler", "controllers"),
+            *("pyroclast.scheduler", "controllers"),
             f"--kubeconfig={self._ground.cluster.kubeconfig}",
             f"--scheduler-name={self._ground.name}",
             "--controllers=pg-controller,queue-controller",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from model.gangs.names import BIND_ANNOTATIONS
+from pyroclast.model.gangs.names import BIND_ANNOTATIONS
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import controllers
 from tests.e2e.ground import GROUP_API, Ground, standing_on

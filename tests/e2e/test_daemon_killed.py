@@ -101,7 +101,7 @@ class Line:
         (self._port,) = free_ports(1)
         self._number += 1
         self._process = ServerProcess.of_module(
-            *("scheduler", "scheduler"),
+            *("pyroclast.scheduler", "scheduler"),
             f"--kubeconfig={self._ground.cluster.kubeconfig}",
             f"--scheduler-name={self._ground.name}",
             f"--node-selector={LABEL}:{self._ground.name}",

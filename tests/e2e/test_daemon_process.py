@@ -10,8 +10,8 @@ from typing import cast
 
 import pytest
 
-from emulator.run import write_kubeconfig
-from scheduler.catalogue import OURS, VOLCANO
+from pyroclast.emulator.run import write_kubeconfig
+from pyroclast.scheduler.catalogue import OURS, VOLCANO
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.emulatorprocess import running_emulator

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from model.elastic.names import GUARANTEED, REQUEST, RUNTIME
+from pyroclast.model.elastic.names import GUARANTEED, REQUEST, RUNTIME
 from tests.e2e.cluster import Cluster
 from tests.e2e.ground import Ground, standing_on
 from tests.elastic_quotas import elastic_quota, uses

@@ -10,7 +10,11 @@ DEMO_SECONDS = 180.0
 def test_the_demo_shows_a_cluster_before_and_after() -> None:
     """All pods run, no gang is broken, and the gang that can never fit has its reason."""
     done = subprocess.run(
-        [sys.executable, "-m", "scheduler", "demo"], capture_output=True, text=True, timeout=DEMO_SECONDS, check=False
+        [sys.executable, "-m", "pyroclast.scheduler", "demo"],
+        capture_output=True,
+        text=True,
+        timeout=DEMO_SECONDS,
+        check=False,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from model.wire.times import unix_seconds
+from pyroclast.model.wire.times import unix_seconds
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import controllers
 from tests.e2e.daemon import Daemon

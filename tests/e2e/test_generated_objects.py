@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from model.api.definitions import KubernetesObject
-from model.api.kinds import KINDS
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.kinds import KINDS
 from tests.contract.objects import Schema, exclusive_members, objects
 from tests.e2e.cluster import Cluster
 from tests.e2e.rawhttp import Answer, Client

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from emulator.hollow.kubelets import DURATION
+from pyroclast.emulator.hollow.kubelets import DURATION
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import Controllers, controllers
 from tests.e2e.daemon import Daemon

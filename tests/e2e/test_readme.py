@@ -96,7 +96,7 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
         try:
             (definitions,) = re.findall(r"`(kubectl apply -f config/crd)`, and the rest", README.read_text())
             made.type(definitions)
-            hollow = ("-m", "emulator.hollow", f"--kubeconfig={plane.kubeconfig}", "--nodes=3")
+            hollow = ("-m", "pyroclast.emulator.hollow", f"--kubeconfig={plane.kubeconfig}", "--nodes=3")
             made.run_beside("hollow", sys.executable, *hollow)
             made.wait_until_shown("kubectl get nodes -o name | wc -l", "^3$")
             yield made

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.hollow.kubelets import DURATION
+from pyroclast.emulator.hollow.kubelets import DURATION
 from tests.e2e.conftest import emulated
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import LABEL, Ground, standing_on
@@ -65,7 +65,7 @@ def test_a_record_of_two_hundred_cycles_is_decided_again(ground: Ground, tmp_pat
 def replayed(record: Path, *, hash_seed: str) -> subprocess.CompletedProcess[str]:
     """Replay in a process whose sets have another order."""
     return subprocess.run(
-        [sys.executable, "-m", "scheduler", "replay", str(record)],
+        [sys.executable, "-m", "pyroclast.scheduler", "replay", str(record)],
         capture_output=True,
         text=True,
         check=False,

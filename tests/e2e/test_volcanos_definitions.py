@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from emulator.hollow.kubelets import DURATION
+from pyroclast.emulator.hollow.kubelets import DURATION
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import emulated, real
 from tests.e2e.controllersprocess import Controllers, controllers

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from model import wire
-from model.devices.gpu import gpu_demand
-from model.devices.settings import DEFAULT
-from model.devices.vgpu_demand import vgpu_demand
-from model.requests import pod_request
+from pyroclast.model import wire
+from pyroclast.model.devices.gpu import gpu_demand
+from pyroclast.model.devices.settings import DEFAULT
+from pyroclast.model.devices.vgpu_demand import vgpu_demand
+from pyroclast.model.requests import pod_request
 from tests.drawing import examples
 
 EXAMPLES = examples(200)

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, everything
-from framework.configuration.arguments import keys_of
-from model.errors import ConfigError
-from scheduler.cli import main
-from scheduler.settings import read_configuration
+from pyroclast.framework.configuration.arguments import keys_of
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.settings import read_configuration
 from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 

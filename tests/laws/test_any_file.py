@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from model.errors import ConfigError
-from model.quantity import QuantityError, millis, parse, units
-from scheduler.cli import main
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.quantity import QuantityError, millis, parse, units
+from pyroclast.scheduler.cli import main
 from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 from tests.laws.test_any_case import GANG, NODES, POD

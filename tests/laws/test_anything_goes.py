@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, configuration, everything
-from cache.options import BooksOptions
-from framework.cycle import run_cycle
-from model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER, WAITING_TIME
-from plugins.coscheduling import gang_rules
+from pyroclast.cache.options import BooksOptions
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER, WAITING_TIME
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
-from scheduler.simulate.cluster import SimulatedCluster
 from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.junk import JUNK, Path, paths, planted

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyroclast.scheduler.simulate.answer import told
 from pyroclast.testing import Outcome, Scenario
-from scheduler.simulate.answer import told
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS, clusters

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import given
 
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.api.names import LENT
-from model.ids import NodeName, TaskId
-from model.plan import Eviction, Plan
-from model.tasks import ALLOCATED_STATUSES
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.api.names import LENT
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Eviction, Plan
+from pyroclast.model.tasks import ALLOCATED_STATUSES
 from pyroclast.testing import Outcome, Scenario, open_session
 from tests.laws.test_evictions_last import EVICTING, LAWS, PLUGINS, crowded
 

@@ -10,9 +10,9 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
-from model import wire
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured
 from tests.drawing import IS_DEEP, examples

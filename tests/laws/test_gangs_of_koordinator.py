@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.gangs.names import BIND_ANNOTATIONS, MATCH_POLICIES, MODES, ONCE_SATISFIED, ONLY_WAITING
-from plugins.coscheduling import gang_rules
+from pyroclast.model.gangs.names import BIND_ANNOTATIONS, MATCH_POLICIES, MODES, ONCE_SATISFIED, ONLY_WAITING
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.test_settled import forgetting_changes_nothing

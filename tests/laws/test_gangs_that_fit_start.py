@@ -5,9 +5,9 @@ from random import Random
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 from tests.drawing import examples
 from tests.laws.entangled_gangs import entangled_gang
 from tests.laws.fitting_gangs import fitting_gang, minimum_of

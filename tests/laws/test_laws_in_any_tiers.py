@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.session.session import Session
-from model.ids import JobId, QueueName
-from model.plan import Plan
-from plugins.proportion.plugin import make_books
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.plan import Plan
+from pyroclast.plugins.proportion.plugin import make_books
 from pyroclast.testing import Outcome, Scenario, open_session
 from tests.drawing import examples
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.plan import Plan
-from model.tasks import Task
+from pyroclast.model.plan import Plan
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from model.ids import JobId
-from model.jobs import Job
-from model.plan import Eviction
-from model.report import CycleReport
-from model.tasks import ALLOCATED_STATUSES, Task
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import Job
+from pyroclast.model.plan import Eviction
+from pyroclast.model.report import CycleReport
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
+from pyroclast.scheduler.simulate.rounds import Round
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.objects import GPU
-from scheduler.simulate.rounds import Round
 from tests.drawing import IS_DEEP, examples
 
 SEEDS = examples(5, deep=400)

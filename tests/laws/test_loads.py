@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plugins.load_aware.loads import Loads
 from pyroclast import Session
+from pyroclast.plugins.load_aware.loads import Loads
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_node_metrics
 from tests.drawing import examples

@@ -5,9 +5,9 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.cpusets import as_text, cpu_set
-from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast import Session
+from pyroclast.model.cpusets import as_text, cpu_set
+from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast.testing import Scenario, open_session
 from tests.differential.varied import with_topologies
 from tests.drawing import examples

@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from model.refusals import Refusal
+from pyroclast.model.refusals import Refusal
+from pyroclast.scheduler.simulate.rounds import Round
 from pyroclast.testing import Outcome, Scenario
-from scheduler.simulate.rounds import Round
 from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, clusters
 

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from model.refusals import Refusal
+from pyroclast.model.refusals import Refusal
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 from tests.hypernodes import hyper_node, rack

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pyroclast.scheduler.simulate.answer import told
 from pyroclast.testing import Outcome, Scenario
-from scheduler.simulate.answer import told
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples
 from tests.hypernodes import hyper_node

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from model.tasks import ALLOCATED_STATUSES
 from pyroclast import Session
+from pyroclast.model.tasks import ALLOCATED_STATUSES
 from pyroclast.testing import Scenario
 from tests.drawing import examples
 from tests.laws.clusters import act_at_random, clusters, opened, picture

@@ -5,18 +5,18 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from framework.configuration import Configuration
-from framework.cycle import run_cycle
-from framework.extension.registry import Registry
-from framework.session.memory import Settled
-from model.plan import Plan
-from model.report import CycleReport
-from model.tasks import TaskStatus
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
-from scheduler.simulate.cluster import SimulatedCluster
 from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS, clusters
 

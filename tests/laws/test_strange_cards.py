@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.devices.names import (
+from pyroclast.model.devices.names import (
     AVOID_TYPES,
     AVOID_UUIDS,
     GPU_INDEX,

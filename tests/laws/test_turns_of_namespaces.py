@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from framework.session.namespace_windows import SHARE_USED
-from model.ids import JobId
+from pyroclast.framework.session.namespace_windows import SHARE_USED
+from pyroclast.model.ids import JobId
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 

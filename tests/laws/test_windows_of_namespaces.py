@@ -6,11 +6,11 @@ from typing import Final
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
-from framework.session.namespace_windows import SHARE_USED
-from model.ids import JobId
-from model.report import CycleReport
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.namespace_windows import SHARE_USED
+from pyroclast.model.ids import JobId
+from pyroclast.model.report import CycleReport
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

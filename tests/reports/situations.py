@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from framework.extension.registry import Registry
-from scheduler.data import default_configuration
-from scheduler.registry import load_registry
-from scheduler.simulate.batch import answer_lines
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulate.batch import answer_lines
 
 CASES = Path(__file__).parent / "cases"
 

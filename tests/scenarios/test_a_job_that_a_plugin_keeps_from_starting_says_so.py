@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.session.session import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario
 
 MESSAGE = "plugin licences does not let the job start, although nodes have room for its minimum"

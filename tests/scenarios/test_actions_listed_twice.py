@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework.configuration import Profile
+from pyroclast.framework.configuration import Profile
 from pyroclast.testing import Scenario
 
 PLUGINS = (("gang", "priority"), ("predicates", "proportion"))

@@ -4,16 +4,16 @@ from typing import Any, Final
 
 import pytest
 
-from framework.cycle import run_cycle
-from framework.reservations.nominations import Promise, loser_of, terms
-from framework.session.memory import Memory
-from model.ids import JobId, NodeName
-from model.report import CycleReport
-from model.snapshot import Snapshot
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.reservations.nominations import Promise, loser_of, terms
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.ids import JobId, NodeName
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 
 CYCLE_OF_WINNING: Final = 5
 RECLAIMING: Final = (("enqueue", "allocate", "reclaim"), (("gang",), ("capacity", "predicates")))

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from actions.preempt import Preempt
-from framework.placement.gangs.refusals import SEARCH_ENDED
-from framework.preemption.harm import EFFORT, Effort
-from model.ids import JobId
-from model.refusals import NO_PLAN, Refusal
+from pyroclast.actions.preempt import Preempt
+from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
+from pyroclast.framework.preemption.harm import EFFORT, Effort
+from pyroclast.model.ids import JobId
+from pyroclast.model.refusals import NO_PLAN, Refusal
 from pyroclast.testing import Scenario, open_session
 
 GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}

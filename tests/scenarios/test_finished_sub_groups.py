@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework.cycle import run_cycle
+from pyroclast.framework.cycle import run_cycle
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured
 from tests.laws.living.cluster import LivingCluster

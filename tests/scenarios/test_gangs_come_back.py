@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
-from model import wire
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuring import configured
 from tests.laws.living.cluster import LivingCluster

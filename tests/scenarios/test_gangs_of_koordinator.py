@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from cache.objects import decoded
-from cache.state import ClusterState
-from framework.cycle import run_cycle
-from framework.session.memory import Settled
-from model.api.names import POD_QUEUE_NAME
-from model.gangs import GangRules
-from model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model.api.names import POD_QUEUE_NAME
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.configuring import configured
 from tests.gangs import annotated, described_by, gang_pod_group

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from model.wire.times import time_text
+from pyroclast.model.wire.times import time_text
 from pyroclast.testing import Outcome, Scenario
 
 NOW = 1_800_000_000.0

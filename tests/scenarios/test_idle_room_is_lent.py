@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model.api.names import LENT
+from pyroclast.model.api.names import LENT
 from pyroclast.testing import Outcome, Scenario
 
 PLUGINS: tuple[Any, ...] = (("priority", "gang", "conformance"), ("drf", "predicates", "proportion", "nodeorder"))

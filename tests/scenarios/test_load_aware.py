@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

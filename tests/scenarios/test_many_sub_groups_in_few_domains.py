@@ -2,8 +2,8 @@
 
 import pytest
 
-from framework.placement.gangs import search as gang_search
-from framework.placement.gangs.search import GangSearch
+from pyroclast.framework.placement.gangs import search as gang_search
+from pyroclast.framework.placement.gangs.search import GangSearch
 from pyroclast.testing import Scenario, open_session
 from tests.hypernodes import hyper_node
 

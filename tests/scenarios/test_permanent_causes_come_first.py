@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

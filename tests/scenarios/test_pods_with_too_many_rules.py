@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from model.matching.bounds import (
+from pyroclast.model.matching.bounds import (
     MOST_HOST_PORTS,
     MOST_NODE_EXPRESSIONS,
     MOST_POD_TERMS,

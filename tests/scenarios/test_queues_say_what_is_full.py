@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from model.refusals import without_amounts
+from pyroclast.model.refusals import without_amounts
 from pyroclast.testing import Outcome, Scenario
 
 TREE = {"name": "capacity", "enableHierarchy": True}

@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar
 
-from framework.extension import points
 from pyroclast import Session
+from pyroclast.framework.extension import points
 from pyroclast.testing import Scenario
 
 

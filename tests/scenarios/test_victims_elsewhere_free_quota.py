@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from actions.preempt import Preempt
-from framework.placement.gangs.refusals import SEARCH_ENDED
-from framework.preemption.harm import effort_of
-from model.ids import JobId
+from pyroclast.actions.preempt import Preempt
+from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
+from pyroclast.framework.preemption.harm import effort_of
+from pyroclast.model.ids import JobId
 from pyroclast.testing import Scenario, open_session
 
 TIERS: Any = (("priority", {"name": "gang", "enablePreemptable": False}), ("predicates", "capacity", "nodeorder"))

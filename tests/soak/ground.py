@@ -11,28 +11,28 @@ from typing import Any
 
 import yaml
 
-from cache.cache import SchedulerCache
-from emulator.clock import Clock
-from emulator.hollow.kubelets import KubeletOptions, Kubelets
-from emulator.run import Emulator
-from framework.configuration import Configuration
-from framework.cycle import Observer, run_cycle
-from framework.extension.registry import Registry
-from framework.session.memory import Memory, Settled
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import TaskStatus
-from scheduler.cluster import make_cache
-from scheduler.cycle_pause import CyclePause
-from scheduler.daemon import Daemon
-from scheduler.instrumented_writers import Rate
-from scheduler.leadership import Alone
-from scheduler.metrics import Metrics
-from scheduler.options import parse_options
-from scheduler.registry import load_registry
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.hollow.kubelets import KubeletOptions, Kubelets
+from pyroclast.emulator.run import Emulator
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Observer, run_cycle
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.cluster import make_cache
+from pyroclast.scheduler.cycle_pause import CyclePause
+from pyroclast.scheduler.daemon import Daemon
+from pyroclast.scheduler.instrumented_writers import Rate
+from pyroclast.scheduler.leadership import Alone
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.options import parse_options
+from pyroclast.scheduler.registry import load_registry
 from tests.differential.extended import MARKED
 from tests.laws.living.placing import misplaced
 from tests.laws.living.repeating import Beginning, Repeated, decided_in_every_way, in_other_order, miscounted, told

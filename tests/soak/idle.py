@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from emulator.quantities import amount
-from model.report import CycleReport
+from pyroclast.emulator.quantities import amount
+from pyroclast.model.report import CycleReport
 
 __all__ = ["IdleRoom"]
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.quantities import amount
-from model.plan import Eviction, Plan
-from model.report import CycleReport
-from model.tasks import READY_STATUSES
+from pyroclast.emulator.quantities import amount
+from pyroclast.model.plan import Eviction, Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.tasks import READY_STATUSES
 from tests.elastic_quotas import is_preemptible, quota_of
 from tests.soak.ground import Ground, Object
 from tests.soak.idle import IdleRoom

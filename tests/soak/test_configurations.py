@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import Configuration
-from framework.diagnosis.lint import Severity, check
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.diagnosis.lint import Severity, check
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 from tests.laws.living.repeating import told
 from tests.soak.ground import Ground, standing
 from tests.soak.laws import Laws

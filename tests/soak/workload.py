@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from framework.configuration import Profile
-from kube.client import MediaType
-from kube.errors import ApiError
-from kube.resources import NODE_METRICS
-from model.api.names import POD_QUEUE_NAME
-from model.gangs.names import MIN_AVAILABLE, MODE, NAME
-from model.ids import NodeName
-from model.usage import NodeUsage
+from pyroclast.framework.configuration import Profile
+from pyroclast.kube.client import MediaType
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import NODE_METRICS
+from pyroclast.model.api.names import POD_QUEUE_NAME
+from pyroclast.model.gangs.names import MIN_AVAILABLE, MODE, NAME
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage
 from tests.elastic_quotas import elastic_quota, uses
 from tests.nodemetrics import node_metric, pod_metric
 from tests.numatopologies import numatopology

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from model.api.kinds import KINDS
+from pyroclast.model.api.kinds import KINDS
 from tools.custom_resources.definitions import file_name, text_of
 
 

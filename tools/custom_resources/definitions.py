@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from model.api.definitions import Column, Definition, KubernetesObject
+from pyroclast.model.api.definitions import Column, Definition, KubernetesObject
 from tools.custom_resources.schemas import Schema, schema_of_struct
 
 __all__ = ["definition_of", "file_name", "text_of"]

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from model.api.rules import Json, Rules
-from model.wire.base import Wire
+from pyroclast.model.api.rules import Json, Rules
+from pyroclast.model.wire.base import Wire
 from tools.custom_resources.descriptions import describe_fields, describe_struct
 
 __all__ = ["Schema", "schema_of_struct"]

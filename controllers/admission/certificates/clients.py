@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from model.errors import ConfigError
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["ClientAuthority", "names_of"]
 

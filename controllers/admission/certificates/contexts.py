@@ -3,7 +3,7 @@
 import os
 import ssl
 
-from controllers.admission.certificates.pairs import Pair
+from pyroclast.controllers.admission.certificates.pairs import Pair
 
 __all__ = ["new_context", "show"]
 

@@ -6,9 +6,9 @@ The kubelet swaps all files of a mount at once; a pair that does not belong toge
 import asyncio
 from pathlib import Path
 
-from controllers.admission.certificates.pairs import pair_of
-from controllers.admission.certificates.renewing import Material
-from model.errors import ConfigError
+from pyroclast.controllers.admission.certificates.pairs import pair_of
+from pyroclast.controllers.admission.certificates.renewing import Material
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["CertificateFiles"]
 

@@ -9,16 +9,16 @@ from typing import Final, Protocol
 
 import structlog
 
-from controllers.admission.certificates.clients import ClientAuthority
-from controllers.admission.certificates.contexts import new_context, show
-from controllers.admission.certificates.pairs import Pair
-from controllers.admission.certificates.renewing import Material
-from controllers.admission.certificates.trust import keep_trust
-from controllers.admission.metrics import CERTIFICATE_EXPIRY
-from kube.client import Client
-from kube.clock import Clock
-from kube.errors import ApiError
-from model.errors import ConfigError
+from pyroclast.controllers.admission.certificates.clients import ClientAuthority
+from pyroclast.controllers.admission.certificates.contexts import new_context, show
+from pyroclast.controllers.admission.certificates.pairs import Pair
+from pyroclast.controllers.admission.certificates.renewing import Material
+from pyroclast.controllers.admission.certificates.trust import keep_trust
+from pyroclast.controllers.admission.metrics import CERTIFICATE_EXPIRY
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["Keeper", "Source"]
 

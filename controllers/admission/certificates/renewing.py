@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority
+from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority
 
 __all__ = ["Lives", "Material", "renewed"]
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import structlog
 
-from controllers.admission.certificates.pairs import Pair, pair_of
-from controllers.admission.certificates.renewing import Lives, Material, renewed
-from kube.client import Client
-from kube.clock import Clock
-from kube.errors import ApiConflictError, ApiError
+from pyroclast.controllers.admission.certificates.pairs import Pair, pair_of
+from pyroclast.controllers.admission.certificates.renewing import Lives, Material, renewed
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiConflictError, ApiError
 
 __all__ = ["SharedSecret"]
 

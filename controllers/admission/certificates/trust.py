@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import structlog
 
-from kube.client import Client, MediaType
-from kube.errors import ApiError
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.errors import ApiError
 
 __all__ = ["keep_trust"]
 

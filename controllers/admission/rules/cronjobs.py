@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.rules.jobs import made_name_faults
-from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
-from controllers.admission.rules.shape import read
-from controllers.cronjobs.schedule import ScheduleError, parse, zone_named
-from model.api.batch import CronJob, CronJobSpec, Job
-from model.api.meta import ObjectMeta
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.rules.jobs import made_name_faults
+from pyroclast.controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
+from pyroclast.controllers.admission.rules.shape import read
+from pyroclast.controllers.cronjobs.schedule import ScheduleError, parse, zone_named
+from pyroclast.model.api.batch import CronJob, CronJobSpec, Job
+from pyroclast.model.api.meta import ObjectMeta
 
 __all__ = ["faults_of"]
 

@@ -7,7 +7,7 @@ empty object says something, such as a selector of everything. `1000m` is `1`.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from model import quantity
+from pyroclast.model import quantity
 
 __all__ = ["differences"]
 

@@ -6,12 +6,12 @@ A quota is judged when it is new, and when its spec, its place or its namespaces
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.rules.elastic_trees import deletion_faults, neighbour_faults
-from controllers.admission.rules.shape import read
-from model import wire
-from model.elastic.names import NAMESPACES, PARENT, ROOT_QUOTA
-from model.elastic.quota import ElasticQuota, faults_in, read_quota
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.rules.elastic_trees import deletion_faults, neighbour_faults
+from pyroclast.controllers.admission.rules.shape import read
+from pyroclast.model import wire
+from pyroclast.model.elastic.names import NAMESPACES, PARENT, ROOT_QUOTA
+from pyroclast.model.elastic.quota import ElasticQuota, faults_in, read_quota
 
 __all__ = ["faults_of", "faults_of_deletion"]
 

@@ -5,9 +5,9 @@ A parent that is not there is no fault: quotas of one file come in any order. Th
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from controllers.admission.faults import Fault, some
-from model import wire
-from model.elastic.names import (
+from pyroclast.controllers.admission.faults import Fault, some
+from pyroclast.model import wire
+from pyroclast.model.elastic.names import (
     ALLOW_FORCE_UPDATE,
     IS_PARENT,
     IS_ROOT,
@@ -15,9 +15,9 @@ from model.elastic.names import (
     PARENT,
     TREE_ID,
 )
-from model.elastic.quota import ElasticQuota
-from model.requests import quantity_text
-from model.resources import NO_AMOUNTS
+from pyroclast.model.elastic.quota import ElasticQuota
+from pyroclast.model.requests import quantity_text
+from pyroclast.model.resources import NO_AMOUNTS
 
 __all__ = ["deletion_faults", "neighbour_faults"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.rules.shape import read
-from model.api.topology import HyperNode, MemberType
-from model.matching.patterns import PatternError, compile_pattern
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.rules.shape import read
+from pyroclast.model.api.topology import HyperNode, MemberType
+from pyroclast.model.matching.patterns import PatternError, compile_pattern
 
 __all__ = ["faults_of", "warnings_of"]
 

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.differences import differences
-from controllers.admission.rules.job_size import size_faults
-from controllers.admission.rules.partitions import partition_faults
-from controllers.admission.rules.topology import topology_faults
-from controllers.jobs.plugins.names import name_faults
-from controllers.jobs.plugins.registry import plugins_of
-from model.api.batch import Job, JobSpec, TaskSpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.differences import differences
+from pyroclast.controllers.admission.rules.job_size import size_faults
+from pyroclast.controllers.admission.rules.partitions import partition_faults
+from pyroclast.controllers.admission.rules.topology import topology_faults
+from pyroclast.controllers.jobs.plugins.names import name_faults
+from pyroclast.controllers.jobs.plugins.registry import plugins_of
+from pyroclast.model.api.batch import Job, JobSpec, TaskSpec
 
 __all__ = ["change_faults", "is_settled", "plugin_name_faults"]
 

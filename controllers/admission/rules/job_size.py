@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from controllers.admission.faults import Fault
-from model.api.batch import TaskSpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model.api.batch import TaskSpec
 
 __all__ = ["MOST_PODS", "size_faults"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
-from model.api.batch import VolumeSpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
+from pyroclast.model.api.batch import VolumeSpec
 
 __all__ = ["volume_faults"]
 

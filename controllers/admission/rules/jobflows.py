@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault, some, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.rules.acyclic import in_a_circle
-from controllers.admission.rules.names import JOB_NAME, is_dns_subdomain, is_qualified_name
-from controllers.admission.rules.shape import read
-from model.api.flow import JobFlow
+from pyroclast.controllers.admission.faults import Fault, some, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.rules.acyclic import in_a_circle
+from pyroclast.controllers.admission.rules.names import JOB_NAME, is_dns_subdomain, is_qualified_name
+from pyroclast.controllers.admission.rules.shape import read
+from pyroclast.model.api.flow import JobFlow
 
 __all__ = ["faults_of", "warnings_of"]
 

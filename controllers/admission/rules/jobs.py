@@ -8,28 +8,28 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.admission.faults import Fault, some, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.patches import Patch, add
-from controllers.admission.rules.acyclic import in_a_circle
-from controllers.admission.rules.job_changes import change_faults, is_settled, plugin_name_faults
-from controllers.admission.rules.job_size import size_faults
-from controllers.admission.rules.job_volumes import volume_faults
-from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
-from controllers.admission.rules.numa import numa_faults
-from controllers.admission.rules.partitions import partition_faults
-from controllers.admission.rules.pods import budget_faults
-from controllers.admission.rules.policies import policy_faults
-from controllers.admission.rules.queue_use import queue_use_faults
-from controllers.admission.rules.shape import member, read
-from controllers.admission.rules.templates import template_faults
-from controllers.admission.rules.topology import topology_faults
-from controllers.admission.rules.waiting_tasks import waiting_warnings
-from controllers.jobs.defaults import filled_in
-from controllers.jobs.plugins.mpi import Mpi
-from controllers.jobs.plugins.registry import PLUGINS, plugin_faults, plugins_of
-from model.api.batch import Job, JobSpec, TaskSpec
-from model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, DEFAULT_TASK
+from pyroclast.controllers.admission.faults import Fault, some, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.patches import Patch, add
+from pyroclast.controllers.admission.rules.acyclic import in_a_circle
+from pyroclast.controllers.admission.rules.job_changes import change_faults, is_settled, plugin_name_faults
+from pyroclast.controllers.admission.rules.job_size import size_faults
+from pyroclast.controllers.admission.rules.job_volumes import volume_faults
+from pyroclast.controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
+from pyroclast.controllers.admission.rules.numa import numa_faults
+from pyroclast.controllers.admission.rules.partitions import partition_faults
+from pyroclast.controllers.admission.rules.pods import budget_faults
+from pyroclast.controllers.admission.rules.policies import policy_faults
+from pyroclast.controllers.admission.rules.queue_use import queue_use_faults
+from pyroclast.controllers.admission.rules.shape import member, read
+from pyroclast.controllers.admission.rules.templates import template_faults
+from pyroclast.controllers.admission.rules.topology import topology_faults
+from pyroclast.controllers.admission.rules.waiting_tasks import waiting_warnings
+from pyroclast.controllers.jobs.defaults import filled_in
+from pyroclast.controllers.jobs.plugins.mpi import Mpi
+from pyroclast.controllers.jobs.plugins.registry import PLUGINS, plugin_faults, plugins_of
+from pyroclast.model.api.batch import Job, JobSpec, TaskSpec
+from pyroclast.model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, DEFAULT_TASK
 
 __all__ = ["defaulted", "faults_of", "made_name_faults", "warnings_of"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.shape import member
-from model import quantity
-from model.api.batch import NumaPolicy, TaskSpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.shape import member
+from pyroclast.model import quantity
+from pyroclast.model.api.batch import NumaPolicy, TaskSpec
 
 __all__ = ["numa_faults"]
 

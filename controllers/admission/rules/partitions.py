@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.topology import topology_faults
-from model.api.batch import PartitionPolicySpec, TaskSpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.topology import topology_faults
+from pyroclast.model.api.batch import PartitionPolicySpec, TaskSpec
 
 __all__ = ["partition_faults"]
 

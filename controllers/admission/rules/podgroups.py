@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.patches import Patch, add
-from controllers.admission.rules.queue_use import queue_use_faults
-from controllers.admission.rules.shape import member, read
-from controllers.admission.rules.topology import topology_faults
-from model import group_notes
-from model.api.names import DEFAULT_QUEUE, POD_QUEUE_NAME
-from model.api.scheduling import PodGroup
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.patches import Patch, add
+from pyroclast.controllers.admission.rules.queue_use import queue_use_faults
+from pyroclast.controllers.admission.rules.shape import member, read
+from pyroclast.controllers.admission.rules.topology import topology_faults
+from pyroclast.model import group_notes
+from pyroclast.model.api.names import DEFAULT_QUEUE, POD_QUEUE_NAME
+from pyroclast.model.api.scheduling import PodGroup
 
 __all__ = ["defaulted", "faults_of", "queue_of", "warnings_of"]
 

@@ -9,19 +9,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.patches import Patch, add
-from controllers.admission.resource_groups import ResourceGroup
-from controllers.admission.rules.names import is_label_value, is_qualified_name
-from controllers.admission.rules.shape import member, read
-from model import wire
-from model.api.meta import LabelSelector
-from model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
-from model.elastic.names import QUOTA_NAME
-from model.elastic.quota import age, listed_namespaces
-from model.matching.selectors import IN, NOT_IN, OPERATORS
-from model.wire.base import ObjectMeta, Wire
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.patches import Patch, add
+from pyroclast.controllers.admission.resource_groups import ResourceGroup
+from pyroclast.controllers.admission.rules.names import is_label_value, is_qualified_name
+from pyroclast.controllers.admission.rules.shape import member, read
+from pyroclast.model import wire
+from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from pyroclast.model.elastic.names import QUOTA_NAME
+from pyroclast.model.elastic.quota import age, listed_namespaces
+from pyroclast.model.matching.selectors import IN, NOT_IN, OPERATORS
+from pyroclast.model.wire.base import ObjectMeta, Wire
 
 __all__ = ["BUDGETS", "budget_faults", "defaulted", "faults_of"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from controllers.admission.faults import Fault
-from model.api.batch import LifecyclePolicy
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model.api.batch import LifecyclePolicy
 
 __all__ = ["ACTIONS", "EVENTS", "policy_faults"]
 

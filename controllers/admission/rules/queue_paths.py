@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Iterator
 
-from controllers.admission.faults import Fault
-from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
-from model.api.scheduling import Queue
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
+from pyroclast.model.api.scheduling import Queue
 
 __all__ = ["path_faults"]
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.lookups import Lookups
-from controllers.admission.rules.templates.resources import amounts_of
-from model import quantity
-from model.api.names import ROOT_QUEUE
-from model.api.scheduling import Queue
-from model.wire.base import ResourceList
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.rules.templates.resources import amounts_of
+from pyroclast.model import quantity
+from pyroclast.model.api.names import ROOT_QUEUE
+from pyroclast.model.api.scheduling import Queue
+from pyroclast.model.wire.base import ResourceList
 
 __all__ = ["SharedSums", "allocated_pods", "parent_faults", "tree_amount_faults"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from controllers.admission.faults import Fault, some
-from controllers.admission.lookups import Lookups
-from model.api.names import ROOT_QUEUE
-from model.api.scheduling import QueueState
+from pyroclast.controllers.admission.faults import Fault, some
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.model.api.names import ROOT_QUEUE
+from pyroclast.model.api.scheduling import QueueState
 
 __all__ = ["queue_use_faults"]
 

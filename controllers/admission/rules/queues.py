@@ -7,16 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from controllers.admission.faults import Fault, the_first
-from controllers.admission.lookups import Lookups
-from controllers.admission.patches import Patch, add
-from controllers.admission.rules.queue_paths import path_faults
-from controllers.admission.rules.queue_tree import SharedSums, allocated_pods, parent_faults, tree_amount_faults
-from controllers.admission.rules.shape import member, read
-from controllers.admission.rules.templates.resources import amount_faults, amounts_of
-from model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
-from model.api.scheduling import Queue, QueueSpec, QueueState
-from model.queues import rooted
+from pyroclast.controllers.admission.faults import Fault, the_first
+from pyroclast.controllers.admission.lookups import Lookups
+from pyroclast.controllers.admission.patches import Patch, add
+from pyroclast.controllers.admission.rules.queue_paths import path_faults
+from pyroclast.controllers.admission.rules.queue_tree import (
+    SharedSums,
+    allocated_pods,
+    parent_faults,
+    tree_amount_faults,
+)
+from pyroclast.controllers.admission.rules.shape import member, read
+from pyroclast.controllers.admission.rules.templates.resources import amount_faults, amounts_of
+from pyroclast.model.api.names import DEFAULT_QUEUE, HIERARCHY, HIERARCHY_WEIGHTS, ROOT_QUEUE
+from pyroclast.model.api.scheduling import Queue, QueueSpec, QueueState
+from pyroclast.model.queues import rooted
 
 __all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_faults", "standing_faults"]
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from controllers.admission.faults import Fault
+from pyroclast.controllers.admission.faults import Fault
 
 __all__ = ["member", "read", "without_nulls"]
 

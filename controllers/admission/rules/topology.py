@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from controllers.admission.faults import Fault
-from model import group_notes
-from model.api.scheduling import NetworkTopologySpec
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model import group_notes
+from pyroclast.model.api.scheduling import NetworkTopologySpec
 
 __all__ = ["topology_faults"]
 

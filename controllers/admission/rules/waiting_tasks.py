@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from model.api.batch import Iteration, JobSpec, TaskSpec
+from pyroclast.model.api.batch import Iteration, JobSpec, TaskSpec
 
 __all__ = ["waiting_warnings"]
 

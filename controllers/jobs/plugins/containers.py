@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from controllers.admission.rules.names import is_dns_label
-from controllers.jobs.plugins.plugin import Json
+from pyroclast.controllers.admission.rules.names import is_dns_label
+from pyroclast.controllers.jobs.plugins.plugin import Json
 
 __all__ = ["add_env", "add_port", "add_volume", "all_containers", "containers", "mount", "volume_name"]
 

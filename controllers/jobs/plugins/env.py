@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from controllers.jobs.plugins.containers import add_env, all_containers
-from controllers.jobs.plugins.plugin import Json, Plain, PluginFault
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_env, all_containers
+from pyroclast.controllers.jobs.plugins.plugin import Json, Plain, PluginFault
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Env"]
 

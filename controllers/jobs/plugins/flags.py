@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from controllers.jobs.plugins.plugin import PluginFault
-from model.booleans import GO_BOOLEANS
+from pyroclast.controllers.jobs.plugins.plugin import PluginFault
+from pyroclast.model.booleans import GO_BOOLEANS
 
 __all__ = ["flag", "parse"]
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import containers
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.plugin import Json, Plain, PluginFault, replicas_of
-from controllers.jobs.pods import task_key
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import containers
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.plugin import Json, Plain, PluginFault, replicas_of
+from pyroclast.controllers.jobs.pods import task_key
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["HcclRank"]
 

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from controllers.jobs.plugins.plugin import task_named
-from controllers.jobs.pods import pod_name
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.plugin import task_named
+from pyroclast.controllers.jobs.pods import pod_name
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Host", "first_host", "fits_in_env", "host_of", "hosts_bytes", "hosts_of"]
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_env, add_port, all_containers
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import fits_in_env, hosts_bytes, hosts_of
-from controllers.jobs.plugins.plugin import Json, Plain, PluginFault, task_named
-from controllers.jobs.plugins.ssh import Ssh
-from controllers.jobs.pods import task_key
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_env, add_port, all_containers
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import fits_in_env, hosts_bytes, hosts_of
+from pyroclast.controllers.jobs.plugins.plugin import Json, Plain, PluginFault, task_named
+from pyroclast.controllers.jobs.plugins.ssh import Ssh
+from pyroclast.controllers.jobs.pods import task_key
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Mpi"]
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from controllers.admission.rules.names import DNS_LABEL, is_dns_label
-from controllers.admission.rules.shape import member
-from controllers.jobs.plugins.plugin import JobPlugin, PluginFault
-from controllers.jobs.pods import pod_name
-from model.api.batch import Job
+from pyroclast.controllers.admission.rules.names import DNS_LABEL, is_dns_label
+from pyroclast.controllers.admission.rules.shape import member
+from pyroclast.controllers.jobs.plugins.plugin import JobPlugin, PluginFault
+from pyroclast.controllers.jobs.pods import pod_name
+from pyroclast.model.api.batch import Job
 
 __all__ = ["name_faults"]
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from controllers.kinds import JOBS
-from controllers.runtime.writing import owner_reference
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = [
     "JobPlugin",

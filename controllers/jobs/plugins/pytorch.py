@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_env, add_port, containers
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import first_host
-from controllers.jobs.plugins.plugin import Json, Plain, PluginFault, replicas_of
-from controllers.jobs.pods import task_key
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_env, add_port, containers
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import first_host
+from pyroclast.controllers.jobs.plugins.plugin import Json, Plain, PluginFault, replicas_of
+from pyroclast.controllers.jobs.pods import task_key
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["PyTorch"]
 

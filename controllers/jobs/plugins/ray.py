@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controllers.jobs.plugins.containers import add_port, containers
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import first_host
-from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata, task_named
-from controllers.jobs.pods import task_key
-from model.api import names
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_port, containers
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import first_host
+from pyroclast.controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata, task_named
+from pyroclast.controllers.jobs.pods import task_key
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Ray"]
 

@@ -7,17 +7,17 @@ what reads their variables last.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from controllers.jobs.plugins.env import Env
-from controllers.jobs.plugins.hcclrank import HcclRank
-from controllers.jobs.plugins.mpi import Mpi
-from controllers.jobs.plugins.names import name_faults
-from controllers.jobs.plugins.plugin import JobPlugin, PluginFault
-from controllers.jobs.plugins.pytorch import PyTorch
-from controllers.jobs.plugins.ray import Ray
-from controllers.jobs.plugins.ssh import Ssh
-from controllers.jobs.plugins.svc import Svc
-from controllers.jobs.plugins.tensorflow import TensorFlow
-from model.api.batch import Job
+from pyroclast.controllers.jobs.plugins.env import Env
+from pyroclast.controllers.jobs.plugins.hcclrank import HcclRank
+from pyroclast.controllers.jobs.plugins.mpi import Mpi
+from pyroclast.controllers.jobs.plugins.names import name_faults
+from pyroclast.controllers.jobs.plugins.plugin import JobPlugin, PluginFault
+from pyroclast.controllers.jobs.plugins.pytorch import PyTorch
+from pyroclast.controllers.jobs.plugins.ray import Ray
+from pyroclast.controllers.jobs.plugins.ssh import Ssh
+from pyroclast.controllers.jobs.plugins.svc import Svc
+from pyroclast.controllers.jobs.plugins.tensorflow import TensorFlow
+from pyroclast.model.api.batch import Job
 
 __all__ = ["PLUGINS", "plugin_faults", "plugins_of"]
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_volume, all_containers, mount, volume_name
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import hosts_of
-from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
-from controllers.jobs.plugins.sshkeys import KeyPair, new_key_pair
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_volume, all_containers, mount, volume_name
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import hosts_of
+from pyroclast.controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
+from pyroclast.controllers.jobs.plugins.sshkeys import KeyPair, new_key_pair
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Ssh"]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount, volume_name
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import fits_in_env, hosts_bytes, hosts_of
-from controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
-from model.api import names
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_env, add_volume, all_containers, mount, volume_name
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import fits_in_env, hosts_bytes, hosts_of
+from pyroclast.controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
+from pyroclast.model.api import names
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["Svc"]
 

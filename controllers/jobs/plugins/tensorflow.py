@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from controllers.jobs.plugins.containers import add_env, containers
-from controllers.jobs.plugins.flags import flag, parse
-from controllers.jobs.plugins.hosts import fits_in_env, host_of, hosts_bytes
-from controllers.jobs.plugins.plugin import Json, Plain, PluginFault
-from controllers.jobs.pods import task_key
-from model.api.batch import Job, TaskSpec
+from pyroclast.controllers.jobs.plugins.containers import add_env, containers
+from pyroclast.controllers.jobs.plugins.flags import flag, parse
+from pyroclast.controllers.jobs.plugins.hosts import fits_in_env, host_of, hosts_bytes
+from pyroclast.controllers.jobs.plugins.plugin import Json, Plain, PluginFault
+from pyroclast.controllers.jobs.pods import task_key
+from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = ["TensorFlow"]
 

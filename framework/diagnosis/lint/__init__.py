@@ -4,8 +4,8 @@ Belongs here: rules over the whole of a configuration. Does not: what makes it u
 (`framework.configuration`).
 """
 
-from framework.diagnosis.lint.check import check, lint
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.diagnosis.lint.queues import lint_queue
+from pyroclast.framework.diagnosis.lint.check import check, lint
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.diagnosis.lint.queues import lint_queue
 
 __all__ = ["Finding", "Severity", "check", "lint", "lint_queue"]

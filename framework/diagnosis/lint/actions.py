@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from framework.configuration import Profile
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.extension.served import EVICTABLE, SERVED, can_serve, serves
+from pyroclast.framework.configuration import Profile
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.extension.served import EVICTABLE, SERVED, can_serve, serves
 
 __all__ = ["lint_actions"]
 

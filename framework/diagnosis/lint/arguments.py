@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from framework.configuration import PluginOption, Profile
-from framework.configuration.conversions import Mismatch, convert
-from framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.configuration import PluginOption, Profile
+from pyroclast.framework.configuration.conversions import Mismatch, convert
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
 
 __all__ = ["lint_action_arguments", "lint_arguments"]
 

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from framework.configuration import Parsed, Profile
-from framework.configuration.notes import UnusableError
-from framework.configuration.text import read_yaml_documents
-from framework.diagnosis.lint.actions import lint_actions
-from framework.diagnosis.lint.arguments import lint_action_arguments, lint_arguments
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.diagnosis.lint.flags import lint_flags
-from framework.diagnosis.lint.laws import lint_laws
-from framework.diagnosis.lint.manifests import check_manifests, is_manifest
-from framework.diagnosis.lint.vetoes import lint_vetoes
-from model.errors import ConfigError
+from pyroclast.framework.configuration import Parsed, Profile
+from pyroclast.framework.configuration.notes import UnusableError
+from pyroclast.framework.configuration.text import read_yaml_documents
+from pyroclast.framework.diagnosis.lint.actions import lint_actions
+from pyroclast.framework.diagnosis.lint.arguments import lint_action_arguments, lint_arguments
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.diagnosis.lint.flags import lint_flags
+from pyroclast.framework.diagnosis.lint.laws import lint_laws
+from pyroclast.framework.diagnosis.lint.manifests import check_manifests, is_manifest
+from pyroclast.framework.diagnosis.lint.vetoes import lint_vetoes
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["check", "lint"]
 

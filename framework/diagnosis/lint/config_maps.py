@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from framework.configuration.parser import TOP_KEYS
-from framework.configuration.suggest import did_you_mean
-from framework.configuration.text import read_yaml_documents
-from framework.diagnosis.lint.finding import Finding, Severity
-from model.errors import ConfigError
+from pyroclast.framework.configuration.parser import TOP_KEYS
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.framework.configuration.text import read_yaml_documents
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.model.errors import ConfigError
 
 __all__ = ["lint_config_map"]
 

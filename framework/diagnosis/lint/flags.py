@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from framework.configuration import FLAGS, PluginOption
-from framework.configuration.flags import HIERARCHY
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.extension.served import ALWAYS_ASKED, HIERARCHICAL, SERVED
+from pyroclast.framework.configuration import FLAGS, PluginOption
+from pyroclast.framework.configuration.flags import HIERARCHY
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.extension.served import ALWAYS_ASKED, HIERARCHICAL, SERVED
 
 __all__ = ["lint_flags"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from framework.configuration import PluginOption, Profile
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.diagnosis.lint.vetoes import names_victims
+from pyroclast.framework.configuration import PluginOption, Profile
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.diagnosis.lint.vetoes import names_victims
 
 __all__ = ["lint_laws"]
 

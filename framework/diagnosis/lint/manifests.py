@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from framework.configuration.parser import TOP_KEYS
-from framework.configuration.suggest import did_you_mean
-from framework.diagnosis.lint.config_maps import lint_config_map
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.diagnosis.lint.parents import lint_queue_parents, lint_quota_parents
-from framework.diagnosis.lint.queues import lint_queue
+from pyroclast.framework.configuration.parser import TOP_KEYS
+from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.framework.diagnosis.lint.config_maps import lint_config_map
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.diagnosis.lint.parents import lint_queue_parents, lint_quota_parents
+from pyroclast.framework.diagnosis.lint.queues import lint_queue
 
 __all__ = ["check_manifests", "is_manifest"]
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from framework.diagnosis.lint.finding import Finding, Severity
-from model.elastic.names import PARENT, ROOT_QUOTA
-from model.queues import ROOT_QUEUE
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.model.elastic.names import PARENT, ROOT_QUOTA
+from pyroclast.model.queues import ROOT_QUEUE
 
 __all__ = ["lint_queue_parents", "lint_quota_parents"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from framework.diagnosis.lint.finding import Finding, Severity
-from model.quantity import parse as parse_quantity
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.model.quantity import parse as parse_quantity
 
 __all__ = ["lint_queue"]
 

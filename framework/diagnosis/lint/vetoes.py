@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from framework.configuration import PluginOption, Profile
-from framework.diagnosis.lint.finding import Finding, Severity
-from framework.extension.served import EVICTABLE, SERVED, serves
+from pyroclast.framework.configuration import PluginOption, Profile
+from pyroclast.framework.diagnosis.lint.finding import Finding, Severity
+from pyroclast.framework.extension.served import EVICTABLE, SERVED, serves
 
 __all__ = ["SPARING", "lint_vetoes", "names_victims"]
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.gangs.node_completion import NodeCompletion
-from framework.placement.gangs.problem import Assignment, AssignmentProblem, Trial
-from framework.placement.gangs.tree_search import NodeOrder, TreeSearch, best_score_first, tightest_first
+from pyroclast.framework.placement.gangs.node_completion import NodeCompletion
+from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem, Trial
+from pyroclast.framework.placement.gangs.tree_search import NodeOrder, TreeSearch, best_score_first, tightest_first
 
 __all__ = ["BUDGET", "assign"]
 

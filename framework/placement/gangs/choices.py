@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from framework.placement.minimums import lacking_by_role, needed_tasks
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import IntArray
-from model.ids import TaskId
-from model.tasks import Task
+from pyroclast.framework.placement.minimums import lacking_by_role, needed_tasks
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.tasks import Task
 
 __all__ = ["Surplus", "choices_of_members", "surplus_of"]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from model.arrays import IntArray
-from model.matching.selectors import Selector
-from model.tasks import Task
-from model.wire import PodAffinityTerm
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.tasks import Task
+from pyroclast.model.wire import PodAffinityTerm
 
 __all__ = ["exclusions"]
 

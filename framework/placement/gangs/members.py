@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.placement.companions import companions_of
-from framework.placement.gangs.choices import Surplus
-from framework.placement.gangs.exclusions import exclusions
-from framework.placement.gangs.problem import AssignmentProblem
-from framework.placement.shunning import shunnings_of
-from framework.placement.spreading import spreads_of
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import SubJobId
-from model.tasks import Task
+from pyroclast.framework.placement.companions import companions_of
+from pyroclast.framework.placement.gangs.choices import Surplus
+from pyroclast.framework.placement.gangs.exclusions import exclusions
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.framework.placement.shunning import shunnings_of
+from pyroclast.framework.placement.spreading import spreads_of
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import SubJobId
+from pyroclast.model.tasks import Task
 
 __all__ = ["Masks", "Members", "is_plain", "members_of", "opens_later", "problem_of", "room_of"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from framework.placement.gangs.problem import AssignmentProblem
-from model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NodeCompletion"]
 

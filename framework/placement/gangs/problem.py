@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["Assignment", "AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
 

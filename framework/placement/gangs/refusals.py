@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from model.refusals import Refusal
+from pyroclast.model.refusals import Refusal
 
 __all__ = ["NO_ASSIGNMENT", "SEARCH_ENDED", "gave_up", "no_assignment", "postponed"]
 

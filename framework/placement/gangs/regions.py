@@ -10,19 +10,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from framework.extension import points
-from framework.placement.gangs.members import Masks, Members, problem_of
-from framework.placement.gangs.problem import AssignmentProblem
-from framework.placement.gangs.tree_search import TreeSearch, tightest_first
-from framework.placement.topology.domains import ALLOCATE
-from framework.placement.topology.placing import goes_by_domains
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.ids import SubJobId
-from model.matching.selectors import Selector
-from model.tasks import Task
-from model.wire import PodAffinityTerm
+from pyroclast.framework.extension import points
+from pyroclast.framework.placement.gangs.members import Masks, Members, problem_of
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.framework.placement.gangs.tree_search import TreeSearch, tightest_first
+from pyroclast.framework.placement.topology.domains import ALLOCATE
+from pyroclast.framework.placement.topology.placing import goes_by_domains
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import SubJobId
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.tasks import Task
+from pyroclast.model.wire import PodAffinityTerm
 
 __all__ = ["Count", "confined", "regions_inside", "regions_of"]
 

@@ -13,23 +13,31 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension.ledgers import Verb
-from framework.placement.explaining import NO_NODE_FITS
-from framework.placement.gangs.assignment import BUDGET, assign
-from framework.placement.gangs.choices import Surplus, choices_of_members, surplus_of
-from framework.placement.gangs.members import Masks, Members, is_plain, members_of, opens_later, problem_of, room_of
-from framework.placement.gangs.problem import Assignment, AssignmentProblem
-from framework.placement.gangs.refusals import gave_up, no_assignment, postponed
-from framework.placement.gangs.regions import confined, regions_inside, regions_of
-from framework.placement.gangs.tree_search import TreeSearch
-from framework.placement.gangs.trial import GangTrial
-from framework.placement.topology.placing import NO_DOMAIN_FITS
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, FloatArray, IntArray
-from model.ids import SubJobId
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.placement.explaining import NO_NODE_FITS
+from pyroclast.framework.placement.gangs.assignment import BUDGET, assign
+from pyroclast.framework.placement.gangs.choices import Surplus, choices_of_members, surplus_of
+from pyroclast.framework.placement.gangs.members import (
+    Masks,
+    Members,
+    is_plain,
+    members_of,
+    opens_later,
+    problem_of,
+    room_of,
+)
+from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem
+from pyroclast.framework.placement.gangs.refusals import gave_up, no_assignment, postponed
+from pyroclast.framework.placement.gangs.regions import confined, regions_inside, regions_of
+from pyroclast.framework.placement.gangs.tree_search import TreeSearch
+from pyroclast.framework.placement.gangs.trial import GangTrial
+from pyroclast.framework.placement.topology.placing import NO_DOMAIN_FITS
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.ids import SubJobId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["GangSearch", "Place", "Within", "may_be_missed"]
 

@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 
-from framework.placement.affinity_bounds import AffinityBounds
-from framework.placement.gangs.problem import AssignmentProblem, Trial
-from framework.placement.shun_bounds import ShunBounds
-from framework.placement.spread_bounds import SpreadBounds
-from model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.framework.placement.affinity_bounds import AffinityBounds
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Trial
+from pyroclast.framework.placement.shun_bounds import ShunBounds
+from pyroclast.framework.placement.spread_bounds import SpreadBounds
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NodeOrder", "TreeSearch", "best_score_first", "tightest_first"]
 

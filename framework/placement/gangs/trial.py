@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.arrays import BoolArray
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.arrays import BoolArray
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["GangTrial"]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.arrays import IntArray
-from model.tasks import Task
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
-    from framework.session.session import Session
+    from pyroclast.framework.session.session import Session
 
 __all__ = ["RoomInDomains", "fits_per_node"]
 

@@ -13,14 +13,14 @@ from typing import Final
 
 import numpy as np
 
-from framework.session.jobs import SessionJob, SubJob
-from framework.session.nodes import SessionNodes
-from model import wire
-from model.arrays import BoolArray, IntArray
-from model.ids import NodeName, TaskId
-from model.refusals import Refusal
-from model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
-from model.topology.tree import ROOT, Topology
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.nodes import SessionNodes
+from pyroclast.model import wire
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
+from pyroclast.model.topology.tree import ROOT, Topology
 
 __all__ = ["ALLOCATE", "EVICT", "ROOT", "DomainNodes", "Domains", "asks_for_hard_topology"]
 

@@ -11,16 +11,16 @@ from typing import Final
 
 import numpy as np
 
-from framework.extension import points
-from framework.placement.placing import Worksheet
-from framework.placement.placing_sub_jobs import place_part, place_parts
-from framework.placement.topology.capacity import RoomInDomains
-from framework.placement.topology.domains import ALLOCATE, Domains
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model.refusals import Refusal
-from model.sealed import SealedDict
+from pyroclast.framework.extension import points
+from pyroclast.framework.placement.placing import Worksheet
+from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
+from pyroclast.framework.placement.topology.capacity import RoomInDomains
+from pyroclast.framework.placement.topology.domains import ALLOCATE, Domains
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
 
 __all__ = ["DomainSearch", "goes_by_domains"]
 

@@ -1,11 +1,11 @@
 """Required topologies: the domains in which a task of a job may be placed."""
 
-from framework.placement.topology.domains import asks_for_hard_topology
-from framework.session.jobs import SessionJob
-from framework.session.session import Session
-from model.arrays import BoolArray, IntArray
-from model.refusals import Refusal
-from model.tasks import Task
+from pyroclast.framework.placement.topology.domains import asks_for_hard_topology
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
 
 __all__ = ["nodes_by_topology", "unserved_topology"]
 

@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from model.devices.cards import Instance
-from model.devices.koordinator.annotations import read_json
-from model.devices.koordinator.layout import DeviceAmounts
-from model.devices.koordinator.names import ALLOCATED, GPU, MEMORY, OFFERED, RATIO, TYPES
-from model.quantity import QuantityError, format_bytes, units
+from pyroclast.model.devices.cards import Instance
+from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts
+from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, MEMORY, OFFERED, RATIO, TYPES
+from pyroclast.model.quantity import QuantityError, format_bytes, units
 
 __all__ = ["Allocated", "read_allocated", "write_allocated"]
 

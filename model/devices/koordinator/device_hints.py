@@ -7,11 +7,11 @@ from typing import Final, Literal, NamedTuple, get_args
 
 import msgspec
 
-from model import wire
-from model.devices.koordinator.annotations import read_json
-from model.devices.koordinator.names import HINT, JOINT, NUMA_SPEC, PARTITION_SPEC, TYPES
-from model.matching.selectors import EVERYTHING, Selector, unreadable
-from model.quantity import QuantityError, parse
+from pyroclast.model import wire
+from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.names import HINT, JOINT, NUMA_SPEC, PARTITION_SPEC, TYPES
+from pyroclast.model.matching.selectors import EVERYTHING, Selector, unreadable
+from pyroclast.model.quantity import QuantityError, parse
 
 __all__ = [
     "APPLY_FOR_ALL",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from model import wire
-from model.devices.cards import Instance
-from model.devices.koordinator.names import (
+from pyroclast.model import wire
+from pyroclast.model.devices.cards import Instance
+from pyroclast.model.devices.koordinator.names import (
     GPU,
     ISOLATION_PROVIDER,
     MEMORY,
@@ -23,9 +23,9 @@ from model.devices.koordinator.names import (
     TYPES,
     VENDOR,
 )
-from model.devices.koordinator.partitions import PartitionTable, partition_table
-from model.nodes import Node
-from model.quantity import QuantityError, units
+from pyroclast.model.devices.koordinator.partitions import PartitionTable, partition_table
+from pyroclast.model.nodes import Node
+from pyroclast.model.quantity import QuantityError, units
 
 __all__ = [
     "ANYWHERE",

@@ -1,10 +1,10 @@
 """Offers: what the devices of a node come to; where Koordinator's manager runs, the status of the node says so, too."""
 
-from model.devices.koordinator.layout import NodeDevices
-from model.devices.koordinator.names import CORE, GPU, OFFERED, SHARED, VENDORS_OF_WHOLE, WHOLE_GPU
-from model.devices.koordinator.requests import WHOLE
-from model.requests import saturated
-from model.resources import MILLI
+from pyroclast.model.devices.koordinator.layout import NodeDevices
+from pyroclast.model.devices.koordinator.names import CORE, GPU, OFFERED, SHARED, VENDORS_OF_WHOLE, WHOLE_GPU
+from pyroclast.model.devices.koordinator.requests import WHOLE
+from pyroclast.model.requests import saturated
+from pyroclast.model.resources import MILLI
 
 __all__ = ["offers_of"]
 

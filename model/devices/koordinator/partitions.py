@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from model.devices.koordinator.annotations import read_json
-from model.devices.koordinator.names import MODEL, PARTITION_POLICY, PARTITIONS, VENDOR, VENDORS_OF_WHOLE
-from model.quantity import QuantityError, parse
+from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.names import MODEL, PARTITION_POLICY, PARTITIONS, VENDOR, VENDORS_OF_WHOLE
+from pyroclast.model.quantity import QuantityError, parse
 
 __all__ = ["HONOR", "Partition", "PartitionTable", "partition_table"]
 

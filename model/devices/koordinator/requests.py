@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from model.devices.koordinator.layout import DeviceAmounts
-from model.devices.koordinator.names import (
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts
+from pyroclast.model.devices.koordinator.names import (
     AMD_GPU,
     CORE,
     FPGA,
@@ -27,7 +27,7 @@ from model.devices.koordinator.names import (
     SHARED,
     WHOLE_GPU,
 )
-from model.resources import MILLI, Amounts
+from pyroclast.model.resources import MILLI, Amounts
 
 __all__ = ["WHOLE", "DeviceRequest", "GpuRequest", "device_request", "filled"]
 

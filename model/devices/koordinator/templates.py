@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from model.devices.koordinator.layout import DeviceAmounts, Layout
-from model.devices.koordinator.names import GPU, NPU_CORE, OFFERED
-from model.devices.koordinator.requests import filled
-from model.quantity import QuantityError, units
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.names import GPU, NPU_CORE, OFFERED
+from pyroclast.model.devices.koordinator.requests import filled
+from pyroclast.model.quantity import QuantityError, units
 
 __all__ = ["NO_TEMPLATES", "Templates", "read_templates"]
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection
 from itertools import combinations
 from typing import Final
 
-from model.devices.cards import Use
-from model.devices.koordinator.layout import ANYWHERE, Layout
-from model.devices.koordinator.names import GPU
-from plugins.deviceshare.koordinator import reasons
-from plugins.deviceshare.koordinator.needs import Need
+from pyroclast.model.devices.cards import Use
+from pyroclast.model.devices.koordinator.layout import ANYWHERE, Layout
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.plugins.deviceshare.koordinator import reasons
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
 
 __all__ = ["ALIGNING", "aligned"]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from model.devices.koordinator.names import NPU_CORE
-from plugins.deviceshare.koordinator.scoring import LEAST, WEIGHTS
+from pyroclast.model.devices.koordinator.names import NPU_CORE
+from pyroclast.plugins.deviceshare.koordinator.scoring import LEAST, WEIGHTS
 
 __all__ = ["DEFAULT_STRATEGY", "ResourceWeight", "ScoringStrategy", "TemplatesConfig", "UnsupportedModel"]
 

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from model.devices.cards import State, Use
-from model.devices.koordinator.layout import DeviceAmounts, Layout
-from model.devices.koordinator.names import GPU
-from model.devices.koordinator.requests import filled
-from plugins.deviceshare.koordinator.demand import DeviceDemand
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.generic import amounts_of
-from plugins.deviceshare.koordinator.needs import count_and_amount
+from pyroclast.model.devices.cards import State, Use
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.model.devices.koordinator.requests import filled
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.generic import amounts_of
+from pyroclast.plugins.deviceshare.koordinator.needs import count_and_amount
 
 __all__ = ["Asked", "asked_of", "beside", "room_for", "within"]
 

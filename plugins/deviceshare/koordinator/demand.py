@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model.devices.koordinator.device_hints import SCOPES, Wishes, wishes_of
-from model.devices.koordinator.names import GPU, ISOLATION_PROVIDER
-from model.devices.koordinator.requests import DeviceRequest, device_request
-from model.devices.koordinator.templates import Templates
-from model.tasks import Task, TaskTemplate
-from plugins.deviceshare.koordinator.reasons import NO_TEMPLATE
+from pyroclast.model.devices.koordinator.device_hints import SCOPES, Wishes, wishes_of
+from pyroclast.model.devices.koordinator.names import GPU, ISOLATION_PROVIDER
+from pyroclast.model.devices.koordinator.requests import DeviceRequest, device_request
+from pyroclast.model.devices.koordinator.templates import Templates
+from pyroclast.model.tasks import Task, TaskTemplate
+from pyroclast.plugins.deviceshare.koordinator.reasons import NO_TEMPLATE
 
 __all__ = ["DeviceDemand", "demand_of"]
 

@@ -5,10 +5,10 @@ It keeps others away while it is there, too. Who holds a type so is told by the 
 
 from collections.abc import Iterable
 
-from model.devices.cards import Holder, Shelf
-from model.devices.koordinator.device_hints import PCIE_LEVEL, Wishes
-from model.devices.koordinator.layout import Layout
-from model.devices.koordinator.names import TYPES
+from pyroclast.model.devices.cards import Holder, Shelf
+from pyroclast.model.devices.koordinator.device_hints import PCIE_LEVEL, Wishes
+from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.devices.koordinator.names import TYPES
 
 __all__ = ["exclusive_types", "out_of_reach"]
 

@@ -5,27 +5,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from model.devices.cards import Holder, Shelf, State, Use
-from model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
-from model.devices.koordinator.device_hints import Wishes, hints_of
-from model.devices.koordinator.layout import Layout, NodeDevices, node_devices
-from model.devices.koordinator.names import ALLOCATED, GPU, HINT
-from model.devices.koordinator.requests import filled
-from model.devices.koordinator.templates import Templates
-from model.nodes import Node
-from model.refusals import Reason
-from model.tasks import Task, TaskTemplate
-from plugins.deviceshare.family import Chosen, Family, Question
-from plugins.deviceshare.koordinator import reasons
-from plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
-from plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
-from plugins.deviceshare.koordinator.demand import DeviceDemand, demand_of
-from plugins.deviceshare.koordinator.exclusive import exclusive_types, out_of_reach
-from plugins.deviceshare.koordinator.free import Free, total_of
-from plugins.deviceshare.koordinator.generic import amounts_of
-from plugins.deviceshare.koordinator.needs import Need, needs_of
-from plugins.deviceshare.koordinator.rules import BY_DEFAULT_RULES, Rules
-from plugins.deviceshare.koordinator.together import allocate
+from pyroclast.model.devices.cards import Holder, Shelf, State, Use
+from pyroclast.model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
+from pyroclast.model.devices.koordinator.device_hints import Wishes, hints_of
+from pyroclast.model.devices.koordinator.layout import Layout, NodeDevices, node_devices
+from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, HINT
+from pyroclast.model.devices.koordinator.requests import filled
+from pyroclast.model.devices.koordinator.templates import Templates
+from pyroclast.model.nodes import Node
+from pyroclast.model.refusals import Reason
+from pyroclast.model.tasks import Task, TaskTemplate
+from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.plugins.deviceshare.koordinator import reasons
+from pyroclast.plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
+from pyroclast.plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand, demand_of
+from pyroclast.plugins.deviceshare.koordinator.exclusive import exclusive_types, out_of_reach
+from pyroclast.plugins.deviceshare.koordinator.free import Free, total_of
+from pyroclast.plugins.deviceshare.koordinator.generic import amounts_of
+from pyroclast.plugins.deviceshare.koordinator.needs import Need, needs_of
+from pyroclast.plugins.deviceshare.koordinator.rules import BY_DEFAULT_RULES, Rules
+from pyroclast.plugins.deviceshare.koordinator.together import allocate
 
 __all__ = ["Koordinator"]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from model.devices.cards import State
-from model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.cards import State
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
 
 __all__ = ["Free", "fits_in", "total_of"]
 

@@ -6,11 +6,11 @@ others; with a score of 10 for 5 and of 50 for 6 as 6, 1, 5, 2.
 
 from collections.abc import Collection, Sequence
 
-from model.devices.cards import Instance, Use
-from model.devices.koordinator.layout import DeviceAmounts
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.needs import Need
-from plugins.deviceshare.koordinator.scoring import Scoring
+from pyroclast.model.devices.cards import Instance, Use
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.scoring import Scoring
 
 __all__ = ["amounts_of", "one_by_one", "score_of"]
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from model.devices.cards import Use
-from model.devices.koordinator.device_hints import PartitionWish
-from model.devices.koordinator.names import GPU
-from plugins.deviceshare.koordinator import reasons
-from plugins.deviceshare.koordinator.demand import DeviceDemand
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.generic import amounts_of, one_by_one
-from plugins.deviceshare.koordinator.needs import Need
-from plugins.deviceshare.koordinator.partitions import by_partition
-from plugins.deviceshare.koordinator.rules import Rules
-from plugins.deviceshare.koordinator.scopes import by_scope, is_within
+from pyroclast.model.devices.cards import Use
+from pyroclast.model.devices.koordinator.device_hints import PartitionWish
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.plugins.deviceshare.koordinator import reasons
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.generic import amounts_of, one_by_one
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.partitions import by_partition
+from pyroclast.plugins.deviceshare.koordinator.rules import Rules
+from pyroclast.plugins.deviceshare.koordinator.scopes import by_scope, is_within
 
 __all__ = ["gpu_choices", "why_no_gpus"]
 

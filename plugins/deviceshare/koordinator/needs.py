@@ -7,14 +7,14 @@ the pod selects (`ApplyForAll`), or so many devices, of each one percent or, wit
 
 from typing import Final, NamedTuple
 
-from model.devices.koordinator.device_hints import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
-from model.devices.koordinator.layout import DeviceAmounts, Layout
-from model.devices.koordinator.names import CORE, GPU, OFFERED
-from model.devices.koordinator.requests import WHOLE, GpuRequest, filled
-from plugins.deviceshare.koordinator import reasons
-from plugins.deviceshare.koordinator.demand import DeviceDemand
-from plugins.deviceshare.koordinator.free import fits_in
-from plugins.deviceshare.koordinator.rules import Rules
+from pyroclast.model.devices.koordinator.device_hints import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.names import CORE, GPU, OFFERED
+from pyroclast.model.devices.koordinator.requests import WHOLE, GpuRequest, filled
+from pyroclast.plugins.deviceshare.koordinator import reasons
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
+from pyroclast.plugins.deviceshare.koordinator.free import fits_in
+from pyroclast.plugins.deviceshare.koordinator.rules import Rules
 
 __all__ = ["Need", "count_and_amount", "needs_of"]
 

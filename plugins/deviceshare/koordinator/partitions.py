@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from model.devices.koordinator.device_hints import PartitionWish
-from model.devices.koordinator.names import GPU
-from model.devices.koordinator.partitions import Partition, PartitionTable
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.needs import Need
+from pyroclast.model.devices.koordinator.device_hints import PartitionWish
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.model.devices.koordinator.partitions import Partition, PartitionTable
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
 
 __all__ = ["by_partition"]
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from model.devices.koordinator.names import CORE, SHARED, TYPES
-from model.refusals import Reason
+from pyroclast.model.devices.koordinator.names import CORE, SHARED, TYPES
+from pyroclast.model.refusals import Reason
 
 __all__ = [
     "CORES_OF_SEVERAL",

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from model.devices.koordinator.templates import NO_TEMPLATES, Templates
-from plugins.deviceshare.koordinator.scoring import BY_DEFAULT, Scoring
+from pyroclast.model.devices.koordinator.templates import NO_TEMPLATES, Templates
+from pyroclast.plugins.deviceshare.koordinator.scoring import BY_DEFAULT, Scoring
 
 __all__ = ["BY_DEFAULT_RULES", "Rules"]
 

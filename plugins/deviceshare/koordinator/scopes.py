@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from model.devices.koordinator.device_hints import SCOPES
-from model.devices.koordinator.layout import Layout
-from model.devices.koordinator.names import GPU
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.generic import score_of
-from plugins.deviceshare.koordinator.needs import Need
-from plugins.deviceshare.koordinator.scoring import Scoring
+from pyroclast.model.devices.koordinator.device_hints import SCOPES
+from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.generic import score_of
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.scoring import Scoring
 
 __all__ = ["by_scope", "is_within"]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from model.devices.koordinator.layout import DeviceAmounts
-from model.devices.koordinator.names import FPGA_SHARE, MEMORY, OFFERED, RATIO, RDMA_SHARE
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts
+from pyroclast.model.devices.koordinator.names import FPGA_SHARE, MEMORY, OFFERED, RATIO, RDMA_SHARE
 
 __all__ = ["BY_DEFAULT", "LEAST", "MOST", "WEIGHTS", "Scoring"]
 

@@ -8,16 +8,16 @@ switches though they must be, the next best choice is looked at.
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
-from model.devices.cards import Use
-from model.devices.koordinator.device_hints import Joint
-from model.devices.koordinator.names import GPU
-from plugins.deviceshare.koordinator import reasons
-from plugins.deviceshare.koordinator.demand import DeviceDemand
-from plugins.deviceshare.koordinator.free import Free
-from plugins.deviceshare.koordinator.generic import one_by_one
-from plugins.deviceshare.koordinator.gpus import gpu_choices, why_no_gpus
-from plugins.deviceshare.koordinator.needs import Need
-from plugins.deviceshare.koordinator.rules import Rules
+from pyroclast.model.devices.cards import Use
+from pyroclast.model.devices.koordinator.device_hints import Joint
+from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.plugins.deviceshare.koordinator import reasons
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
+from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.koordinator.generic import one_by_one
+from pyroclast.plugins.deviceshare.koordinator.gpus import gpu_choices, why_no_gpus
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.rules import Rules
 
 __all__ = ["allocate"]
 

@@ -3,11 +3,11 @@
 import argparse
 from typing import Any
 
-from kube.resources import Resource
-from model.api.bus import Action
-from scheduler.commands.vcctl.flags import names_of, say
-from scheduler.commands.vcctl.printing import deleted, reference
-from scheduler.commands.vcctl.speaking import Speaker
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.bus import Action
+from pyroclast.scheduler.commands.vcctl.flags import names_of, say
+from pyroclast.scheduler.commands.vcctl.printing import deleted, reference
+from pyroclast.scheduler.commands.vcctl.speaking import Speaker
 
 __all__ = ["command", "delete"]
 

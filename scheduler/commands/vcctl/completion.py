@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from model.errors import PyroclastError
-from scheduler.commands.vcctl import job_parser, queue_parser, quota_parser
-from scheduler.commands.vcctl.flags import program, say
+from pyroclast.model.errors import PyroclastError
+from pyroclast.scheduler.commands.vcctl import job_parser, queue_parser, quota_parser
+from pyroclast.scheduler.commands.vcctl.flags import program, say
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
 
@@ -91,7 +91,7 @@ def _option(one: argparse.ArgumentParser, word: str) -> argparse.Action | None:
 def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Sequence[str]:
     """Ask the cluster for names; what keeps us from asking is no matter for who presses a key."""
     # Imported when names are wanted: what speaks to clusters takes a second to import.
-    from scheduler.commands.vcctl.naming import names  # noqa: PLC0415 - see above
+    from pyroclast.scheduler.commands.vcctl.naming import names  # noqa: PLC0415 - see above
 
     with contextlib.suppress(PyroclastError, TimeoutError, SystemExit), contextlib.redirect_stderr(None):
         return names(one.parse_args(list(typed)), kind)
@@ -101,7 +101,7 @@ def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Seq
 def main(arguments: Sequence[str]) -> int:
     """Print a script, or the words that complete a command line."""
     # Imported here: it imports us by name when we are called for.
-    from scheduler.cli import COMMANDS  # noqa: PLC0415 - see above
+    from pyroclast.scheduler.cli import COMMANDS  # noqa: PLC0415 - see above
 
     if arguments[:1] == ["words"]:
         for word in candidates(arguments[1:], COMMANDS):

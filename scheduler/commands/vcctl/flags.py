@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from model.quantity import QuantityError, parse
+from pyroclast.model.quantity import QuantityError, parse
 
 __all__ = ["add_cluster", "add_names", "add_namespace", "add_output", "amounts", "names_of", "program", "say", "told"]
 

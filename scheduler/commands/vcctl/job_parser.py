@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from model.api.names import DEFAULT_SCHEDULER
-from scheduler.commands.vcctl.flags import add_cluster, add_names, add_namespace, add_output, amounts, program
+from pyroclast.model.api.names import DEFAULT_SCHEDULER
+from pyroclast.scheduler.commands.vcctl.flags import add_cluster, add_names, add_namespace, add_output, amounts, program
 
 __all__ = ["parser"]
 

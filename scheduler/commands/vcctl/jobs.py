@@ -6,22 +6,22 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from controllers.kinds import JOBS
-from kube.errors import ApiError
-from kube.resources import PODS, Resource
-from model.api.batch import Job
-from model.api.bus import Action
-from model.api.names import JOB_NAME, JOB_TYPE
-from model.errors import ConfigError
-from scheduler.commands.vcctl.acting import command, delete
-from scheduler.commands.vcctl.ages import age
-from scheduler.commands.vcctl.flags import names_of, say
-from scheduler.commands.vcctl.job_parser import parser
-from scheduler.commands.vcctl.printing import Column, Object, table
-from scheduler.commands.vcctl.running import job_of_flags, jobs_of_file
-from scheduler.commands.vcctl.showing import fetch, show_made, show_objects
-from scheduler.commands.vcctl.speaking import Speaker, speak
-from scheduler.commands.vcctl.viewing import description, events_of, lent_pods
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import PODS, Resource
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.bus import Action
+from pyroclast.model.api.names import JOB_NAME, JOB_TYPE
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.commands.vcctl.acting import command, delete
+from pyroclast.scheduler.commands.vcctl.ages import age
+from pyroclast.scheduler.commands.vcctl.flags import names_of, say
+from pyroclast.scheduler.commands.vcctl.job_parser import parser
+from pyroclast.scheduler.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.commands.vcctl.running import job_of_flags, jobs_of_file
+from pyroclast.scheduler.commands.vcctl.showing import fetch, show_made, show_objects
+from pyroclast.scheduler.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.commands.vcctl.viewing import description, events_of, lent_pods
 
 __all__ = ["columns", "main"]
 

@@ -4,9 +4,9 @@ import argparse
 import asyncio
 from typing import Any, Final
 
-from controllers.kinds import ELASTIC_QUOTAS, JOBS, QUEUES
-from kube.resources import Resource
-from scheduler.commands.vcctl.speaking import connected
+from pyroclast.controllers.kinds import ELASTIC_QUOTAS, JOBS, QUEUES
+from pyroclast.kube.resources import Resource
+from pyroclast.scheduler.commands.vcctl.speaking import connected
 
 __all__ = ["names"]
 

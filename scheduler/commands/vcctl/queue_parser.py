@@ -2,8 +2,8 @@
 
 import argparse
 
-from model.api.scheduling import DequeueStrategy
-from scheduler.commands.vcctl.flags import add_cluster, add_names, add_output, amounts, program
+from pyroclast.model.api.scheduling import DequeueStrategy
+from pyroclast.scheduler.commands.vcctl.flags import add_cluster, add_names, add_output, amounts, program
 
 __all__ = ["parser"]
 

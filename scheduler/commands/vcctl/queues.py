@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from controllers.kinds import POD_GROUPS, QUEUES
-from model.api.bus import Action
-from model.api.names import DEFAULT_QUEUE
-from model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
-from scheduler.commands.vcctl.acting import command, delete
-from scheduler.commands.vcctl.ages import age
-from scheduler.commands.vcctl.flags import names_of
-from scheduler.commands.vcctl.printing import Column, Object, table
-from scheduler.commands.vcctl.queue_parser import parser
-from scheduler.commands.vcctl.showing import fetch, show_made, show_objects
-from scheduler.commands.vcctl.speaking import Speaker, speak
+from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.model.api.bus import Action
+from pyroclast.model.api.names import DEFAULT_QUEUE
+from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
+from pyroclast.scheduler.commands.vcctl.acting import command, delete
+from pyroclast.scheduler.commands.vcctl.ages import age
+from pyroclast.scheduler.commands.vcctl.flags import names_of
+from pyroclast.scheduler.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.commands.vcctl.queue_parser import parser
+from pyroclast.scheduler.commands.vcctl.showing import fetch, show_made, show_objects
+from pyroclast.scheduler.commands.vcctl.speaking import Speaker, speak
 
 __all__ = ["Row", "columns", "main", "rows"]
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from scheduler.commands.vcctl.flags import add_cluster, add_names, add_output, program
+from pyroclast.scheduler.commands.vcctl.flags import add_cluster, add_names, add_output, program
 
 __all__ = ["parser"]
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from controllers.kinds import ELASTIC_QUOTAS
-from model.api.quota import ElasticQuota
-from model.elastic.names import (
+from pyroclast.controllers.kinds import ELASTIC_QUOTAS
+from pyroclast.model.api.quota import ElasticQuota
+from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     GUARANTEED,
     PARENT,
@@ -20,11 +20,11 @@ from model.elastic.names import (
     SHARED_WEIGHT,
     TREE_ID,
 )
-from scheduler.commands.vcctl.flags import names_of, told
-from scheduler.commands.vcctl.printing import Column, Object, table
-from scheduler.commands.vcctl.quota_parser import parser
-from scheduler.commands.vcctl.showing import show_objects
-from scheduler.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.commands.vcctl.flags import names_of, told
+from pyroclast.scheduler.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.commands.vcctl.quota_parser import parser
+from pyroclast.scheduler.commands.vcctl.showing import show_objects
+from pyroclast.scheduler.commands.vcctl.speaking import Speaker, speak
 
 __all__ = ["Row", "columns", "main", "rows"]
 

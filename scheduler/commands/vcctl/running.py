@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from controllers.kinds import JOBS
-from model.errors import ConfigError
-from scheduler.commands.vcctl.printing import Object
-from scheduler.simulate.reading import read_objects
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.commands.vcctl.printing import Object
+from pyroclast.scheduler.simulate.reading import read_objects
 
 __all__ = ["job_of_flags", "jobs_of_file"]
 

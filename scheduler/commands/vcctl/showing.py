@@ -4,10 +4,17 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from kube.resources import Resource
-from scheduler.commands.vcctl.flags import names_of, say, told
-from scheduler.commands.vcctl.printing import Object, as_json, as_yaml, listed, reference, without_managed_fields
-from scheduler.commands.vcctl.speaking import Speaker
+from pyroclast.kube.resources import Resource
+from pyroclast.scheduler.commands.vcctl.flags import names_of, say, told
+from pyroclast.scheduler.commands.vcctl.printing import (
+    Object,
+    as_json,
+    as_yaml,
+    listed,
+    reference,
+    without_managed_fields,
+)
+from pyroclast.scheduler.commands.vcctl.speaking import Speaker
 
 __all__ = ["fetch", "show_made", "show_objects"]
 

@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from controllers.kinds import COMMANDS
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.errors import ApiError
-from kube.resources import Resource
-from model.api.bus import Action, Command
-from model.api.meta import ObjectMeta, OwnerReference
-from model.errors import ObjectError, PyroclastError
-from scheduler.commands.vcctl.flags import told
-from scheduler.commands.vcctl.printing import Object
-from scheduler.commands.vcctl.wording import in_kubectls_words
+from pyroclast.controllers.kinds import COMMANDS
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.bus import Action, Command
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.errors import ObjectError, PyroclastError
+from pyroclast.scheduler.commands.vcctl.flags import told
+from pyroclast.scheduler.commands.vcctl.printing import Object
+from pyroclast.scheduler.commands.vcctl.wording import in_kubectls_words
 
 __all__ = ["Speaker", "connected", "speak"]
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from model.api.batch import Job, TaskSpec
-from model.api.names import LENT
-from scheduler.commands.vcctl.ages import age
-from scheduler.commands.vcctl.printing import Column, Object, table
+from pyroclast.model.api.batch import Job, TaskSpec
+from pyroclast.model.api.names import LENT
+from pyroclast.scheduler.commands.vcctl.ages import age
+from pyroclast.scheduler.commands.vcctl.printing import Column, Object, table
 
 __all__ = ["description", "events_of", "lent_pods"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.errors import ApiError, NoAnswerError
 
 __all__ = ["in_kubectls_words"]
 

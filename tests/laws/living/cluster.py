@@ -5,15 +5,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cache.objects import decoded
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model import wire
-from model.ids import TaskId
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.scheduler.simulate.cluster import SimulatedCluster
 
 __all__ = ["LivingCluster"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from framework.configuration import Configuration
-from framework.extension.registry import Registry
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.extension.registry import Registry
 from pyroclast.testing.configuring import configured
 
 __all__ = ["FLAT", "TREE", "Setting", "in_force", "with_looks"]

@@ -3,12 +3,12 @@
 import random
 from collections.abc import Iterator
 
-from cache.audit import differences
-from framework.cycle import run_cycle
-from framework.session.memory import Memory
-from model.plan import Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
+from pyroclast.cache.audit import differences
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
 from tests.laws.living.configurations import in_force
 from tests.laws.living.laws import Laws, Seen
 from tests.laws.living.placing import misplaced

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from framework.preemption.victim_gangs import is_intact
-from framework.session.session import Session
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Eviction, Plan
-from model.queues import with_ancestors
-from model.tasks import ALLOCATED_STATUSES, TaskStatus
+from pyroclast.framework.preemption.victim_gangs import is_intact
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Eviction, Plan
+from pyroclast.model.queues import with_ancestors
+from pyroclast.model.tasks import ALLOCATED_STATUSES, TaskStatus
 from tests.laws.clusters import act_at_random, picture
 from tests.laws.test_evictions_are_plans import is_placed, works
 

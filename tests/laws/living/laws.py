@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from model.ids import JobId, NodeName, TaskId
-from model.jobs import Job
-from model.plan import Eviction, Plan
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
-from model.wire.times import unix_seconds
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.jobs import Job
+from pyroclast.model.plan import Eviction, Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
+from pyroclast.model.wire.times import unix_seconds
 from pyroclast.testing.objects import GPU
 from tests.laws.living.inspecting import WITHOUT_BENEFICIARY
 from tests.laws.living.jobs import COOLDOWN_SECONDS, GIB, Wish

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from framework.configuration import PluginOption, Profile
-from model import wire
-from model.ids import JobId, NodeName, QueueName
-from model.jobs import Job, JobPhase
-from model.quantity import parse
-from model.queues import with_ancestors
-from model.report import CycleReport
-from model.resources import MILLI
-from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.configuration import PluginOption, Profile
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, NodeName, QueueName
+from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.quantity import parse
+from pyroclast.model.queues import with_ancestors
+from pyroclast.model.report import CycleReport
+from pyroclast.model.resources import MILLI
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["misplaced"]
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from cache.departed import DepartedMembers
-from cache.lookups import LOOKUP_KINDS
-from cache.state import ClusterState
-from framework.configuration import Configuration
-from framework.cycle import Silent, open_plugins, run_cycle
-from framework.extension.registry import Registry
-from framework.reservations.restoring import hold_promised_room
-from framework.session.memory import Memory, Settled
-from framework.session.session import Session
-from model.elastic.names import QUOTA_NAME
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import TaskStatus
+from pyroclast.cache.departed import DepartedMembers
+from pyroclast.cache.lookups import LOOKUP_KINDS
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Silent, open_plugins, run_cycle
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.reservations.restoring import hold_promised_room
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model.elastic.names import QUOTA_NAME
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
 from tests.differential.extended import MARKED
 from tests.laws.living.configurations import with_looks
 from tests.laws.living.inspecting import Inspector, headroom_of

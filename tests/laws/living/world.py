@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from framework.session.memory import Memory, Settled
-from model import wire
-from model.ids import NodeName
-from model.quantity import units
-from model.usage import NodeUsage
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.quantity import units
+from pyroclast.model.usage import NodeUsage
 from pyroclast.testing import Scenario
 from pyroclast.testing.objects import GPU
 from tests.elastic_quotas import elastic_quota

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from actions.gang_eviction import GangEvictionArgs
-from framework.extension import points
-from framework.session.session import Session
-from model.tasks import Task
+from pyroclast.actions.gang_eviction import GangEvictionArgs
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 
 PLUGINS = (("priority", "gang", "conformance"), ("predicates", "proportion"))

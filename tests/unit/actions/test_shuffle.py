@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Move
-from framework.session.session import Session
-from model.tasks import Task
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Move
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
 
 LABELS = {"app": "a"}

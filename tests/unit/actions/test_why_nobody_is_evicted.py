@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model.refusals import Refusal
+from pyroclast.model.refusals import Refusal
 from pyroclast.testing import Outcome, Scenario
 
 PLUGINS = (("priority", "gang", "conformance", "predicates", "capacity", "nodeorder"),)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from cache.state import ClusterState
-from model import wire
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Eviction, Plan
-from model.tasks import Task
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Eviction, Plan
+from pyroclast.model.tasks import Task
 
 GROUP = "scheduling.k8s.io/group-name"
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from cache.cache import SchedulerCache
-from cache.options import BooksOptions
-from cache.writers import ClusterWriters
-from emulator.run import Emulator
-from kube.binder import ApiBinder
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from kube.discovery import Discovery
-from kube.events import EventRecorder
-from kube.evictor import Evictor
-from kube.status import StatusWriter
-from model.errors import ObjectError
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.events import EventRecorder
+from pyroclast.kube.evictor import Evictor
+from pyroclast.kube.status import StatusWriter
+from pyroclast.model.errors import ObjectError
 from tests.unit.kube.world import FakeClock, World
 
 

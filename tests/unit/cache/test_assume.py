@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from cache.audit import differences
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model import wire
-from model.ids import JobId, NodeName, TaskId
-from model.tasks import TaskStatus
+from pyroclast.cache.audit import differences
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
 
 

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from cache.background import Background
-from model import wire
+from pyroclast.cache.background import Background
+from pyroclast.model import wire
 from tests.unit.cache.conftest import Following
 from tests.unit.controllers.moving import settled
 from tests.unit.kube.world import FakeClock

@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cache.node_selector import NodeSelector
-from cache.options import BooksOptions
-from cache.ring import HashRing, Ownership
-from cache.state import ClusterState
-from model import wire
-from model.errors import ObjectError
-from model.ids import JobId, NodeName, QueueName
-from model.jobs import NO_QUEUE, JobPhase
-from model.snapshot import Snapshot
-from model.tasks import TaskStatus
+from pyroclast.cache.node_selector import NodeSelector
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.ring import HashRing, Ownership
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import JobId, NodeName, QueueName
+from pyroclast.model.jobs import NO_QUEUE, JobPhase
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.builders import filled, group, node, pod, queue, task, used
 
 

@@ -6,13 +6,13 @@ import hypothesis.strategies as st
 import msgspec
 from hypothesis import given, settings
 
-from cache.audit import differences
-from cache.node_selector import NodeSelector
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model import wire
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Eviction, Plan
+from pyroclast.cache.audit import differences
+from pyroclast.cache.node_selector import NodeSelector
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Eviction, Plan
 
 NODES = (NodeName("n1"), NodeName("n2"), NodeName("n3"))
 JOBS = ("a", "b")

@@ -3,17 +3,17 @@
 import asyncio
 from typing import Any
 
-from cache.cache import SchedulerCache
-from cache.options import BooksOptions
-from cache.queues import make_first_queues
-from cache.ring import HashRing, Ownership
-from kube.client import MediaType
-from kube.clock import SystemClock
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.jobs import JobPhase
-from model.plan import Bind, Eviction, Nomination, Plan
-from model.report import Condition, CycleReport, EventNote, GroupStatus, PodCondition, QueueStatus
-from model.tasks import TaskStatus
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.queues import make_first_queues
+from pyroclast.cache.ring import HashRing, Ownership
+from pyroclast.kube.client import MediaType
+from pyroclast.kube.clock import SystemClock
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
+from pyroclast.model.report import Condition, CycleReport, EventNote, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.conftest import Following
 
 JOB = JobId("default/g")

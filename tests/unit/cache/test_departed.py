@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from cache.state import ClusterState
-from model import wire
-from model.jobs import Departed
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.jobs import Departed
 from tests.unit.cache.builders import filled, group, node, pod, queue
 
 

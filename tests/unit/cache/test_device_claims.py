@@ -1,9 +1,9 @@
 """Tasks with resource claims in the snapshot."""
 
-from cache.audit import differences
-from cache.state import ClusterState
-from model import wire
-from model.ids import JobId
+from pyroclast.cache.audit import differences
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId
 
 GROUP = wire.PodGroup(metadata=wire.ObjectMeta(name="g", namespace="ns", uid="g"))
 QUEUE = wire.Queue(metadata=wire.ObjectMeta(name="default", uid="q"))

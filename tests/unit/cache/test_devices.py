@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from cache.audit import differences
-from cache.objects import decoded
-from cache.state import ClusterState
-from model.nodes import Node
+from pyroclast.cache.audit import differences
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.nodes import Node
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 

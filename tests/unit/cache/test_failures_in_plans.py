@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from cache.plan_executor import execute_plan
-from cache.state import ClusterState
-from cache.writers import ClusterWriters
-from kube.binding import BindOutcome, PlanOutcome
-from kube.evictor import EvictionOutcome
-from model.ids import NodeName, TaskId
-from model.plan import Eviction, Plan
+from pyroclast.cache.plan_executor import execute_plan
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.writers import ClusterWriters
+from pyroclast.kube.binding import BindOutcome, PlanOutcome
+from pyroclast.kube.evictor import EvictionOutcome
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Eviction, Plan
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue
 
 

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from cache.audit import differences
-from cache.dump import take_dump
-from cache.objects import decoded
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model.api.names import POD_QUEUE_NAME, TASK_SPEC
-from model.errors import ObjectError
-from model.gangs import GangRules
-from model.gangs.names import GROUPS, MIN_AVAILABLE, MODE, NAME
-from model.ids import JobId, NodeName, TaskId
-from model.jobs import Job, JobPhase
-from model.plan import Bind, Plan
+from pyroclast.cache.audit import differences
+from pyroclast.cache.dump import take_dump
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.api.names import POD_QUEUE_NAME, TASK_SPEC
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.gangs.names import GROUPS, MIN_AVAILABLE, MODE, NAME
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.plan import Bind, Plan
 from pyroclast.testing import Scenario
 from tests.gangs import annotated, described_by, gang_pod_group
 

@@ -5,11 +5,11 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from cache.audit import differences
-from cache.state import ClusterState
-from model import wire
-from model.gangs import GangRules
-from model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICIES, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
+from pyroclast.cache.audit import differences
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICIES, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
 from tests.unit.cache.test_books_law import NODES, START, VERSIONS, binds
 
 GANGS = ("a", "b", "c")

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cache.cache import SchedulerCache
-from cache.gone_nodes import delete_topology
-from cache.options import BooksOptions
-from kube.errors import ApiError
-from model import wire
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.gone_nodes import delete_topology
+from pyroclast.cache.options import BooksOptions
+from pyroclast.kube.errors import ApiError
+from pyroclast.model import wire
 from tests.numatopologies import numatopology
 from tests.unit.cache.conftest import Following
 

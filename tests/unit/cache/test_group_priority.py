@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model import wire
-from model.ids import JobId
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId
 from tests.unit.cache.builders import filled, group, pod, queue
 
 HIGH = wire.PriorityClass(metadata=wire.ObjectMeta(name="high"), value=100)

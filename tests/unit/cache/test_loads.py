@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from cache.dump import take_dump
-from cache.objects import books_from_objects, decoded
-from cache.state import ClusterState
-from model.errors import ObjectError
-from model.ids import NodeName, TaskId
-from model.load import NANOSECONDS, NodeLoad, PodLoad
-from model.tasks import Task, TaskStatus
+from pyroclast.cache.dump import take_dump
+from pyroclast.cache.objects import books_from_objects, decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.load import NANOSECONDS, NodeLoad, PodLoad
+from pyroclast.model.tasks import Task, TaskStatus
 from tests.nodemetrics import node_metric, pod_metric
 
 N1, N2 = NodeName("n1"), NodeName("n2")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cache.objects import decoded
-from cache.state import ClusterState
-from model.errors import ObjectError
-from model.ids import NodeName
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
 from tests.numatopologies import numatopology
 
 N1, N2 = NodeName("n1"), NodeName("n2")

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cache.audit import differences
-from cache.dump import take_dump
-from cache.objects import books_from_objects
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from model import wire
-from model.errors import ObjectError
-from model.ids import NodeName
-from model.tasks import TaskStatus
-from model.usage import NodeUsage
+from pyroclast.cache.audit import differences
+from pyroclast.cache.dump import take_dump
+from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.model.usage import NodeUsage
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
 
 POD = {

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from cache.state import ClusterState
-from framework.session.jobs import SessionJob
-from model import wire
-from model.ids import JobId, NodeName
-from model.tasks import TaskStatus
-from plugins.nodeorder.facts import image_scores
-from plugins.priority import sub_job_rank
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, NodeName
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.plugins.nodeorder.facts import image_scores
+from pyroclast.plugins.priority import sub_job_rank
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
 MEBIBYTE = 2**20

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cache.audit import differences
-from cache.objects import decoded
-from cache.state import ClusterState
-from model.elastic import Claim
-from model.elastic.names import RUNTIME, SHARED_WEIGHT
-from model.errors import ObjectError
-from model.ids import TaskId
-from model.resources import ResourceSpace
+from pyroclast.cache.audit import differences
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.elastic import Claim
+from pyroclast.model.elastic.names import RUNTIME, SHARED_WEIGHT
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.resources import ResourceSpace
 from pyroclast.testing import Scenario
 from tests.elastic_quotas import elastic_quota, uses
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cache.state import ClusterState
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.plan import Eviction, Nomination, Plan
-from model.tasks import TaskStatus
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.plan import Eviction, Nomination, Plan
+from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.conftest import Following
 
 JOB = JobId("default/g")

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from cache.audit import differences
-from cache.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
-from cache.state import ClusterState
-from model.resources import ResourceSpace
+from pyroclast.cache.audit import differences
+from pyroclast.cache.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.resources import ResourceSpace
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from cache.audit import differences
-from cache.state import ClusterState
-from model.ids import NodeName
+from pyroclast.cache.audit import differences
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.ids import NodeName
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 
 

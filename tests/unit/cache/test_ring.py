@@ -7,8 +7,8 @@ from zlib import crc32
 
 import pytest
 
-from cache.ring import HashRing, Ownership, owner_key
-from model import wire
+from pyroclast.cache.ring import HashRing, Ownership, owner_key
+from pyroclast.model import wire
 
 MEMBERS = ("volcano-0", "volcano-1", "volcano-2")
 

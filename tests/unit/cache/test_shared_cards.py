@@ -2,17 +2,17 @@
 
 import pytest
 
-from cache.state import ClusterState
-from model.devices.cards import Holder, Use
-from model.devices.koordinator.names import ISOLATION_PROVIDER
-from model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
-from model.devices.names import TELLING, VGPU_IDS
-from model.devices.settings import DEFAULT
-from model.devices.vgpu_demand import UNSET, CardRules, ContainerDemand
-from model.devices.vgpu_ids import read_ids
-from model.devices.vgpu_register import read_register
-from plugins.deviceshare.arguments import DeviceShareArgs
-from plugins.deviceshare.vgpu import Vgpu, VgpuDemand
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.devices.cards import Holder, Use
+from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
+from pyroclast.model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
+from pyroclast.model.devices.names import TELLING, VGPU_IDS
+from pyroclast.model.devices.settings import DEFAULT
+from pyroclast.model.devices.vgpu_demand import UNSET, CardRules, ContainerDemand
+from pyroclast.model.devices.vgpu_ids import read_ids
+from pyroclast.model.devices.vgpu_register import read_register
+from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.deviceshare.vgpu import Vgpu, VgpuDemand
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 from tests.unit.plugins.cards import register
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from cache.objects import decoded
-from cache.state import ClusterState
-from model.errors import ObjectError
-from model.topology.tree import Topology
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.topology.tree import Topology
 
 
 def node(name: str, **labels: str) -> dict[str, Any]:

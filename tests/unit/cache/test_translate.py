@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.annotations import parse_bool, parse_int32, parse_seconds
-from cache.node_selector import NodeSelector
-from cache.translate import Translator
-from cache.volumes import VolumeLookup, attach_limits
-from model import wire
-from model.errors import ObjectError
-from model.jobs import JobPhase
-from model.resources import NO_AMOUNTS, Amounts
-from model.tasks import Task, TaskStatus
+from pyroclast.cache.annotations import parse_bool, parse_int32, parse_seconds
+from pyroclast.cache.node_selector import NodeSelector
+from pyroclast.cache.translate import Translator
+from pyroclast.cache.volumes import VolumeLookup, attach_limits
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.resources import NO_AMOUNTS, Amounts
+from pyroclast.model.tasks import Task, TaskStatus
 from tests.unit.cache.builders import group, node, pod, queue
 
 FAULTS: list[ObjectError] = []

@@ -12,18 +12,18 @@ import pytest
 import trustme
 from aiohttp import web
 
-from cache.state import ClusterState
-from cache.usage.adaptor import Adaptor
-from cache.usage.elasticsearch import Elasticsearch
-from cache.usage.prometheus import CPU_QUERY, MEMORY_QUERY, Prometheus
-from cache.usage.source import SourceError
-from cache.usage.watch import UsageWatch
-from kube.client import Client
-from kube.errors import ApiError
-from model import wire
-from model.ids import NodeName
-from model.secrets import Secret
-from model.usage import NodeUsage, UsageSource
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.usage.adaptor import Adaptor
+from pyroclast.cache.usage.elasticsearch import Elasticsearch
+from pyroclast.cache.usage.prometheus import CPU_QUERY, MEMORY_QUERY, Prometheus
+from pyroclast.cache.usage.source import SourceError
+from pyroclast.cache.usage.watch import UsageWatch
+from pyroclast.kube.client import Client
+from pyroclast.kube.errors import ApiError
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.secrets import Secret
+from pyroclast.model.usage import NodeUsage, UsageSource
 
 NOW = 1_800_000_000.0
 NODES = (NodeName("n1"), NodeName("n2"), NodeName("n3"))

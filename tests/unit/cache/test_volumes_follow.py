@@ -2,8 +2,8 @@
 
 import msgspec
 
-from cache.state import ClusterState
-from model import wire
+from pyroclast.cache.state import ClusterState
+from pyroclast.model import wire
 from tests.unit.cache.builders import filled, group, node, pod, queue, task
 
 LIMIT = "attachable-volumes-csi-disk.example.com"

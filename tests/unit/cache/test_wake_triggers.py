@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.event_handlers import EventHandlers
-from cache.state import ClusterState
-from cache.wake_triggers import Trigger
-from model import wire
+from pyroclast.cache.event_handlers import EventHandlers
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.wake_triggers import Trigger
+from pyroclast.model import wire
 from tests.unit.cache.builders import bind_plan, eviction_plan, group, node, pod, queue
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from cache.on_demand_informer import EVERY, OnDemandInformer, Wanted
-from kube.resources import CONFIG_MAPS, NODE_METRICS
+from pyroclast.cache.on_demand_informer import EVERY, OnDemandInformer, Wanted
+from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
 from tests.nodemetrics import node_metric
 from tests.unit.cache.conftest import Following
 

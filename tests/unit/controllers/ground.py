@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from controllers.runtime.operator import Operator
-from controllers.runtime.writing import Writer
-from emulator.run import Emulator
-from kube.client import Client, MediaType
-from kube.clock import Clock, SystemClock
-from kube.configuration import ClusterOptions, connect
-from scheduler.data import custom_resource_definitions
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.writing import Writer
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.scheduler.data import custom_resource_definitions
 
 definitions = cache(custom_resource_definitions)
 """Read once: their YAML is long."""

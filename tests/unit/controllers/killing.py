@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from controllers.runtime.operator import Operator
-from controllers.runtime.store import Key
-from kube.client import Client, Lane
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.store import Key
+from pyroclast.kube.client import Client, Lane
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

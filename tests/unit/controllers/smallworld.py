@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from controllers.runtime.expectations import Expectations
-from controllers.runtime.store import Key, Store
-from controllers.runtime.writing import Made
-from kube.errors import ApiConflictError, ApiError
-from kube.resources import Resource
-from model.wire.times import time_text
+from pyroclast.controllers.runtime.expectations import Expectations
+from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.controllers.runtime.writing import Made
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.resources import Resource
+from pyroclast.model.wire.times import time_text
 
 START = 1_767_225_600.0
 Json = dict[str, Any]

@@ -12,19 +12,19 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-import controllers.admission.rules
-from controllers.admission.handlers import SERVICES, Known, Policy, judge
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.reviews import Review, ReviewedResource
-from controllers.kinds import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, QUEUES
-from controllers.runtime.invalid_condition import grace_left
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.pods import PODS
-from kube.errors import ApiError
-from kube.resources import Resource
-from model.api.scheduling import Queue
-from scheduler.controllers.table import CONTROLLERS
+import pyroclast.controllers.admission.rules
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.reviews import Review, ReviewedResource
+from pyroclast.controllers.kinds import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.invalid_condition import grace_left
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.pods import PODS
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.scheduling import Queue
+from pyroclast.scheduler.controllers.table import CONTROLLERS
 from tests.unit.controllers import ground as grounds
 from tests.unit.controllers.admission.objects import Json, job, queue_json
 from tests.unit.controllers.broken import NAMESPACE, QUEUES_BESIDE, Broken, broken_objects
@@ -101,7 +101,7 @@ OF_THE_SCHEDULER = {
 def test_every_rule_has_a_case() -> None:
     """A rule that is added has to be safe without webhooks too."""
     told = [str(fault) for case in CASES for fault in verdict_of(case)]
-    folder = Path(controllers.admission.rules.__file__).parent
+    folder = Path(pyroclast.controllers.admission.rules.__file__).parent
     files = [file for file in sorted(folder.glob("*.py")) if file.name not in OF_THE_SCHEDULER]
     patterns = [pattern for file in files for pattern in rules_in(file.read_text())]
     missing = [

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from emulator.run import Emulator
+from pyroclast.emulator.run import Emulator
 from tests.unit.emulator.wire import Client
 
 

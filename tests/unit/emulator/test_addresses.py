@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.run import Emulator
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
 
 
 def has_ipv6() -> bool:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.apply import ApplyConflict, ApplyError, apply, track
-from emulator.fieldsets import added_fields, changes, decode_fields, encode_added, encode_fields
-from emulator.layouts import layout_of
+from pyroclast.emulator.apply import ApplyConflict, ApplyError, apply, track
+from pyroclast.emulator.fieldsets import added_fields, changes, decode_fields, encode_added, encode_fields
+from pyroclast.emulator.layouts import layout_of
 
 NOON = "2026-01-01T12:00:00Z"
 LATER = "2026-01-01T13:00:00Z"

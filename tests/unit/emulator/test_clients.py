@@ -8,7 +8,7 @@ import kopf
 from kubernetes.aio import client as kube
 from kubernetes.aio import config, watch
 
-from emulator.run import Emulator
+from pyroclast.emulator.run import Emulator
 from tests.unit.emulator.test_customresources import DEFINITIONS, LAMPS, definition, lamp
 from tests.unit.emulator.wire import PODS, Client, pod
 

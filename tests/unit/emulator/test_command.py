@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.__main__ import main as serve
-from emulator.hollow.__main__ import main as keep_nodes
-from emulator.hollow.__main__ import read as read_nodes
-from emulator.hollow.__main__ import template_of
+from pyroclast.emulator.__main__ import main as serve
+from pyroclast.emulator.hollow.__main__ import main as keep_nodes
+from pyroclast.emulator.hollow.__main__ import read as read_nodes
+from pyroclast.emulator.hollow.__main__ import template_of
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

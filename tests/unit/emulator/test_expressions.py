@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.expressions import EvaluationError, UnreadableExpression, compile_expression
+from pyroclast.emulator.expressions import EvaluationError, UnreadableExpression, compile_expression
 
 THIS = {"size": 3, "name": "abc", "parts": [1, 2], "deep": {"mode": "soft"}, "on": True}
 

@@ -5,8 +5,8 @@ import asyncio
 import aiohttp
 import pytest
 
-from emulator.faults import Faults
-from emulator.run import Emulator
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.run import Emulator
 from tests.unit.emulator.wire import PODS, Client, pod
 
 

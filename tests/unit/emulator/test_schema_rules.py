@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.schemas import compile_schema
+from pyroclast.emulator.schemas import compile_schema
 
 ONE = {"rule": "has(self.a) || has(self.b)", "message": "a or b must be given"}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.selectors import (
+from pyroclast.emulator.selectors import (
     FieldRequirement,
     SelectorError,
     check_fields,

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import trustme
 
-from emulator.run import Emulator
+from pyroclast.emulator.run import Emulator
 from tests.unit.emulator.wire import PODS, Client, pod
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.statuses import ApiError
-from emulator.store import Collection, Store
+from pyroclast.emulator.statuses import ApiError
+from pyroclast.emulator.store import Collection, Store
 
 
 def put(collection: Collection, name: str, *, namespace: str = "a", value: int = 0) -> None:

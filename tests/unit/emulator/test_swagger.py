@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from emulator.openapi import document
-from emulator.run import Emulator
-from emulator.swagger import swagger
-from emulator.swaggerprotobuf import FORM, FORM_ASKED, encode
+from pyroclast.emulator.openapi import document
+from pyroclast.emulator.run import Emulator
+from pyroclast.emulator.swagger import swagger
+from pyroclast.emulator.swaggerprotobuf import FORM, FORM_ASKED, encode
 from tests.unit.emulator.wire import Client
 
 CLAIMS = {"name": "persistentvolumeclaims", "kind": "PersistentVolumeClaim", "namespaced": True, "verbs": ["create"]}

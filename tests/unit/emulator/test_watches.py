@@ -1,6 +1,6 @@
 """Watches over HTTP: replay, filters, bookmarks, the end of history."""
 
-from emulator.run import Emulator
+from pyroclast.emulator.run import Emulator
 from tests.unit.emulator.wire import MERGE, PODS, Client, pod
 
 

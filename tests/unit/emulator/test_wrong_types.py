@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from emulator.clock import Clock
-from emulator.disruption import status_of
-from emulator.faults import Faults
-from emulator.run import new_cluster
-from emulator.server import ApiServer
-from emulator.store import HISTORY
-from emulator.wrongtypes import wrong_type_in
+from pyroclast.emulator.clock import Clock
+from pyroclast.emulator.disruption import status_of
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.run import new_cluster
+from pyroclast.emulator.server import ApiServer
+from pyroclast.emulator.store import HISTORY
+from pyroclast.emulator.wrongtypes import wrong_type_in
 
 Object = dict[str, Any]
 

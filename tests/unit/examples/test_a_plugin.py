@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pyroclast.scheduler.simulate.main import main
 from pyroclast.testing import Scenario
-from scheduler.simulate.main import main
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "02-a-plugin"
 

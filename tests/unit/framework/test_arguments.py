@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.configuration.arguments import argument, decode, keys_of
-from model.durations import parse_duration
-from model.errors import ArgumentError, ConfigError
+from pyroclast.framework.configuration.arguments import argument, decode, keys_of
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ArgumentError, ConfigError
 
 PATH = "tiers[1].plugins[0].arguments"
 

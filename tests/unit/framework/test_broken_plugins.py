@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Locality, Point
-from model.refusals import Reason
 from pyroclast import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality, Point
+from pyroclast.model.refusals import Reason
 from pyroclast.testing import Outcome, Scenario
 
 SOUND = ("gang", "predicates", "nodeorder", "proportion")

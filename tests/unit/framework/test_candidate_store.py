@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from framework.placement.candidate_store import CandidateStore
+from pyroclast.framework.placement.candidate_store import CandidateStore
 from pyroclast.testing import Scenario
 
 
@@ -53,7 +53,7 @@ def test_decisions_are_the_same_within_any_budget(most_bytes: int, monkeypatch: 
     plugins = (("priority", "gang"), ("drf", "predicates", "proportion", "nodeorder", "binpack"))
     free = scenario.run("enqueue", "allocate", "backfill", plugins=plugins, cycles=2)
 
-    monkeypatch.setattr("framework.session.node_questions.CandidateStore", lambda: CandidateStore(most_bytes))
+    monkeypatch.setattr("pyroclast.framework.session.node_questions.CandidateStore", lambda: CandidateStore(most_bytes))
     tight = scenario.run("enqueue", "allocate", "backfill", plugins=plugins, cycles=2)
     assert tight.bindings == free.bindings
     assert len(free.bindings) > 10

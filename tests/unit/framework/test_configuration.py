@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.configuration import FLAGS, Configuration, Parsed, PluginOption, parse
-from framework.configuration.arguments import argument
-from framework.configuration.notes import UnusableError
-from model.errors import ConfigError
+from pyroclast.framework.configuration import FLAGS, Configuration, Parsed, PluginOption, parse
+from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.configuration.notes import UnusableError
+from pyroclast.model.errors import ConfigError
 
 PLUGINS = [
     "binpack",

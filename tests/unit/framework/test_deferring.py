@@ -1,7 +1,7 @@
 """Deferred statements: a job may defer twice, and nothing of it is lost."""
 
-from model.ids import JobId
-from model.plan import Plan
+from pyroclast.model.ids import JobId
+from pyroclast.model.plan import Plan
 from pyroclast.testing import Scenario, open_session
 
 

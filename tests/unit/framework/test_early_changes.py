@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import EarlyChanges
 
 
 def test_changes_are_kept_until_the_ledger_is_built() -> None:

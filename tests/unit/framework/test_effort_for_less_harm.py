@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from framework.preemption.harm import Effort, Found, Harm, Limits, least_harmful
+from pyroclast.framework.preemption.harm import Effort, Found, Harm, Limits, least_harmful
 from pyroclast.testing import Scenario, open_session
 
 RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from framework import failed_cycle
-from framework.failed_cycle import failed_report
-from model.report import CycleReport
+from pyroclast.framework import failed_cycle
+from pyroclast.framework.failed_cycle import failed_report
+from pyroclast.model.report import CycleReport
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from framework.cycle import run_cycle
-from framework.extension.points import ALLOCATABLE
-from framework.session.memory import Memory, Settled
-from framework.session.session import Session
-from model.ids import TaskId
-from model.report import CycleReport
-from model.tasks import Task
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.points import ALLOCATABLE
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model.ids import TaskId
+from pyroclast.model.report import CycleReport
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -5,15 +5,15 @@ from typing import Any
 
 import msgspec
 
-from framework.cycle import run_cycle
-from framework.reservations.nominations import Promise
-from framework.session.memory import Memory
-from model.ids import JobId, NodeName, TaskId
 from pyroclast import Plan, Session
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.reservations.nominations import Promise
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 
 ACTIONS = ("enqueue", "allocate", "backfill")
 PLUGINS: tuple[Any, ...] = (("priority", "gang"), ("drf", "predicates", "proportion", "nodeorder"))

@@ -1,12 +1,12 @@
 """Places that members of gangs keep: the cluster rests meanwhile, and a cycle is due when the time is over."""
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory
-from plugins.coscheduling import gang_rules
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory
+from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.simulate.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from scheduler.simulate.case import moment_after
 from tests.gangs import annotated
 
 PATIENT = annotated("a", 2, mode="NonStrict")

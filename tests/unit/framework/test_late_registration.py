@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.extension.registration import LateRegistrationError
-from framework.session.session import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.extension.registration import LateRegistrationError
+from pyroclast.framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario, open_session
 
 THERE = Scenario().node("n1").node("n2").job("a")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from framework.configuration import FLAGS, Parsed, parse
-from framework.diagnosis.lint import Severity, check, lint, lint_queue
-from framework.diagnosis.lint.arguments import NODE_ORDER_WEIGHTS
-from framework.extension.served import ALWAYS_ASKED, EVICTABLE, HIERARCHICAL, NAMES_NO_VICTIMS, SERVED
+from pyroclast.framework.configuration import FLAGS, Parsed, parse
+from pyroclast.framework.diagnosis.lint import Severity, check, lint, lint_queue
+from pyroclast.framework.diagnosis.lint.arguments import NODE_ORDER_WEIGHTS
+from pyroclast.framework.extension.served import ALWAYS_ASKED, EVICTABLE, HIERARCHICAL, NAMES_NO_VICTIMS, SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 DEFAULT = Path(__file__).parents[3] / "config" / "scheduler.yaml"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import parse
-from framework.diagnosis.lint import lint
-from framework.extension.served import SERVED
+from pyroclast.framework.configuration import parse
+from pyroclast.framework.diagnosis.lint import lint
+from pyroclast.framework.extension.served import SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 CONFIGURATION = Path(__file__).parents[3] / "docs" / "configuration.md"

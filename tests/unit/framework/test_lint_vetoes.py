@@ -2,10 +2,10 @@
 
 import pytest
 
-from framework.configuration import parse
-from framework.diagnosis.lint import lint
-from framework.diagnosis.lint.vetoes import SPARING
-from framework.extension.served import SERVED
+from pyroclast.framework.configuration import parse
+from pyroclast.framework.diagnosis.lint import lint
+from pyroclast.framework.diagnosis.lint.vetoes import SPARING
+from pyroclast.framework.extension.served import SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
 WINDOW = "arguments: {tdm.revocable-zone.a: '0:00-1:00'}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import FLAGS, PluginOption
-from framework.extension.loading import GROUP, load_entry_points, load_folder
-from framework.extension.registry import Registry
-from model.errors import ConfigError
+from pyroclast.framework.configuration import FLAGS, PluginOption
+from pyroclast.framework.extension.loading import GROUP, load_entry_points, load_folder
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.errors import ConfigError
 
 CLASS = """
 class {kind}:
@@ -180,7 +180,7 @@ def test_a_broken_file_leaves_no_module_behind(tmp_path: Path) -> None:
 def test_a_builder_may_demand_arguments(tmp_path: Path) -> None:
     """It says so with a ConfigError, then its name is compared when it is made for a configuration."""
     text = """
-from model.errors import ConfigError
+from pyroclast.model.errors import ConfigError
 
 def new(arguments):
     raise ConfigError("weight is missing")

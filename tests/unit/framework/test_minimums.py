@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.placement.minimums import in_front, needed_tasks, steps_to_minimum
 from pyroclast import Session, SessionJob
+from pyroclast.framework.placement.minimums import in_front, needed_tasks, steps_to_minimum
 from pyroclast.testing import Scenario
 from tests.unit.framework.asking import job_of, session_of
 

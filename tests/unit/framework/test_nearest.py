@@ -2,7 +2,7 @@
 
 import pytest
 
-from framework.configuration.suggest import did_you_mean, nearest
+from pyroclast.framework.configuration.suggest import did_you_mean, nearest
 
 KNOWN = ("allocate", "backfill", "numa-aware", "network-topology-aware", "resourcequota")
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from framework.cycle import run_cycle
-from framework.diagnosis.closing import GRACE_SECONDS
-from framework.session.memory import Memory
-from model.report import CycleReport
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.diagnosis.closing import GRACE_SECONDS
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.report import CycleReport
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from framework.reservations.nominations import Promise, Promises, loser_of, made_by_plans, terms
-from model.ids import JobId, NodeName, QueueName, TaskId
-from model.queues import Queue
-from model.refusals import Refusal
 from pyroclast import Session
+from pyroclast.framework.reservations.nominations import Promise, Promises, loser_of, made_by_plans, terms
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Refusal
 from pyroclast.testing import Scenario
 from tests.unit.framework.asking import session_of
 

@@ -1,6 +1,6 @@
 """Notes on queues: told once, and again when the text changes."""
 
-from framework.session.memory import Settled
+from pyroclast.framework.session.memory import Settled
 
 
 def test_news_is_told_once() -> None:

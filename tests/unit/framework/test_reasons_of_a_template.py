@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Locality
 from pyroclast import NodeColumns, Reason, ReasonArray, Session, Task
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
 from pyroclast.testing import Scenario
 
 CLUSTER = Scenario().node("n1").node("n2")

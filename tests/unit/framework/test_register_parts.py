@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from framework.configuration import PluginOption, Profile, flags
-from framework.extension import points
-from framework.extension.points import Locality
-from framework.session.session import Session
-from model.refusals import Reason
+from pyroclast.framework.configuration import PluginOption, Profile, flags
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.session.session import Session
+from pyroclast.model.refusals import Reason
 from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.filtering import node, opened, pod
 

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework.configuration import FLAGS, PluginOption
-from framework.configuration.arguments import NoArguments, argument, decode
-from framework.extension import registry as module
-from framework.extension.registry import Action, Plugin, Registry, name_of, register_action, register_plugin
-from model.errors import ConfigError
+from pyroclast.framework.configuration import FLAGS, PluginOption
+from pyroclast.framework.configuration.arguments import NoArguments, argument, decode
+from pyroclast.framework.extension import registry as module
+from pyroclast.framework.extension.registry import Action, Plugin, Registry, name_of, register_action, register_plugin
+from pyroclast.model.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
-from model.report import CycleReport
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model.report import CycleReport
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.required_rules import RESERVATION
 from pyroclast import Session
+from pyroclast.model.required_rules import RESERVATION
 from pyroclast.testing import Scenario
 
 S = "scheduling.koordinator.sh/"

@@ -1,9 +1,9 @@
 """Jobs that are passed over because nothing changed for them hear all the same what has changed around them."""
 
-from framework.cycle import run_cycle
-from framework.session.memory import Memory, Settled
-from model.refusals import Refusal
-from model.report import CycleReport
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import CycleReport
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

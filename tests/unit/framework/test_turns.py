@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from actions.preempt import Preempt
-from framework.cycle import run_cycle
-from framework.placement.gangs.refusals import SEARCH_ENDED
-from framework.preemption.harm import Effort, effort_of
-from framework.session.memory import Memory, Settled
-from framework.session.scratch import Scratch
-from model.ids import JobId
+from pyroclast.actions.preempt import Preempt
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
+from pyroclast.framework.preemption.harm import Effort, effort_of
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.scratch import Scratch
+from pyroclast.model.ids import JobId
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
@@ -52,7 +52,7 @@ def test_tenants_have_budgets_of_their_own() -> None:
 @pytest.mark.parametrize(("most", "reason"), [(1, SEARCH_ENDED), (100, "NoEvictionHelps")])
 def test_the_search_for_one_job_ends(most: int, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three nodes are tried in vain for each of its pods, unless it gives up after one."""
-    monkeypatch.setattr("framework.preemption.namespace_turns._MOST_STEPS_OF_JOB", most)
+    monkeypatch.setattr("pyroclast.framework.preemption.namespace_turns._MOST_STEPS_OF_JOB", most)
     session = open_session(with_noisy(cluster("preempt", 3), 1), plugins=TIERS)
     session.action = "preempt"
     job = session.job(JobId(f"{NOISY}/n0"))

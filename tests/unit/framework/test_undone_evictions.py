@@ -2,7 +2,7 @@
 
 import pytest
 
-from model.tasks import TaskStatus
+from pyroclast.model.tasks import TaskStatus
 from pyroclast.testing import Scenario
 from tests.unit.framework.asking import job_of, session_of, tasks_of
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from framework.configuration import interval_of, read_source
-from framework.configuration.notes import Notes
-from model.secrets import Secret
-from model.usage import UsageSource
+from pyroclast.framework.configuration import interval_of, read_source
+from pyroclast.framework.configuration.notes import Notes
+from pyroclast.model.secrets import Secret
+from pyroclast.model.usage import UsageSource
 
 ADDRESS = "http://prometheus:9090"
 

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from framework.preemption.victim_order import in_order
-from model import wire
+from pyroclast.framework.preemption.victim_order import in_order
+from pyroclast.model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 TOGETHER = {"volcano.sh/task-topology-affinity": "ps,worker"}

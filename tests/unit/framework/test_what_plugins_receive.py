@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from framework.extension import points
-from framework.session.nodes import SessionNodes
-from framework.session.statement import Statement
-from model.nodes import NodeFacts
 from pyroclast import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.nodes import SessionNodes
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model.nodes import NodeFacts
 from tests.unit.framework.test_wrong_answers import OTHERS, ROWS, UNASKED, Row
 
 EXCEPTIONS: Final = frozenset({"node_reduce, argument 1"})

@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from framework.cycle import run_cycle
-from framework.extension import answers, points
-from framework.extension.points import Locality, Point
-from model.report import CycleReport
-from model.texts import MOST_CHARACTERS
 from pyroclast import Reason, Refusal, Session
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension import answers, points
+from pyroclast.framework.extension.points import Locality, Point
+from pyroclast.model.report import CycleReport
+from pyroclast.model.texts import MOST_CHARACTERS
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -6,11 +6,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from framework.extension import points
-from framework.extension.uses import MOST_USES
-from model.report import Condition, CycleReport, EventNote, JobShare
-from model.texts import MOST_CHARACTERS
 from pyroclast import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.uses import MOST_USES
+from pyroclast.model.report import Condition, CycleReport, EventNote, JobShare
+from pyroclast.model.texts import MOST_CHARACTERS
 from tests.unit.framework.test_wrong_answers import ODD, PLACING, decided
 
 Use = Callable[[Session], Any]

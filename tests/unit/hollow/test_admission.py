@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from emulator.hollow.admission import Room, pod_requests
-from kube.resources import NODES, PODS
+from pyroclast.emulator.hollow.admission import Room, pod_requests
+from pyroclast.kube.resources import NODES, PODS
 
 
 def pod(uid: str = "u", *, requests: dict[str, Any] | None = None, **spec: Any) -> Any:

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from emulator.hollow.kubelets import DURATION, RESULT, TERMINATION, KubeletOptions, Kubelets
-from emulator.hollow.run import register_nodes, run_hollow_nodes
-from emulator.hollow.template import NodeTemplate
-from kube.configuration import ClusterOptions
+from pyroclast.emulator.hollow.kubelets import DURATION, RESULT, TERMINATION, KubeletOptions, Kubelets
+from pyroclast.emulator.hollow.run import register_nodes, run_hollow_nodes
+from pyroclast.emulator.hollow.template import NodeTemplate
+from pyroclast.kube.configuration import ClusterOptions
 from tests.unit.kube.world import World
 
 FAST = KubeletOptions(start_seconds=0.0, termination_seconds=0.0)

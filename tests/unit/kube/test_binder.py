@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kube import resources
-from kube.binder import ApiBinder
-from kube.binding import PlanOutcome
-from kube.reflector import Reflector
-from model.errors import ConflictError
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Plan, Preparation
-from model.wire import Pod
+from pyroclast.kube import resources
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.binding import PlanOutcome
+from pyroclast.kube.reflector import Reflector
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
+from pyroclast.model.wire import Pod
 from tests.unit.kube.world import World
 
 

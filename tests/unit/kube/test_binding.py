@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kube.binding import Binder, BindExtensions, BindOutcome, PlanOutcome
-from model.errors import ConfigError
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Plan, Preparation
+from pyroclast.kube.binding import Binder, BindExtensions, BindOutcome, PlanOutcome
+from pyroclast.model.errors import ConfigError
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
 
 
 def bind_of(name: str) -> Bind:

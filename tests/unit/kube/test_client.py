@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from emulator.run import Emulator
-from kube.client import Client, Lane
-from kube.configuration import ClusterOptions, connect
-from kube.errors import ApiConflictError, ApiError, NoAnswerError, refusal
-from model.errors import ConflictError
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client, Lane
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiConflictError, ApiError, NoAnswerError, refusal
+from pyroclast.model.errors import ConflictError
 from tests.unit.kube.world import World
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -12,8 +12,8 @@ import pytest
 import trustme
 from structlog.testing import capture_logs
 
-from kube.configuration import Cluster, ClusterOptions, connect
-from model.errors import ConfigError
+from pyroclast.kube.configuration import Cluster, ClusterOptions, connect
+from pyroclast.model.errors import ConfigError
 from tests.unit.kube.world import FakeClock
 
 

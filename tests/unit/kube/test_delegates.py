@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from kube.binder import ApiBinder
-from kube.binding import DelegateError
-from model.plan import Bind, Preparation
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.binding import DelegateError
+from pyroclast.model.plan import Bind, Preparation
 from tests.unit.kube.test_binder import bind, bind_of
 from tests.unit.kube.world import World
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from kube import resources
-from kube.events import EventRecorder, Regarding, regarding
-from kube.write_priority import WritePriority
-from model.wire import ObjectMeta
+from pyroclast.kube import resources
+from pyroclast.kube.events import EventRecorder, Regarding, regarding
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model.wire import ObjectMeta
 from tests.unit.kube.world import World
 
 

@@ -5,12 +5,12 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from kube.client import Client
-from kube.discovery import Discovery
-from kube.evictor import EvictionOutcome, Evictor
-from kube.resources import PODS
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Eviction
+from pyroclast.kube.client import Client
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.evictor import EvictionOutcome, Evictor
+from pyroclast.kube.resources import PODS
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Eviction
 from tests.unit.kube.world import BusyClient, World
 
 

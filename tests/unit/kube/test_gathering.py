@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kube.gathering import gathered
+from pyroclast.kube.gathering import gathered
 
 
 async def test_results_come_in_order() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kube.client import Client
-from kube.lease import Elector, LeaseOptions
-from model.errors import ConfigError
+from pyroclast.kube.client import Client
+from pyroclast.kube.lease import Elector, LeaseOptions
+from pyroclast.model.errors import ConfigError
 from tests.unit.kube.world import FakeClock, World
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/volcano"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from kube.binder import ApiBinder
-from kube.clock import SystemClock
-from kube.node_lock import NodeLocker
-from model import wire
-from model.errors import ConflictError
-from model.ids import NodeName, TaskId
-from model.plan import Bind, Plan, Preparation
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.clock import SystemClock
+from pyroclast.kube.node_lock import NodeLocker
+from pyroclast.model import wire
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
 from tests.unit.kube.world import World
 
 NODES = "/api/v1/nodes"

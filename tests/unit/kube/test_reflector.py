@@ -8,11 +8,11 @@ import pytest
 from msgspec import structs
 from structlog.testing import capture_logs
 
-from kube import resources
-from kube.errors import ApiError, NoAnswerError
-from kube.reflector import Reflector, _ExpiredError
-from model.errors import CacheError, ObjectError
-from model.wire import ObjectMeta, Pod
+from pyroclast.kube import resources
+from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.reflector import Reflector, _ExpiredError
+from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.wire import ObjectMeta, Pod
 from tests.unit.kube.world import World
 
 PODS = "/api/v1/pods"
@@ -292,7 +292,7 @@ async def test_a_watch_that_falls_silent_is_given_up(
     world: World, pods: Reflector[Pod], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A half-open connection is noticed by the bookmarks that do not come."""
-    monkeypatch.setattr("kube.reflector._SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr("pyroclast.kube.reflector._SILENCE_SECONDS", 0.1)
     world.start(pods.run())
     await asyncio.wait_for(pods.synced.wait(), 30)
     await world.soon(lambda: len(world.clock.slept) >= 2)

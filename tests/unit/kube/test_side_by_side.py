@@ -3,14 +3,14 @@
 import asyncio
 from typing import Any
 
-from kube.binder import ApiBinder
-from kube.client import Client
-from kube.discovery import Discovery
-from kube.resources import POD_GROUPS, PODS
-from kube.status import StatusWriter
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Plan
-from model.wire import Condition, PodGroupStatus
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.client import Client
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.resources import POD_GROUPS, PODS
+from pyroclast.kube.status import StatusWriter
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan
+from pyroclast.model.wire import Condition, PodGroupStatus
 from tests.unit.kube.world import World
 
 MEMBERS = ("a", "b", "c")

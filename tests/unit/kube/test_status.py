@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kube import resources
-from kube.discovery import Discovery
-from kube.status import StatusWriter
-from kube.write_priority import WritePriority
-from model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
+from pyroclast.kube import resources
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"

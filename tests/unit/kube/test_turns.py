@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kube.backoff import Backoff
-from kube.errors import ApiError
-from kube.retrying import RetryLimiter
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.retrying import RetryLimiter
 
 TROUBLE, GONE = ApiError(500, "InternalError", "a webhook fails"), ApiError(404, "NotFound", "no such pod")
 

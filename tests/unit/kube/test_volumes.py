@@ -6,12 +6,12 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from kube.binder import ApiBinder
-from kube.client import Client, MediaType
-from kube.volumes import BIND_VOLUME, VolumePreparer
-from model.errors import ConflictError
-from model.ids import JobId, NodeName, TaskId
-from model.plan import Bind, Plan, Preparation
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.volumes import BIND_VOLUME, VolumePreparer
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
 from tests.unit.kube.world import BusyClient, World
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"

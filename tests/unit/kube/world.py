@@ -5,9 +5,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.faults import Faults
-from emulator.run import Emulator
-from kube.client import Client, MediaType
+from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client, MediaType
 
 
 @dataclass

@@ -4,10 +4,10 @@ from typing import get_args
 
 import msgspec
 
-from model.api.batch import Job, JobSpec, JobTemplateSpec, TaskSpec
-from model.api.kinds import KINDS
-from model.api.meta import ObjectMeta, OwnerReference
-from model.api.rules import DEFAULTED, Count, Rules
+from pyroclast.model.api.batch import Job, JobSpec, JobTemplateSpec, TaskSpec
+from pyroclast.model.api.kinds import KINDS
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.api.rules import DEFAULTED, Count, Rules
 
 
 def test_rules_are_laid_over_each_other() -> None:

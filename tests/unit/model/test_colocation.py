@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from cache.templates import TemplateStore
-from model import wire
-from model.colocation import is_of_daemon_set, priority_class_of, resource_of
+from pyroclast.cache.templates import TemplateStore
+from pyroclast.model import wire
+from pyroclast.model.colocation import is_of_daemon_set, priority_class_of, resource_of
 
 LABEL, QOS = "koordinator.sh/priority-class", "koordinator.sh/qosClass"
 ONE = {"cpu": "1", "memory": "1Gi"}

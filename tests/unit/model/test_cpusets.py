@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.cpusets import LARGEST_CPU, as_text, cpu_set, members, read_cpu, read_cpu_set
+from pyroclast.model.cpusets import LARGEST_CPU, as_text, cpu_set, members, read_cpu, read_cpu_set
 
 SETS = st.sets(st.integers(0, 300))
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from model import wire
-from model.device_claims import ClaimCount, claim_demand, device_claim_keys, is_made_for, pod_demand
+from pyroclast.model import wire
+from pyroclast.model.device_claims import ClaimCount, claim_demand, device_claim_keys, is_made_for, pod_demand
 
 
 def request(

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import wire
-from model.devices.cards import Holder, Shelf, Use
-from model.devices.settings import DEFAULT, Geometries, Group, Kind, VgpuSettings, read_settings
-from model.devices.vgpu_demand import UNSET, ContainerDemand, vgpu_demand
-from model.devices.vgpu_ids import Given, read_ids, split_id, write_ids
-from model.devices.vgpu_register import Card, read_register
-from model.ids import TaskId
+from pyroclast.model import wire
+from pyroclast.model.devices.cards import Holder, Shelf, Use
+from pyroclast.model.devices.settings import DEFAULT, Geometries, Group, Kind, VgpuSettings, read_settings
+from pyroclast.model.devices.vgpu_demand import UNSET, ContainerDemand, vgpu_demand
+from pyroclast.model.devices.vgpu_ids import Given, read_ids, split_id, write_ids
+from pyroclast.model.devices.vgpu_register import Card, read_register
+from pyroclast.model.ids import TaskId
 
 NAMED = VgpuSettings(
     resource_count_name="n",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.durations import parse_duration
+from pyroclast.model.durations import parse_duration
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import pytest
 
-from model import wire
-from model.ids import NodeName
-from model.matching.nodes import node_selector_columns, node_selector_mask, requirement_mask, selector_mask
-from model.matching.pods import PodMatcher, pod_terms, spread_constraints, terms_depend_on_labels
-from model.matching.selectors import EVERYTHING, NOTHING, Requirement, Selector
-from model.matching.taints import PREFER_NO_SCHEDULE, tolerates, untolerated
-from model.nodes import Node, NodeFacts
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.matching.nodes import node_selector_columns, node_selector_mask, requirement_mask, selector_mask
+from pyroclast.model.matching.pods import PodMatcher, pod_terms, spread_constraints, terms_depend_on_labels
+from pyroclast.model.matching.selectors import EVERYTHING, NOTHING, Requirement, Selector
+from pyroclast.model.matching.taints import PREFER_NO_SCHEDULE, tolerates, untolerated
+from pyroclast.model.nodes import Node, NodeFacts
 
 
 def node(name: str, taints: tuple[wire.Taint, ...] = (), **labels: str) -> Node:

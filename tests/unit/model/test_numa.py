@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from model import wire
-from model.cpusets import as_text, read_cpu_set
-from model.errors import ObjectError
-from model.ids import TaskId
-from model.numa import read_numa
+from pyroclast.model import wire
+from pyroclast.model.cpusets import as_text, read_cpu_set
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.numa import read_numa
 
 DETAIL = {str(cpu): wire.CpuInfo(numa=cpu // 4, socket=cpu // 4, core=cpu // 2 % 2) for cpu in range(8)}
 """Two sockets of two cores of two CPUs; cores are numbered within their socket."""

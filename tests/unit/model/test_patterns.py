@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.matching.patterns import Names, PatternError, compile_pattern, found_in
+from pyroclast.model.matching.patterns import Names, PatternError, compile_pattern, found_in
 
 NAMES = ("rack-1-a", "rack-1-b", "rack-10-a", "", "other")
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from model import wire
-from model.qos import quality_of
+from pyroclast.model import wire
+from pyroclast.model.qos import quality_of
 
 
 def asked(requests: Mapping[str, str], limits: Mapping[str, str]) -> wire.ResourceRequirements:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.quantity import (
+from pyroclast.model.quantity import (
     MAX_AMOUNT,
     QuantityError,
     format_bytes,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from model.errors import ObjectError
-from model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
 
 
 def usage(spec: dict[str, Any], times: int = 1) -> dict[str, str]:

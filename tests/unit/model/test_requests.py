@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from model import wire
-from model.errors import ObjectError
-from model.requests import LARGEST_REQUEST, amounts, is_best_effort, is_counted, pod_request, resource_list
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.requests import LARGEST_REQUEST, amounts, is_best_effort, is_counted, pod_request, resource_list
 
 
 def container(name: str = "c", *, sidecar: bool = False, **requests: Any) -> wire.Container:

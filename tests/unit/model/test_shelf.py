@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.devices.cards import Holder, Shelf, Use
-from model.ids import TaskId
+from pyroclast.model.devices.cards import Holder, Shelf, Use
+from pyroclast.model.ids import TaskId
 
 INSTANCES = st.none() | st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 2))
 USES = st.builds(

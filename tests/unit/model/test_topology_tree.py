@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from model import wire
-from model.ids import NodeName
-from model.nodes import Node, NodeFacts
-from model.topology.tree import NONE, ROOT, Topology, topology_of
+from pyroclast.model import wire
+from pyroclast.model.ids import NodeName
+from pyroclast.model.nodes import Node, NodeFacts
+from pyroclast.model.topology.tree import NONE, ROOT, Topology, topology_of
 
 
 def facts(*names: str, labels: Mapping[str, Mapping[str, str]] | None = None) -> NodeFacts:

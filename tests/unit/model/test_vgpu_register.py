@@ -2,8 +2,8 @@
 
 import pytest
 
-from model.devices.settings import DEFAULT
-from model.devices.vgpu_register import HAMI_CORE, Card, read_register
+from pyroclast.model.devices.settings import DEFAULT
+from pyroclast.model.devices.vgpu_register import HAMI_CORE, Card, read_register
 
 SETTINGS = DEFAULT.nvidia
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from model.errors import CacheError, ObjectError
-from model.wire import (
+from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.wire import (
     EMPTY,
     Broken,
     Decoder,
@@ -64,7 +64,7 @@ def test_null_means_absent() -> None:
 
 def test_the_nulls_of_every_pod_do_not_cost_the_slow_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers send a null probe time in each condition."""
-    monkeypatch.setattr("model.wire.decoding._without_nulls", None)
+    monkeypatch.setattr("pyroclast.model.wire.decoding._without_nulls", None)
     condition = b'"conditions":[{"type":"Ready","status":"True","lastProbeTime":null}],'
 
     pod = pods().decode(POD.replace(b'"podIP"', condition + b'"podIP"'))

@@ -1,10 +1,10 @@
 """What the books of deviceshare hold, for tests of every family."""
 
-from framework.session.session import Session
-from model.devices.cards import Holder, State
-from model.ids import TaskId
-from model.tasks import Task, TaskStatus
-from plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.framework.session.session import Session
+from pyroclast.model.devices.cards import Holder, State
+from pyroclast.model.ids import TaskId
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 
 
 def standing(books: DeviceAllocator) -> dict[int, tuple[State, dict[TaskId, Holder]]]:

@@ -1,7 +1,7 @@
 """What tests of the plugin capacity share."""
 
-from framework.extension import points
-from plugins.capacity.plugin import Holding
+from pyroclast.framework.extension import points
+from pyroclast.plugins.capacity.plugin import Holding
 from tests.unit.plugins.policies import World
 
 __all__ = ["holding"]

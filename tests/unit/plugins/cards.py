@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.devices.vgpu_ids import read_ids
+from pyroclast.model.devices.vgpu_ids import read_ids
 from pyroclast.testing import Outcome, Scenario
 
 MEMORY = 16384

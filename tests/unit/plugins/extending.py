@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from framework.extension.outside import Answer, Question
-from framework.session.session import Session
+from pyroclast.framework.extension.outside import Answer, Question
+from pyroclast.framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario, open_session
 
 __all__ = ["AWAY", "URL", "Service", "arguments", "decided", "opened"]

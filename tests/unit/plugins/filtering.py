@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from cache.state import ClusterState
-from framework.configuration import PluginOption, Profile, flags
-from framework.extension import points
-from framework.session.memory import Settled
-from framework.session.session import Session
-from model import wire
-from model.plan import Plan
-from model.refusals import Refusal
-from model.tasks import Task
-from plugins.predicates.arguments import PredicatesArgs
-from plugins.predicates.plugin import Predicates
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import PluginOption, Profile, flags
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.plan import Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.predicates.arguments import PredicatesArgs
+from pyroclast.plugins.predicates.plugin import Predicates
 
 GIB = 2**30
 

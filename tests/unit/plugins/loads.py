@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from cache.objects import decoded
-from framework.extension import points
-from model import wire
-from model.refusals import Reason
+from pyroclast.cache.objects import decoded
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
+from pyroclast.model.refusals import Reason
 from tests.nodemetrics import node_metric
 from tests.unit.plugins.policies import World, opened
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from framework.extension import points
-from model.cpusets import as_text
-from plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast import Session, Task
+from pyroclast.framework.extension import points
+from pyroclast.model.cpusets import as_text
+from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast.testing import Scenario, open_session
 from tests.numatopologies import guaranteed
 

@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from actions.registry import register_built_in as register_actions
-from cache.state import ClusterState
-from framework.configuration import parse
-from framework.extension import points
-from framework.extension.points import Point, Registered
-from framework.extension.registry import Registry
-from framework.session.memory import Settled
-from framework.session.session import Session
-from framework.session.statement import Statement
-from model import wire
-from model.arrays import FloatArray
-from model.ids import NodeName
-from model.plan import Plan
-from model.queues import Queue
-from model.report import Sample
-from model.tasks import Task
-from model.usage import NodeUsage
-from plugins.registry import register_built_in
+from pyroclast.actions.registry import register_built_in as register_actions
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import parse
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Point, Registered
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model import wire
+from pyroclast.model.arrays import FloatArray
+from pyroclast.model.ids import NodeName
+from pyroclast.model.plan import Plan
+from pyroclast.model.queues import Queue
+from pyroclast.model.report import Sample
+from pyroclast.model.tasks import Task
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.registry import register_built_in
 
 GIB = 2**30
 MIB = 2**20

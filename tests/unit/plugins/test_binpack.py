@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
 from tests.unit.plugins.binpack import WEIGHTS
 from tests.unit.plugins.policies import World, node, opened, pod
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.preemption.gang_plans import GangEviction
-from model.refusals import Refusal
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.preemption.gang_plans import GangEviction
+from pyroclast.model.refusals import Refusal
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 

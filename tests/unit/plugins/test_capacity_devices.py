@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from framework.extension.points import Vote
-from framework.queues.device_claims import claimed_by_queue
-from model import wire
-from model.refusals import Refusal
-from model.required_rules import RESOURCE_CLAIMS
-from plugins.capacity.devices import quota_of
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.queues.device_claims import claimed_by_queue
+from pyroclast.model import wire
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.required_rules import RESOURCE_CLAIMS
+from pyroclast.plugins.capacity.devices import quota_of
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 

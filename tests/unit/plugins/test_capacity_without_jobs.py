@@ -1,6 +1,6 @@
 """Capacity keeps books of queues without jobs too, also where queues stand side by side."""
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 

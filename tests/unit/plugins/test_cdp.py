@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from framework.extension import points
-from model import wire
-from model.wire.times import time_text
-from plugins.cdp import is_cooling_down
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
+from pyroclast.model.wire.times import time_text
+from pyroclast.plugins.cdp import is_cooling_down
 from tests.unit.plugins.policies import node, opened, pod
 
 NOW = 1_800_000_000.0

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Point, Vote
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Point, Vote
+from pyroclast.model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 EVICTING = [points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from model.gangs import GangRules
-from plugins.coscheduling import CoschedulingArgs, gang_rules
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.model.gangs import GangRules
+from pyroclast.plugins.coscheduling import CoschedulingArgs, gang_rules
 from pyroclast.testing import Scenario, open_session
 from pyroclast.testing.configuring import configured
 from tests.gangs import annotated

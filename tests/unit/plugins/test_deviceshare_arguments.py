@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from framework.configuration import Configuration
-from framework.configuration.arguments import decode
-from model.errors import ConfigError
-from plugins.deviceshare import DeviceShareArgs, args_of, map_of
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.deviceshare import DeviceShareArgs, args_of, map_of
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 from pyroclast.testing import Scenario
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
 from tests.unit.plugins.cards import one, run, with_cards
 
 

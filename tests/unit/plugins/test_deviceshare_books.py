@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.extension.ledgers import Verb
-from framework.session.session import Session
-from plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.session.session import Session
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.plugins.books import pending, standing

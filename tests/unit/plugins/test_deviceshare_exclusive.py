@@ -1,6 +1,6 @@
 """Pods that share no card with their like: by rules, and by group."""
 
-from plugins.deviceshare.arguments import rules_of
+from pyroclast.plugins.deviceshare.arguments import rules_of
 from pyroclast.testing import Scenario
 from tests.unit.plugins.cards import IDS, cards_of, device_map, one, run, with_cards
 

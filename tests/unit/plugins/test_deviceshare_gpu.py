@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from model import wire
-from model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand
+from pyroclast.model import wire
+from pyroclast.model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand
 from pyroclast.testing import Scenario
 from tests.unit.plugins.cards import annotations_of, container, one, run, wanting
 

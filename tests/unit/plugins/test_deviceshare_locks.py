@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.plan import Preparation
-from plugins.deviceshare.device_allocator import DeviceAllocator
-from plugins.deviceshare.locks import Locks
+from pyroclast.model.plan import Preparation
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.plugins.deviceshare.locks import Locks
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.plugins.cards import IDS, one, with_cards

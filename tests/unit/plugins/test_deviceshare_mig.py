@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from model.devices.settings import Group, Kind
-from plugins.deviceshare.mig import kind_at, pick
+from pyroclast.model.devices.settings import Group, Kind
+from pyroclast.plugins.deviceshare.mig import kind_at, pick
 from pyroclast.testing import Scenario
 from tests.unit.plugins.cards import (
     CORES,

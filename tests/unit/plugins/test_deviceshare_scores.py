@@ -2,8 +2,8 @@
 
 import pytest
 
-from framework.extension import points
-from model.arrays import FloatArray
+from pyroclast.framework.extension import points
+from pyroclast.model.arrays import FloatArray
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.plugins.cards import IDS, one, with_cards

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from framework.extension import points
-from framework.extension.points import Vote
-from model.tasks import Task
-from plugins.drf.shares import dominant, largest
-from plugins.drf.tree import Tree
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.model.tasks import Task
+from pyroclast.plugins.drf.shares import dominant, largest
+from pyroclast.plugins.drf.tree import Tree
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 
 HIERARCHICAL = {"name": "drf", "enableHierarchy": True}

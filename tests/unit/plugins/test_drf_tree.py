@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from plugins.drf.tree import Tree
+from pyroclast.plugins.drf.tree import Tree
 
 PLENTY = (20000, 20000)
 

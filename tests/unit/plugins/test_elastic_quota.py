@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from model.elastic.names import DEFAULT_QUOTA, SYSTEM_QUOTA
-from model.resources import CPU
-from plugins.elastic_quota.accounts import Accounts
 from pyroclast import Session, Task
+from pyroclast.framework.extension import points
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.resources import CPU
+from pyroclast.plugins.elastic_quota.accounts import Accounts
 from pyroclast.testing import Scenario, open_session
 from tests.elastic_quotas import elastic_quota, uses
 

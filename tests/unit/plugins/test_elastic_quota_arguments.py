@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from plugins.elastic_quota import ElasticQuotaArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.plugins.elastic_quota import ElasticQuotaArgs
 
 
 def read(**raw: Any) -> tuple[ElasticQuotaArgs, list[str]]:

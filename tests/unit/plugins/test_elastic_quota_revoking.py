@@ -2,7 +2,7 @@
 
 import pytest
 
-from plugins.elastic_quota.revoking import to_revoke
+from pyroclast.plugins.elastic_quota.revoking import to_revoke
 
 LEAST_IMPORTANT_FIRST = {"p4": [40, 0], "p3": [20, 0], "p2": [10, 1], "p1": [20, 0]}
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from tests.unit.plugins.policies import node, opened, pod
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from model.errors import ConfigError
-from plugins.extender import ExtenderArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.extender import ExtenderArgs
 
 PATH = "tiers[0].plugins[0].arguments"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from framework.session.session import Session
-from model import wire
-from plugins.extender.bodies import Bodies
-from plugins.extender.objects import plain
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.plugins.extender.bodies import Bodies
+from pyroclast.plugins.extender.objects import plain
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import Service, opened
 

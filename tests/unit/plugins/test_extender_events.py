@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.session.session import Session
-from model.tasks import Task, TaskStatus
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import AWAY, Service, decided, opened
 

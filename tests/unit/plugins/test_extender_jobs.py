@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.extending import AWAY, URL, Service, arguments, decided, opened
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.outside import Answer
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.outside import Answer
+from pyroclast.scheduler.recording import encode
 from pyroclast.testing import Scenario
-from scheduler.recording import encode
 from tests.unit.plugins.extending import AWAY, URL, Service, decided, opened
 
 THREE = Scenario().node("n1").node("n2").node("n3").job("a")

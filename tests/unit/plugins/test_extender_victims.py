@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from framework.session.session import Session
-from model.tasks import Task
+from pyroclast.framework.session.session import Session
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import AWAY, Service, opened
 

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.preemption.victim_gangs import active_count, can_spare
-from model import wire
-from model.ids import JobId, TaskId
-from model.refusals import Refusal
-from plugins.gang import (
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.preemption.victim_gangs import active_count, can_spare
+from pyroclast.model import wire
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.gang import (
     PODS_GRACE_SECONDS,
     has_minimum,
     has_placed_all,

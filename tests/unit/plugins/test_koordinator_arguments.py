@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from model.errors import ConfigError
-from plugins.deviceshare import DeviceShareArgs, map_of
-from plugins.deviceshare.koordinator.rules import Rules
-from plugins.deviceshare.koordinator.scoring import MOST, Scoring
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
+from pyroclast.plugins.deviceshare.koordinator.rules import Rules
+from pyroclast.plugins.deviceshare.koordinator.scoring import MOST, Scoring
 from tests.devices import CORE, gpu
 from tests.unit.plugins.koordinator import given, run, wanting, with_devices
 

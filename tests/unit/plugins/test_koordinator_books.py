@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framework.session.session import Session
-from model.devices.cards import Shelf
-from model.devices.koordinator.layout import node_devices
-from plugins.deviceshare.device_allocator import DeviceAllocator
-from plugins.deviceshare.family import Question
-from plugins.deviceshare.koordinator.family import Koordinator
+from pyroclast.framework.session.session import Session
+from pyroclast.model.devices.cards import Shelf
+from pyroclast.model.devices.koordinator.layout import node_devices
+from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
+from pyroclast.plugins.deviceshare.family import Question
+from pyroclast.plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.devices import RDMA, fpga, gpu, rdma

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from model.devices.cards import Holder, Shelf, Use
-from model.devices.koordinator.device_hints import NO_HINT
-from model.devices.koordinator.layout import Layout
-from model.ids import TaskId
-from plugins.deviceshare.koordinator.free import Free, fits_in
-from plugins.deviceshare.koordinator.generic import one_by_one
-from plugins.deviceshare.koordinator.needs import Need
-from plugins.deviceshare.koordinator.scoring import MOST, Scoring
+from pyroclast.model.devices.cards import Holder, Shelf, Use
+from pyroclast.model.devices.koordinator.device_hints import NO_HINT
+from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.ids import TaskId
+from pyroclast.plugins.deviceshare.koordinator.free import Free, fits_in
+from pyroclast.plugins.deviceshare.koordinator.generic import one_by_one
+from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.scoring import MOST, Scoring
 from tests.devices import rdma
 from tests.unit.model.koordinator.test_layout import of
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from model.devices.koordinator.names import OFFERED, RATIO
-from plugins.deviceshare.koordinator.scoring import LEAST, MOST, Scoring
+from pyroclast.framework.extension import points
+from pyroclast.model.devices.koordinator.names import OFFERED, RATIO
+from pyroclast.plugins.deviceshare.koordinator.scoring import LEAST, MOST, Scoring
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.devices import CORE, MEMORY, RDMA, gpu

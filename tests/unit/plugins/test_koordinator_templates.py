@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from model.devices.koordinator.names import MEMORY, NPU_CORE, NPU_CPU, NPU_DVPP, SHARED
-from model.devices.koordinator.templates import read_templates
+from pyroclast.model.devices.koordinator.names import MEMORY, NPU_CORE, NPU_CPU, NPU_DVPP, SHARED
+from pyroclast.model.devices.koordinator.templates import read_templates
 from pyroclast.testing import Outcome, Scenario
 from tests.unit.plugins.koordinator import ALLOCATED, run, told_of, with_devices
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from model.errors import ConfigError
-from plugins.load_aware import LoadAwareArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.load_aware import LoadAwareArgs
 
 
 def read(**raw: Any) -> tuple[LoadAwareArgs, list[str]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from model import wire
+from pyroclast.model import wire
 from tests.nodemetrics import pod_metric
 from tests.unit.plugins.loads import metric, pod, refusals, world
 from tests.unit.plugins.policies import node

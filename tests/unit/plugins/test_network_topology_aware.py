@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from model.arrays import IntArray
-from model.topology.tree import Topology
-from plugins.network_topology_aware.closeness import Closeness, Distances
-from plugins.network_topology_aware.fullness import fullness
-from plugins.network_topology_aware.gradients import capped_widest_first
-from plugins.network_topology_aware.packing import Chains, Packing
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.topology.tree import Topology
+from pyroclast.plugins.network_topology_aware.closeness import Closeness, Distances
+from pyroclast.plugins.network_topology_aware.fullness import fullness
+from pyroclast.plugins.network_topology_aware.gradients import capped_widest_first
+from pyroclast.plugins.network_topology_aware.packing import Chains, Packing
 from tests.unit.model.test_topology_tree import exact, facts, tree
 
 NODES = facts("s3-n1", "s3-n2", "s4-n1", "s4-n2", "s5-n1", "s5-n2", "s6-n1", "s6-n2")

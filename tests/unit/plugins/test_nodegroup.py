@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from framework.extension import points
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, node, opened, pod, queue
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from framework.extension import points
-from model.ids import JobId
+from pyroclast.framework.extension import points
+from pyroclast.model.ids import JobId
 from tests.unit.plugins.policies import node, opened, pod
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from model.arrays import IntArray
-from plugins.nodeorder.amounts import balance, balanced, least_allocated, most_allocated
-from plugins.nodeorder.single import balanced_one, least_one, most_one
+from pyroclast.model.arrays import IntArray
+from pyroclast.plugins.nodeorder.amounts import balance, balanced, least_allocated, most_allocated
+from pyroclast.plugins.nodeorder.single import balanced_one, least_one, most_one
 from tests.unit.plugins.policies import GIB, MIB, World, node, opened, pod
 
 WEIGHTS = (

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.configuration.arguments import decode
-from model import wire
-from model.errors import ConfigError
-from plugins.nodeorder.facts import normalised, reversed_normalised, tagged
-from plugins.nodeorder.plugin import NodeOrderArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model import wire
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.nodeorder.facts import normalised, reversed_normalised, tagged
+from pyroclast.plugins.nodeorder.plugin import NodeOrderArgs
 from tests.unit.plugins.policies import MIB, node, opened, pod
 from tests.unit.plugins.test_nodeorder_amounts import world
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import wire
-from plugins.nodeorder.pods import spread_normalised, spread_to_range
+from pyroclast.model import wire
+from pyroclast.plugins.nodeorder.pods import spread_normalised, spread_to_range
 from tests.unit.plugins.policies import World, node, pod
 from tests.unit.plugins.test_nodeorder_amounts import world
 

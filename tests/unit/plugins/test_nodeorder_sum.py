@@ -11,9 +11,9 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from framework.extension import points
-from framework.extension.points import Locality
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Locality
+from pyroclast.model import wire
 from tests.unit.plugins.policies import GIB, MIB, node, opened, pod
 
 ZONE = "topology.kubernetes.io/zone"

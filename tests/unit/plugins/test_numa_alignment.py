@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.cpusets import cpu_set, members, read_cpu_set
-from model.numa import CpuLayout, CpuPlace, layout_of
-from plugins.numa_aware.affinity import Affinity, best_affinity
-from plugins.numa_aware.alignment import aligned, numa_count
-from plugins.numa_aware.selection import reserved_cpus, select
+from pyroclast.model.cpusets import cpu_set, members, read_cpu_set
+from pyroclast.model.numa import CpuLayout, CpuPlace, layout_of
+from pyroclast.plugins.numa_aware.affinity import Affinity, best_affinity
+from pyroclast.plugins.numa_aware.alignment import aligned, numa_count
+from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 from tests.differential import numa as plain
 from tests.differential.numa import Detail, Hint
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from plugins.numa_aware.plugin import NumaAwareArgs, few_first
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.plugins.numa_aware.plugin import NumaAwareArgs, few_first
 from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology
 from tests.unit.plugins.numa import NODE, SINGLE, free_on, opened, scores, task_of, why

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plugins.numa_aware.cpu_allocator import Inside
+from pyroclast.plugins.numa_aware.cpu_allocator import Inside
 from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology
 from tests.unit.plugins.numa import NODE, SINGLE, books_of, free_on, held, opened, task_of

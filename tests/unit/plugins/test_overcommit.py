@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.extension.points import Vote
-from model import wire
-from model.refusals import Refusal
-from plugins.overcommit import OvercommitArgs, budget_of
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.model import wire
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.overcommit import OvercommitArgs, budget_of
 from tests.unit.plugins.policies import World, acted, group, node, opened, pod
 
 CLUSTER = node("n1", cpu="2", memory="4Gi"), node("n2", cpu="4", memory="16Gi")

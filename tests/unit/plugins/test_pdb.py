@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from model import wire
-from plugins.pdb import budgets_by_namespace, within_budgets
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
+from pyroclast.plugins.pdb import budgets_by_namespace, within_budgets
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import node, opened, pod
 

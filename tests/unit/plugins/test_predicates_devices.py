@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model import wire
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.filtering import Filtering, meta, node, opened, pod
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from framework.configuration.arguments import decode
-from model import wire
-from model.errors import ConfigError
-from plugins.predicates.arguments import PredicatesArgs
-from plugins.predicates.node_facts import names_conflict
-from plugins.predicates.ports import HostPort, wanted_ports
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model import wire
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.predicates.arguments import PredicatesArgs
+from pyroclast.plugins.predicates.node_facts import names_conflict
+from pyroclast.plugins.predicates.ports import HostPort, wanted_ports
 from tests.unit.plugins.filtering import node, opened, pod
 
 FULL = "node(s) pod number exceeded"

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from framework.extension import points
-from framework.session.pods import TermKind, session_pods
-from framework.session.session import Session
-from model import wire
-from model.matching.pods import PodMatcher
-from model.matching.selectors import Selector
-from model.tasks import Task, TaskStatus
-from plugins.predicates.topology_spread import excess
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.pods import TermKind, session_pods
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.matching.pods import PodMatcher
+from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.predicates.topology_spread import excess
 from tests.unit.plugins.filtering import Filtering, apart, beside, node, opened, pod, term
 
 NOT_BESIDE = "node(s) didn't match pod affinity rules"

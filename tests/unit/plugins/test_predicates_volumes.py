@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.extension.ledgers import Verb
-from framework.session.statement import Statement
-from model import wire
-from model.plan import Preparation
-from model.refusals import Refusal
-from plugins.predicates.arguments import ShapePoint
-from plugins.predicates.static_volumes import NO_VOLUME, StaticVolumes
-from plugins.predicates.volume_score import StorageUse, mean_scores, score_of, utilization
-from plugins.predicates.volume_zone import zone_values
+from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model import wire
+from pyroclast.model.plan import Preparation
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.predicates.arguments import ShapePoint
+from pyroclast.plugins.predicates.static_volumes import NO_VOLUME, StaticVolumes
+from pyroclast.plugins.predicates.volume_score import StorageUse, mean_scores, score_of, utilization
+from pyroclast.plugins.predicates.volume_zone import zone_values
 from tests.unit.plugins.filtering import GIB, Filtering, meta, node, opened, pod
 
 HOST = "kubernetes.io/hostname"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Vote
-from framework.session.jobs import SessionJob
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, group, node, opened, pod
 

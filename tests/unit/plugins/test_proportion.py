@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from framework.extension import points
-from framework.extension.points import Vote
-from model import wire
-from model.refusals import Refusal
-from plugins.proportion.plugin import Division
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.model import wire
+from pyroclast.model.refusals import Refusal
+from pyroclast.plugins.proportion.plugin import Division
 from tests.unit.plugins.policies import GIB, World, acted, bound, group, node, opened, pod, queue
 
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from actions.allocate import Allocate
-from cache.options import BooksOptions
-from cache.state import ClusterState
-from framework.session.memory import Settled
-from framework.session.session import Session
-from model import wire
-from plugins.proportion.plugin import Proportion
+from pyroclast.actions.allocate import Allocate
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.plugins.proportion.plugin import Proportion
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 GATE = "scheduling.volcano.sh/queue-allocation-gate"

@@ -6,7 +6,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 from hypothesis import given
 
-from plugins.proportion.fair_share import deserved
+from pyroclast.plugins.proportion.fair_share import deserved
 
 MUCH = 10**18
 

@@ -5,15 +5,15 @@ from typing import Any, cast
 
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.session.session import Session
-from model import wire
-from model.tasks import Task
-from model.usage import NodeUsage
-from plugins.rescheduling import ReschedulingArgs
-from plugins.rescheduling.arguments import Marks, Params, Strategy
-from plugins.rescheduling.plugin import loads_of, moves_of, quality_of_service
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.session import Session
+from pyroclast.model import wire
+from pyroclast.model.tasks import Task
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.rescheduling import ReschedulingArgs
+from pyroclast.plugins.rescheduling.arguments import Marks, Params, Strategy
+from pyroclast.plugins.rescheduling.plugin import loads_of, moves_of, quality_of_service
 from tests.unit.plugins.policies import World, node, opened, pod
 
 NOW = 1_800_000_000.0

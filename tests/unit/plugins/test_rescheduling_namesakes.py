@@ -2,9 +2,9 @@
 
 import msgspec
 
-from model.usage import NodeUsage
-from plugins.rescheduling.arguments import Marks, Params, Strategy
-from plugins.rescheduling.plugin import loads_of, moves_of
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.rescheduling.arguments import Marks, Params, Strategy
+from pyroclast.plugins.rescheduling.plugin import loads_of, moves_of
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 NOW = 1_800_000_000.0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from framework.configuration.arguments import decode
-from plugins.rescheduling import ReschedulingArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.plugins.rescheduling import ReschedulingArgs
 
 
 @pytest.mark.parametrize(

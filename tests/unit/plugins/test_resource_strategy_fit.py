@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from model import wire
-from model.errors import ConfigError
-from plugins.resource_strategy_fit import FitArgs, lookup
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
+from pyroclast.model.errors import ConfigError
+from pyroclast.plugins.resource_strategy_fit import FitArgs, lookup
 from tests.unit.plugins.policies import World, node, opened, pod
 
 LEAST, MOST = "LeastAllocated", "MostAllocated"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from framework.extension import points
-from framework.extension.points import Vote
-from model import wire
-from model.refusals import Refusal
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.model import wire
+from pyroclast.model.refusals import Refusal
 from tests.unit.plugins.policies import World, acted, group, node, opened, pod
 
 ELSEWHERE = wire.Affinity(pod_affinity=wire.PodAffinity(required=(wire.PodAffinityTerm(namespaces=("other",)),)))

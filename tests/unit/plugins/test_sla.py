@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.extension.points import Vote
-from plugins.sla import SlaArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.plugins.sla import SlaArgs
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00").timestamp()

@@ -2,11 +2,18 @@
 
 import pytest
 
-from framework.extension import points
-from framework.session.memory import Settled
-from model import wire
-from plugins.task_topology.buckets import weight_of
-from plugins.task_topology.relations import AFFINITY, ANTI_AFFINITY, ORDER, RelationsError, groups_of, read_relations
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model import wire
+from pyroclast.plugins.task_topology.buckets import weight_of
+from pyroclast.plugins.task_topology.relations import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    ORDER,
+    RelationsError,
+    groups_of,
+    read_relations,
+)
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
 WEIGHT_10 = {"name": "task-topology", "arguments": {"task-topology.weight": 10}}

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.session.session import Session
-from plugins.tdm.budgets import most_evictions
-from plugins.tdm.plugin import MOST_NAMED, TdmArgs
-from plugins.tdm.windows import parse_window
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.session import Session
+from pyroclast.plugins.tdm.budgets import most_evictions
+from pyroclast.plugins.tdm.plugin import MOST_NAMED, TdmArgs
+from pyroclast.plugins.tdm.windows import parse_window
 from pyroclast.testing import Outcome, Scenario
 
 ROOT = Path(__file__).parents[3]
@@ -258,7 +258,7 @@ def test_a_search_that_was_not_made_does_not_count() -> None:
 def test_time_zones_need_no_data_of_the_system() -> None:
     """Small images leave it out; a process that finds none reads the package's."""
     told = subprocess.run(
-        [sys.executable, "-c", "from plugins.tdm.plugin import _zone; print(_zone('Europe/Berlin'))"],
+        [sys.executable, "-c", "from pyroclast.plugins.tdm.plugin import _zone; print(_zone('Europe/Berlin'))"],
         env={"PYTHONTZPATH": "", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from plugins.tdm.budgets import most_evictions
+from pyroclast.plugins.tdm.budgets import most_evictions
 from pyroclast.testing import Outcome, Scenario
 
 NOON = datetime(2030, 5, 1, 12, tzinfo=UTC).timestamp()

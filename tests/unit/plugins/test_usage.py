@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.session.statement import Statement
-from model import wire
-from model.limits import pod_limits
-from model.usage import NodeUsage
-from plugins.usage import UsageArgs
-from plugins.usage.arithmetic import PARTS, Weights, estimate, part_used_of_one, score_of_one
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.statement import Statement
+from pyroclast.model import wire
+from pyroclast.model.limits import pod_limits
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.usage import UsageArgs
+from pyroclast.plugins.usage.arithmetic import PARTS, Weights, estimate, part_used_of_one, score_of_one
 from tests.unit.plugins.policies import GIB, MIB, World, opened, pod
 
 NOW = 1_000_000_000.0

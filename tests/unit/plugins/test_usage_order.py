@@ -5,8 +5,8 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from model import wire
-from model.usage import NodeUsage
+from pyroclast.model import wire
+from pyroclast.model.usage import NodeUsage
 from tests.unit.plugins.policies import opened, pod
 
 NOW = 1_000_000_000.0

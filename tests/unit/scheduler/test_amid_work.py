@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.state import ClusterState
-from framework.configuration import Configuration
-from framework.cycle import Silent, run_cycle
-from framework.session.memory import Memory, Settled
-from model import wire
-from model.ids import TaskId
-from model.plan import Plan
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Silent, run_cycle
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Plan
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 from tests.unit.cache.builders import group, node, pod, queue
 
 NOW = 1_800_000_000.0

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.cli import COMMANDS, main
-from scheduler.features import GATES
-from scheduler.flags import flags_of
-from scheduler.options import WITHOUT_EFFECT, Options
+from pyroclast.scheduler.cli import COMMANDS, main
+from pyroclast.scheduler.features import GATES
+from pyroclast.scheduler.flags import flags_of
+from pyroclast.scheduler.options import WITHOUT_EFFECT, Options
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +37,7 @@ def test_a_reader_that_has_read_enough_is_no_fault() -> None:
     os.close(reader)
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", "scheduler", "completion", "bash"],
+            [sys.executable, "-m", "pyroclast.scheduler", "completion", "bash"],
             stdout=writer,
             stderr=subprocess.PIPE,
             check=False,
@@ -158,7 +158,7 @@ def test_what_an_output_has_no_bytes_for_is_written_as_an_escape(tmp_path: Path,
     file = tmp_path / "scheduler.yaml"
     file.write_text(f'actions: allocate\ntiers:\n- plugins: [{{name: "{name}"}}]\n', encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "scheduler", "config", "check", str(file)],
+        [sys.executable, "-m", "pyroclast.scheduler", "config", "check", str(file)],
         capture_output=True,
         text=True,
         check=False,

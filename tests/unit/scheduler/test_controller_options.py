@@ -2,11 +2,11 @@
 
 import pytest
 
-from controllers.runtime.options import ControllerOptions
-from model.errors import ConfigError
-from scheduler.commands import controllers as command
-from scheduler.controllers.options import Options, parse_options
-from scheduler.controllers.table import CONTROLLERS, chosen
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.commands import controllers as command
+from pyroclast.scheduler.controllers.options import Options, parse_options
+from pyroclast.scheduler.controllers.table import CONTROLLERS, chosen
 
 
 def parsed(*arguments: str) -> Options:

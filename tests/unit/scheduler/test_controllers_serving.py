@@ -11,11 +11,11 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from emulator.run import Emulator
-from model.errors import ConfigError
-from scheduler.controllers.options import parse_options
-from scheduler.controllers.serve import serve
-from scheduler.logs import Level
+from pyroclast.emulator.run import Emulator
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.controllers.options import parse_options
+from pyroclast.scheduler.controllers.serve import serve
+from pyroclast.scheduler.logs import Level
 from tests.e2e.ports import free_ports
 
 

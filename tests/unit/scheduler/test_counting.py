@@ -1,13 +1,13 @@
 """Counting hands, and the cache as flags want it."""
 
-from kube import resources
-from kube.binding import BindOutcome, PlanOutcome
-from model.ids import NodeName, TaskId
-from model.plan import Bind, Plan
-from scheduler.cluster import books_options, followed
-from scheduler.instrumented_writers import CountingBinder, Rate
-from scheduler.metrics import Metrics
-from scheduler.options import Options, parse_options
+from pyroclast.kube import resources
+from pyroclast.kube.binding import BindOutcome, PlanOutcome
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan
+from pyroclast.scheduler.cluster import books_options, followed
+from pyroclast.scheduler.instrumented_writers import CountingBinder, Rate
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.options import Options, parse_options
 
 
 def bind(name: str) -> Bind:

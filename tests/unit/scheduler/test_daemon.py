@@ -11,21 +11,21 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from framework.configuration import Configuration
-from framework.cycle import Observer
-from framework.extension.outside import CycleCut
-from framework.session.memory import Memory
-from model.ids import NodeName, TaskId
-from model.plan import Bind, Eviction, Plan
-from model.refusals import Refusal
-from model.report import CycleReport, Sample
-from model.snapshot import Snapshot
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Observer
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind, Eviction, Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import CycleReport, Sample
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.scheduler.cycle_pause import CyclePause
+from pyroclast.scheduler.daemon import Daemon, Seen
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.stopwatch import Stopwatch
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from scheduler.cycle_pause import CyclePause
-from scheduler.daemon import Daemon, Seen
-from scheduler.metrics import Metrics
-from scheduler.stopwatch import Stopwatch
 
 CONFIGURATION = Configuration(generation=7, profiles=(), source="")
 

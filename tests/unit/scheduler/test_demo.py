@@ -2,10 +2,10 @@
 
 import io
 
-from model import wire
-from scheduler.demo.picture import Picture, histogram
-from scheduler.demo.progress import cpu_fractions, measure, reason_of
-from scheduler.demo.workload import IMPOSSIBLE, NODE_CPU, QUEUES, Gang, gangs, impossible_gang, nodes_needed
+from pyroclast.model import wire
+from pyroclast.scheduler.demo.picture import Picture, histogram
+from pyroclast.scheduler.demo.progress import cpu_fractions, measure, reason_of
+from pyroclast.scheduler.demo.workload import IMPOSSIBLE, NODE_CPU, QUEUES, Gang, gangs, impossible_gang, nodes_needed
 
 
 def pod(name: str, *, node: str = "", phase: str = "Pending", cpu: str = "2") -> wire.Pod:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from plugins.deviceshare import DeviceShareArgs
+from pyroclast.plugins.deviceshare import DeviceShareArgs
+from pyroclast.scheduler.device_metrics import DeviceFigures
+from pyroclast.scheduler.metrics import Metrics
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from scheduler.device_metrics import DeviceFigures
-from scheduler.metrics import Metrics
 from tests.unit.plugins.cards import IDS, container, one, wanting, with_cards
 
 ARGS = DeviceShareArgs(vgpu=True)

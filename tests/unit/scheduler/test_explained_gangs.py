@@ -1,8 +1,8 @@
 """What is explained of a job of gangs: what each says, as it was read, by Koordinator's names."""
 
-from model.gangs.names import TOTAL_NUMBER, WAITING_TIME
+from pyroclast.model.gangs.names import TOTAL_NUMBER, WAITING_TIME
+from pyroclast.scheduler.explain import explain_job
 from pyroclast.testing import Scenario
-from scheduler.explain import explain_job
 from tests.gangs import annotated
 
 

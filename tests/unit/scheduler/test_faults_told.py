@@ -2,9 +2,9 @@
 
 from structlog.testing import capture_logs
 
-from model.errors import ObjectError
-from scheduler.cluster import FAULTS_TOLD, Faults
-from scheduler.metrics import Metrics
+from pyroclast.model.errors import ObjectError
+from pyroclast.scheduler.cluster import FAULTS_TOLD, Faults
+from pyroclast.scheduler.metrics import Metrics
 
 
 def test_a_fault_is_told_once_and_counted_each_time() -> None:

@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.objects import books_from_objects
-from framework.cycle import run_cycle
-from model.ids import JobId
-from model.refusals import Refusal
-from scheduler.cycle_metrics import tell_figures, tell_placements
-from scheduler.daemon import Seen
-from scheduler.explain import explain_job
-from scheduler.metrics import Metrics
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
+from pyroclast.cache.objects import books_from_objects
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.model.ids import JobId
+from pyroclast.model.refusals import Refusal
+from pyroclast.scheduler.cycle_metrics import tell_figures, tell_placements
+from pyroclast.scheduler.daemon import Seen
+from pyroclast.scheduler.explain import explain_job
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 
 CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins:\n  - name: priority\n  - name: gang\n  - name: drf\n"
 CREATED = "2026-01-01T00:00:00Z"

@@ -4,14 +4,14 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-from kube.errors import ApiError
-from model import wire
-from model.api.names import QUEUE_ALLOCATION_GATE
-from model.ids import JobId
-from model.report import CycleReport
-from model.snapshot import Snapshot
-from model.tasks import Task, TaskStatus
-from scheduler.gates import GateRemover, gated_tasks, remove_gate
+from pyroclast.kube.errors import ApiError
+from pyroclast.model import wire
+from pyroclast.model.api.names import QUEUE_ALLOCATION_GATE
+from pyroclast.model.ids import JobId
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.scheduler.gates import GateRemover, gated_tasks, remove_gate
 
 
 def task(name: str, *gates: str, opted_in: bool = True) -> Task:

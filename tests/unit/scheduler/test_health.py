@@ -12,12 +12,12 @@ import pytest
 import trustme
 from prometheus_client import REGISTRY
 
-from kube.reviews import Access, Reviews
-from model.errors import ConfigError
-from scheduler.debug_endpoints import looks
-from scheduler.health import Endpoints, Inside
-from scheduler.metrics_auth import MountedCertificate
-from scheduler.options import Options
+from pyroclast.kube.reviews import Access, Reviews
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.debug_endpoints import looks
+from pyroclast.scheduler.health import Endpoints, Inside
+from pyroclast.scheduler.metrics_auth import MountedCertificate
+from pyroclast.scheduler.options import Options
 
 
 class Daemon:

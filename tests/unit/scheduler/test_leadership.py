@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from kube.lease import Elector
-from scheduler.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
-from scheduler.options import parse_options
+from pyroclast.kube.lease import Elector
+from pyroclast.scheduler.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
+from pyroclast.scheduler.options import parse_options
 from tests.unit.controllers.moving import settled
 
 

@@ -13,10 +13,10 @@ import aiohttp
 import pytest
 import structlog
 
-from model.secrets import Secret
-from model.usage import UsageSource
-from scheduler.level_socket import LevelSocket
-from scheduler.logs import Level, start_logging
+from pyroclast.model.secrets import Secret
+from pyroclast.model.usage import UsageSource
+from pyroclast.scheduler.level_socket import LevelSocket
+from pyroclast.scheduler.logs import Level, start_logging
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from model.ids import JobId
-from model.report import JobShare, Sample
-from scheduler.catalogue import OURS, VOLCANO, spread
-from scheduler.metrics import Metrics
+from pyroclast.model.ids import JobId
+from pyroclast.model.report import JobShare, Sample
+from pyroclast.scheduler.catalogue import OURS, VOLCANO, spread
+from pyroclast.scheduler.metrics import Metrics
 
 
 def gauge(metric: str, value: float, **labels: str) -> Sample:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from scheduler.cli import main
-from scheduler.migration.rules import Note, Weight, look_over
-from scheduler.registry import load_registry
+from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.migration.rules import Note, Weight, look_over
+from pyroclast.scheduler.registry import load_registry
 
 CONFIGURATION = """actions: "enqueue, allocate, backfill"
 tiers:

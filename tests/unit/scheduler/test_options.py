@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from model.errors import ConfigError
-from scheduler.options import WITHOUT_EFFECT, Options, parse_options
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.options import WITHOUT_EFFECT, Options, parse_options
 
 
 def parsed(*arguments: str, **environment: str) -> Options:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import FLAGS, PluginOption
-from framework.extension.registry import DEFAULT
-from model.errors import ConfigError
-from scheduler.metrics import Metrics
-from scheduler.plugin_files import PluginFiles
-from scheduler.settings import Settings
+from pyroclast.framework.configuration import FLAGS, PluginOption
+from pyroclast.framework.extension.registry import DEFAULT
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.settings import Settings
 
 PLUGIN = """
 from dataclasses import dataclass

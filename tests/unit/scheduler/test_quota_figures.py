@@ -4,14 +4,14 @@ from typing import Any
 
 import msgspec
 
-from cache.objects import books_from_objects
-from framework.cycle import run_cycle
+from pyroclast.cache.objects import books_from_objects
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.scheduler.cycle_metrics import tell_figures
+from pyroclast.scheduler.daemon import Seen
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 from pyroclast.testing import Scenario
-from scheduler.cycle_metrics import tell_figures
-from scheduler.daemon import Seen
-from scheduler.metrics import Metrics
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
 from tests.elastic_quotas import elastic_quota, uses
 
 CONFIGURATION = "actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: elastic-quota}]\n"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kube.errors import ApiError, NoAnswerError
-from model.errors import CacheError
-from scheduler.sync_diagnostics import failing_watches, trouble_of
+from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.model.errors import CacheError
+from pyroclast.scheduler.sync_diagnostics import failing_watches, trouble_of
 
 
 @pytest.mark.parametrize(

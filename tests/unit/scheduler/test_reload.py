@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from framework.configuration import Parsed, parse
-from scheduler.reload import ConfigFile
+from pyroclast.framework.configuration import Parsed, parse
+from pyroclast.scheduler.reload import ConfigFile
 
 GOOD = "actions: allocate\ntiers: [{plugins: [{name: gang}]}]\n"
 OTHER = "actions: backfill\ntiers: [{plugins: [{name: gang}]}]\n"

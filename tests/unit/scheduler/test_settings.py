@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model.errors import ConfigError
-from scheduler.metrics import Metrics
-from scheduler.plugin_files import PluginFiles
-from scheduler.settings import Settings
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.settings import Settings
 
 GOOD = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n"
 BAD = "actions: alocate\n"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from framework.cycle import run_cycle
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.settings import read_configuration
+from pyroclast.scheduler.slow_calls import SlowCall, SlowCalls
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from scheduler.plugin_files import PluginFiles
-from scheduler.settings import read_configuration
-from scheduler.slow_calls import SlowCall, SlowCalls
 
 PLUGIN = """
 from pyroclast import points

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scheduler.metrics import Metrics
-from scheduler.stopwatch import Stopwatch
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.stopwatch import Stopwatch
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from cache.on_demand_informer import EVERY, Wanted
-from plugins.deviceshare import args_of
-from scheduler.on_demand_kinds import Wants, wants_of
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
+from pyroclast.cache.on_demand_informer import EVERY, Wanted
+from pyroclast.plugins.deviceshare import args_of
+from pyroclast.scheduler.on_demand_kinds import Wants, wants_of
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 
 
 def wants(*plugins: str) -> Wants:

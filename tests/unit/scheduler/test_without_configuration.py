@@ -2,9 +2,9 @@
 
 from structlog.testing import capture_logs
 
-from scheduler.metrics import Metrics
-from scheduler.plugin_files import PluginFiles
-from scheduler.settings import Settings
+from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.plugin_files import PluginFiles
+from pyroclast.scheduler.settings import Settings
 
 
 def test_nothing_is_warned_of() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler.registry import load_registry
-from scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulate.batch import answer_lines
 
 CONFIG = {
     "actions": ["enqueue", "allocate", "backfill"],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.simulate.as_admitted import as_admitted
+from pyroclast.scheduler.simulate.as_admitted import as_admitted
 
 
 def admitted(*others: Mapping[str, Any], **spec: Any) -> Mapping[str, Any]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from scheduler.registry import load_registry
-from scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulate.batch import answer_lines
 from tests.unit.simulate.builders import CONFIG, DEFAULT, answers, case, group, node, pod
 
 FITS = case(nodes=[node("n1")], groups=[group(minimum=2)], pods=[pod("a"), pod("b")])

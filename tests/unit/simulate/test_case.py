@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.simulate.case import WITHOUT_TIMES, YEAR_SECONDS, read_case, read_moment
-from scheduler.simulate.fields import CaseError
+from pyroclast.scheduler.simulate.case import WITHOUT_TIMES, YEAR_SECONDS, read_case, read_moment
+from pyroclast.scheduler.simulate.fields import CaseError
 from tests.unit.simulate.builders import node
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.simulate.fields import CaseError
-from scheduler.simulate.hyper_nodes import hyper_nodes
+from pyroclast.scheduler.simulate.fields import CaseError
+from pyroclast.scheduler.simulate.hyper_nodes import hyper_nodes
 
 TABLES = {
     "objects": [{"metadata": {"name": "s2"}, "spec": {"tier": 2, "tierName": "block"}}],

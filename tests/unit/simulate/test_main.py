@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cache.dump import take_dump
-from cache.objects import books_from_objects
-from model.ids import NodeName
-from model.usage import NodeUsage
-from scheduler.cli import main
+from pyroclast.cache.dump import take_dump
+from pyroclast.cache.objects import books_from_objects
+from pyroclast.model.ids import NodeName
+from pyroclast.model.usage import NodeUsage
+from pyroclast.scheduler.cli import main
 from tests.unit.simulate.builders import case, group, node, pod
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.simulate.reading import ReadError, read_objects
+from pyroclast.scheduler.simulate.reading import ReadError, read_objects
 
 NODE = "kind: Node\nmetadata: {name: n1}\n"
 

@@ -1,8 +1,8 @@
 """Reasons in answers: amounts, remedies, and why nobody is evicted."""
 
+from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulate.table import table
 from pyroclast.testing import Scenario
-from scheduler.simulate.answer import told
-from scheduler.simulate.table import table
 
 PLUGINS = (("priority", "gang", "conformance"), ("predicates", "capacity", "nodeorder"))
 SCENARIO = (

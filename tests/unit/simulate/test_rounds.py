@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model import wire
+from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.simulate.builders import answers, case, group, node, pod
 

@@ -1,7 +1,7 @@
 """Tables for people."""
 
+from pyroclast.scheduler.simulate.table import table
 from pyroclast.testing import Scenario
-from scheduler.simulate.table import table
 from tests.unit.simulate.test_rounds import ACTIONS, PLUGINS, Evict
 
 

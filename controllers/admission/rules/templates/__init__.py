@@ -4,6 +4,6 @@ The rules are those of Kubernetes that people break. What is left to the API ser
 profiles) it says when the pod is made; the Job controller passes it on as an event.
 """
 
-from controllers.admission.rules.templates.template import template_faults, unreadable
+from pyroclast.controllers.admission.rules.templates.template import template_faults, unreadable
 
 __all__ = ["template_faults", "unreadable"]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import DNS_LABEL, is_dns_label
-from controllers.admission.rules.templates.resources import resource_faults
-from controllers.admission.rules.templates.structs import (
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import DNS_LABEL, is_dns_label
+from pyroclast.controllers.admission.rules.templates.resources import resource_faults
+from pyroclast.controllers.admission.rules.templates.structs import (
     Container,
     ContainerPort,
     EnvVar,

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import (
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import (
     LABEL_VALUE,
     QUALIFIED_NAME,
     is_label_value,
     is_qualified_name,
 )
-from controllers.admission.rules.templates.structs import SpreadConstraint, TemplateSpec
-from model.wire import NodeAffinity, NodeSelectorTerm, PodAffinity, SelectorRequirement, Toleration
+from pyroclast.controllers.admission.rules.templates.structs import SpreadConstraint, TemplateSpec
+from pyroclast.model.wire import NodeAffinity, NodeSelectorTerm, PodAffinity, SelectorRequirement, Toleration
 
 __all__ = ["placement_faults"]
 

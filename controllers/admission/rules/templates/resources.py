@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
-from controllers.admission.rules.templates.structs import Resources
-from model import quantity
-from model.wire.base import Quantity, ResourceList
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
+from pyroclast.controllers.admission.rules.templates.structs import Resources
+from pyroclast.model import quantity
+from pyroclast.model.wire.base import Quantity, ResourceList
 
 __all__ = ["amount_faults", "amounts_of", "is_extended", "resource_faults"]
 

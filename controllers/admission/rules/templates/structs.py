@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from model.wire import NodeAffinity, PodAffinity, PodSchedulingGate, Toleration
-from model.wire.base import EMPTY, ResourceList, Wire
+from pyroclast.model.wire import NodeAffinity, PodAffinity, PodSchedulingGate, Toleration
+from pyroclast.model.wire.base import EMPTY, ResourceList, Wire
 
 __all__ = [
     "Affinity",

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import (
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
     LABEL_VALUE,
@@ -14,11 +14,11 @@ from controllers.admission.rules.names import (
     is_label_value,
     is_qualified_name,
 )
-from controllers.admission.rules.shape import read
-from controllers.admission.rules.templates.containers import container_faults, host_port_faults
-from controllers.admission.rules.templates.placement import placement_faults
-from controllers.admission.rules.templates.structs import Template, TemplateMeta, TemplateSpec
-from controllers.admission.rules.templates.volumes import volume_faults
+from pyroclast.controllers.admission.rules.shape import read
+from pyroclast.controllers.admission.rules.templates.containers import container_faults, host_port_faults
+from pyroclast.controllers.admission.rules.templates.placement import placement_faults
+from pyroclast.controllers.admission.rules.templates.structs import Template, TemplateMeta, TemplateSpec
+from pyroclast.controllers.admission.rules.templates.volumes import volume_faults
 
 __all__ = ["label_faults", "template_faults", "unreadable"]
 

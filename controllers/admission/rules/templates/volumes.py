@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from controllers.admission.faults import Fault
-from controllers.admission.rules.names import DNS_LABEL, is_dns_label
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.controllers.admission.rules.names import DNS_LABEL, is_dns_label
 
 __all__ = ["volume_faults"]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from controllers.admission.faults import Fault
-from model.api.meta import ObjectMeta
-from model.api.scheduling import Queue, QueueSpec, QueueStatus
+from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.api.scheduling import Queue, QueueSpec, QueueStatus
 
 Json = dict[str, Any]
 

@@ -16,19 +16,19 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from controllers.admission.certificates.clients import ClientAuthority
-from controllers.admission.certificates.contexts import new_context, show
-from controllers.admission.certificates.files import CertificateFiles
-from controllers.admission.certificates.keeping import Keeper
-from controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
-from controllers.admission.certificates.renewing import Lives, Material, renewed
-from controllers.admission.certificates.secret import SharedSecret
-from controllers.admission.certificates.trust import keep_trust
-from controllers.admission.webhooks import WebhookOptions, configurations
-from emulator.run import Emulator
-from kube.client import Client
-from kube.configuration import ClusterOptions, connect
-from model.errors import ConfigError
+from pyroclast.controllers.admission.certificates.clients import ClientAuthority
+from pyroclast.controllers.admission.certificates.contexts import new_context, show
+from pyroclast.controllers.admission.certificates.files import CertificateFiles
+from pyroclast.controllers.admission.certificates.keeping import Keeper
+from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
+from pyroclast.controllers.admission.certificates.renewing import Lives, Material, renewed
+from pyroclast.controllers.admission.certificates.secret import SharedSecret
+from pyroclast.controllers.admission.certificates.trust import keep_trust
+from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.model.errors import ConfigError
 from tests.unit.controllers.moving import MovedClock
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

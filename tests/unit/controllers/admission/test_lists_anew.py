@@ -4,9 +4,9 @@ import asyncio
 import json
 from typing import Any, cast
 
-from controllers.admission.watching import Cluster
-from kube.client import Client
-from kube.errors import ApiError
+from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.kube.client import Client
+from pyroclast.kube.errors import ApiError
 
 
 class Slow:

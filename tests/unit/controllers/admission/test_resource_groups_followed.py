@@ -5,8 +5,8 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from controllers.admission.options import AdmissionOptions
-from controllers.admission.serving import Admission
+from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.serving import Admission
 from tests.unit.controllers.ground import Ground
 
 GOOD = "resourceGroups: [{resourceGroup: gpu, schedulerName: other}]"

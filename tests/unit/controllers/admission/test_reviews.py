@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.admission.faults import Fault, told
-from controllers.admission.handlers import SERVICES, Known, Policy, judge
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.reviews import Review, ReviewedResource, ReviewError, Verdict, answer, read_review
+from pyroclast.controllers.admission.faults import Fault, told
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.reviews import Review, ReviewedResource, ReviewError, Verdict, answer, read_review
 from tests.unit.controllers.admission.objects import Json, job, queue, queue_json
 
 

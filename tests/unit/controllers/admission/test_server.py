@@ -15,16 +15,16 @@ import pytest
 import trustme
 from aiohttp import web
 
-from controllers.admission.handlers import Policy
-from controllers.admission.limits import SMALL_BODY_BYTES, Bodies, Questioners, listen
-from controllers.admission.lookups import Lookups, QueuesByName
-from controllers.admission.options import AdmissionOptions
-from controllers.admission.server import LARGEST_BODY_BYTES, Server
-from controllers.admission.serving import Admission
-from controllers.admission.watching import Cluster
-from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
-from model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
-from model.errors import ConfigError
+from pyroclast.controllers.admission.handlers import Policy
+from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, Bodies, Questioners, listen
+from pyroclast.controllers.admission.lookups import Lookups, QueuesByName
+from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.server import LARGEST_BODY_BYTES, Server
+from pyroclast.controllers.admission.serving import Admission
+from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
+from pyroclast.model.errors import ConfigError
 from tests.elastic_quotas import elastic_quota
 from tests.unit.controllers.admission.objects import Json, job, queue_json
 from tests.unit.controllers.ground import Ground

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from controllers.admission.watching import Cluster
-from kube.client import Client
-from model.elastic.names import TREE_ID
+from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.kube.client import Client
+from pyroclast.model.elastic.names import TREE_ID
 from tests.elastic_quotas import elastic_quota
 
 PROFILES = [

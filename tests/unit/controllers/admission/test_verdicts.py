@@ -13,10 +13,10 @@ import jsonpatch
 import msgspec
 import pytest
 
-from controllers.admission.handlers import SERVICES, Known, Policy, judge
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.reviews import Review, ReviewedResource
-from model.api.scheduling import Queue
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.reviews import Review, ReviewedResource
+from pyroclast.model.api.scheduling import Queue
 from tests.unit.controllers.admission.objects import Json
 
 LINES = [json.loads(line) for line in (Path(__file__).parent / "verdicts.jsonl").read_text().splitlines()]

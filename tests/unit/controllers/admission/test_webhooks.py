@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controllers.admission.handlers import SERVICES
-from controllers.admission.webhooks import WebhookOptions, configurations, write
+from pyroclast.controllers.admission.handlers import SERVICES
+from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations, write
 from tests.unit.controllers.admission.objects import Json
 
 FOLDER = Path(__file__).parents[4] / "deploy" / "webhooks"

@@ -3,9 +3,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.cronjobs.deciding import Decision, decide
-from model.api.batch import CronJob, Job
-from model.wire.times import time_text, unix_seconds
+from pyroclast.controllers.cronjobs.deciding import Decision, decide
+from pyroclast.model.api.batch import CronJob, Job
+from pyroclast.model.wire.times import time_text, unix_seconds
 
 NOON = int(unix_seconds("2026-07-09T12:00:00Z"))
 HOUR = 3600

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.cronjobs.reconciler import CronJobs
-from controllers.cronjobs.schedule import parse
-from controllers.kinds import CRON_JOBS, JOBS
-from controllers.runtime.options import ControllerOptions
-from model.wire.times import unix_seconds
+from pyroclast.controllers.cronjobs.reconciler import CronJobs
+from pyroclast.controllers.cronjobs.schedule import parse
+from pyroclast.controllers.kinds import CRON_JOBS, JOBS
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.smallworld import START, Life, SmallWorld, rest
 
 KEY = ("team", "tick")

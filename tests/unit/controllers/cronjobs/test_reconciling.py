@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from controllers.cronjobs.reconciler import CronJobs
-from controllers.kinds import CRON_JOBS, JOBS
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from kube.errors import ApiError
-from model.wire.times import unix_seconds
+from pyroclast.controllers.cronjobs.reconciler import CronJobs
+from pyroclast.controllers.kinds import CRON_JOBS, JOBS
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.cronjobs.schedule import ScheduleError, parse
+from pyroclast.controllers.cronjobs.schedule import ScheduleError, parse
 
 BERLIN = "Europe/Berlin"
 

@@ -5,9 +5,9 @@ import time
 import msgspec
 import pytest
 
-from controllers.cronjobs.deciding import decide
-from model.api.batch import CronJob
-from model.wire.times import unix_seconds
+from pyroclast.controllers.cronjobs.deciding import decide
+from pyroclast.model.api.batch import CronJob
+from pyroclast.model.wire.times import unix_seconds
 
 NOON = unix_seconds("2026-07-09T12:00:00Z")
 

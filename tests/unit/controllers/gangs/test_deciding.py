@@ -5,11 +5,11 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from controllers.gangs.deciding import Members, count, decide
-from controllers.runtime.pods import Pod, PodSpec, PodStatus
-from model.api.meta import ObjectMeta, OwnerReference
-from model.wire import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
-from model.wire import ObjectMeta as WireMeta
+from pyroclast.controllers.gangs.deciding import Members, count, decide
+from pyroclast.controllers.runtime.pods import Pod, PodSpec, PodStatus
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.wire import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
+from pyroclast.model.wire import ObjectMeta as WireMeta
 
 NOW = 1_800_000_000.0
 BEGUN = "2027-01-15T08:00:00Z"

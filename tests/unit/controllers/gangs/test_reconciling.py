@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from controllers.gangs.reconciler import GangStatuses
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from model.gangs.names import LABEL_POD_GROUP, NAME
+from pyroclast.controllers.gangs.reconciler import GangStatuses
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.gangs.names import LABEL_POD_GROUP, NAME
 from tests.gangs import gang_pod_group
 from tests.unit.controllers.ground import DEFINITIONS, Ground
 

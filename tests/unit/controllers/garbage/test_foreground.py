@@ -2,10 +2,10 @@
 
 import time
 
-from controllers.garbage.reconciler import build
-from controllers.kinds import JOBS
-from controllers.runtime.options import ControllerOptions
-from model.wire import time_text
+from pyroclast.controllers.garbage.reconciler import build
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.wire import time_text
 from tests.unit.controllers.ground import Ground
 
 JOB = JOBS.path("default", "j")

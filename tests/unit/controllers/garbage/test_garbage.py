@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.garbage.expiry import finished_at
-from controllers.garbage.reconciler import build
-from controllers.kinds import JOBS
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from kube.clock import Clock
-from model.api.batch import Job, JobSpec, JobState, JobStatus
-from model.api.meta import ObjectMeta
-from model.wire import time_text
+from pyroclast.controllers.garbage.expiry import finished_at
+from pyroclast.controllers.garbage.reconciler import build
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.clock import Clock
+from pyroclast.model.api.batch import Job, JobSpec, JobState, JobStatus
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.wire import time_text
 from tests.unit.controllers.ground import Ground, SetClock
 
 PATH = JOBS.collection("default")

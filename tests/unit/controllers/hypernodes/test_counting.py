@@ -3,10 +3,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.hypernodes.counting import depends_on_nodes, member_names
-from controllers.nodes import Node
-from model.api.topology import HyperNode
-from model.wire.base import ObjectMeta
+from pyroclast.controllers.hypernodes.counting import depends_on_nodes, member_names
+from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.topology import HyperNode
+from pyroclast.model.wire.base import ObjectMeta
 
 NODES = [
     Node(metadata=ObjectMeta(name=name, labels={"rack": rack}))

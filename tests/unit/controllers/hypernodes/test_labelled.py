@@ -4,10 +4,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.hypernodes.labelled import discovered
-from controllers.nodes import Node
-from model.api.topology import HyperNode
-from model.wire.base import ObjectMeta
+from pyroclast.controllers.hypernodes.labelled import discovered
+from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.topology import HyperNode
+from pyroclast.model.wire.base import ObjectMeta
 
 ROWS = {"rows": ("rack", "row")}
 

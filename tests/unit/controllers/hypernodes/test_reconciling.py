@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from controllers.hypernodes.reconciler import TopologyDiscovery, build
-from controllers.kinds import HYPER_NODES
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from kube.errors import ApiError
+from pyroclast.controllers.hypernodes.reconciler import TopologyDiscovery, build
+from pyroclast.controllers.kinds import HYPER_NODES
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.errors import ApiError
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
 

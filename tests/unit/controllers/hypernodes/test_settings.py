@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.hypernodes.settings import read_settings
+from pyroclast.controllers.hypernodes.settings import read_settings
 
 SOUND = """
 networkTopologyDiscovery:

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from controllers.jobflows.deciding import Decision, decide
-from model.api.batch import Job
-from model.api.flow import JobFlow, JobTemplate
+from pyroclast.controllers.jobflows.deciding import Decision, decide
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.flow import JobFlow, JobTemplate
 
 
 def decided(*jobs: Job) -> Decision:

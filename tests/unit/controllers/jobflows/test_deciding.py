@@ -3,10 +3,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.jobflows.deciding import Decision, decide
-from model.api.batch import Job
-from model.api.flow import JobFlow, JobFlowStatus, JobTemplate
-from model.wire.times import unix_seconds
+from pyroclast.controllers.jobflows.deciding import Decision, decide
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.flow import JobFlow, JobFlowStatus, JobTemplate
+from pyroclast.model.wire.times import unix_seconds
 
 NOW = unix_seconds("2026-07-09T12:00:00Z")
 EARLIER = "2026-07-09T11:00:00Z"

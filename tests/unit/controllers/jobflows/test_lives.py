@@ -6,9 +6,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.jobflows.reconciler import JobFlows
-from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.jobflows.reconciler import JobFlows
+from pyroclast.controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.options import ControllerOptions
 from tests.unit.controllers.smallworld import Life, SmallWorld, rest
 
 KEY = ("team", "etl")

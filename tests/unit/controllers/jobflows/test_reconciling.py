@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from controllers.jobflows.reconciler import JobFlows
-from controllers.jobflows.templates import JobTemplates
-from controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from kube.errors import ApiError
-from model.wire.times import unix_seconds
+from pyroclast.controllers.jobflows.reconciler import JobFlows
+from pyroclast.controllers.jobflows.templates import JobTemplates
+from pyroclast.controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controllers.jobs.reconciler import JobReconciler
-from controllers.runtime.expectations import Expectations
+from pyroclast.controllers.jobs.reconciler import JobReconciler
+from pyroclast.controllers.runtime.expectations import Expectations
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 
 

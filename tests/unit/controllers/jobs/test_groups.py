@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.jobs.groups import group_change, group_manifest, minimum_resources, task_minimum
-from controllers.jobs.pods import pod_group_name
-from controllers.kinds import POD_GROUPS
-from model.api.batch import Job
-from model.errors import ObjectError
+from pyroclast.controllers.jobs.groups import group_change, group_manifest, minimum_resources, task_minimum
+from pyroclast.controllers.jobs.pods import pod_group_name
+from pyroclast.controllers.kinds import POD_GROUPS
+from pyroclast.model.api.batch import Job
+from pyroclast.model.errors import ObjectError
 
 
 def task(name: str, cpu: str, **more: Any) -> dict[str, Any]:

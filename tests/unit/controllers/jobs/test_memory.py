@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.jobs.memory import Memory
-from controllers.jobs.observed import Place
-from controllers.jobs.targets import ALL, UNFINISHED, Target
+from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.observed import Place
+from pyroclast.controllers.jobs.targets import ALL, UNFINISHED, Target
 
 places = st.builds(Place, st.sampled_from(["worker", "ps-1", "master"]), st.integers(0, 30))
 targets = st.one_of(

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.jobs.claims import claim_name, claims_of, without_made_names
-from controllers.jobs.defaults import filled_in
-from controllers.jobs.durations import duration_text, seconds_of
-from controllers.jobs.patches import difference
-from model.api.batch import Job
+from pyroclast.controllers.jobs.claims import claim_name, claims_of, without_made_names
+from pyroclast.controllers.jobs.defaults import filled_in
+from pyroclast.controllers.jobs.durations import duration_text, seconds_of
+from pyroclast.controllers.jobs.patches import difference
+from pyroclast.model.api.batch import Job
 from tests.unit.controllers.jobs.world import merged
 
 trees = st.recursive(

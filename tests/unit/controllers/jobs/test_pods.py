@@ -2,8 +2,8 @@ from typing import Any
 
 import msgspec
 
-from controllers.jobs.pods import build_pod
-from model.api.batch import Job, JobStatus
+from pyroclast.controllers.jobs.pods import build_pod
+from pyroclast.model.api.batch import Job, JobStatus
 
 METADATA = {"name": "test-job", "namespace": "test", "uid": "e7f18111"}
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "busybox"}]}}

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from controllers.jobs.rounds import Round
-from controllers.runtime.writing import NamespaceEndingError
-from kube.errors import ApiError, NoAnswerError
-from model.errors import PyroclastError
+from pyroclast.controllers.jobs.rounds import Round
+from pyroclast.controllers.runtime.writing import NamespaceEndingError
+from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.model.errors import PyroclastError
 
 
 def run(

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from controllers.jobs.counting import Counts
-from controllers.jobs.states import after_restart, transition, while_pending, while_running
-from model.api.batch import JobPhase, JobSpec, TaskState
-from model.api.bus import Action
+from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.states import after_restart, transition, while_pending, while_running
+from pyroclast.model.api.batch import JobPhase, JobSpec, TaskState
+from pyroclast.model.api.bus import Action
 
 P = JobPhase
 

@@ -5,8 +5,8 @@ import copy
 
 import pytest
 
-from controllers.runtime.writing import NameTakenError
-from kube.errors import ApiError
+from pyroclast.controllers.runtime.writing import NameTakenError
+from pyroclast.kube.errors import ApiError
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 
 

@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from controllers.jobs.plugin_objects import KINDS
-from controllers.jobs.reconciler import JobReconciler
-from controllers.jobs.stores import INDEXES, Stores
-from controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from controllers.runtime.expectations import Expectations
-from controllers.runtime.pods import PODS
-from controllers.runtime.store import Store
-from controllers.runtime.writing import Made
-from kube.errors import ApiConflictError, ApiError
-from kube.events import Regarding
-from kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource
-from model.wire.times import time_text
+from pyroclast.controllers.jobs.plugin_objects import KINDS
+from pyroclast.controllers.jobs.reconciler import JobReconciler
+from pyroclast.controllers.jobs.stores import INDEXES, Stores
+from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.expectations import Expectations
+from pyroclast.controllers.runtime.pods import PODS
+from pyroclast.controllers.runtime.store import Store
+from pyroclast.controllers.runtime.writing import Made
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.events import Regarding
+from pyroclast.kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource
+from pyroclast.model.wire.times import time_text
 
 NAMESPACE = "team"
 START = 1_767_225_600.0

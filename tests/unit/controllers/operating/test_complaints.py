@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.runtime.invalid_condition import Complaints, grace_left, renewed_conditions
-from controllers.runtime.store import key_of
-from model.api.meta import ObjectMeta
-from model.api.scheduling import PodGroupCondition, Queue
-from model.wire.times import time_text
+from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left, renewed_conditions
+from pyroclast.controllers.runtime.store import key_of
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.api.scheduling import PodGroupCondition, Queue
+from pyroclast.model.wire.times import time_text
 
 NOW = 1_767_225_600.0
 

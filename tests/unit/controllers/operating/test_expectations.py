@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from controllers.runtime.expectations import Expectations
-from controllers.runtime.store import Key, Store
-from model.wire import ObjectMeta, Pod
+from pyroclast.controllers.runtime.expectations import Expectations
+from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.model.wire import ObjectMeta, Pod
 from tests.unit.controllers.moving import MovedClock
 
 JOB: Key = ("default", "job")

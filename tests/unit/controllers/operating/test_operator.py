@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.runtime.operator import Operator
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.reconciler import Watch
-from controllers.runtime.store import Key, key_of
-from kube import resources
-from model.api.scheduling import Queue
+from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.reconciler import Watch
+from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.kube import resources
+from pyroclast.model.api.scheduling import Queue
 from tests.unit.controllers.ground import Ground
 
 QUEUE_PATH = QUEUES.collection()

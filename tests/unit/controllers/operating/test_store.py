@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.runtime.store import Store
-from model.wire import ObjectMeta, Pod
+from pyroclast.controllers.runtime.store import Store
+from pyroclast.model.wire import ObjectMeta, Pod
 
 
 def pod(name: str, namespace: str = "default", **labels: str) -> Pod:

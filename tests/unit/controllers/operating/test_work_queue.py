@@ -10,10 +10,10 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from controllers.runtime.store import Key
-from controllers.runtime.work_queue import WorkQueue
-from controllers.runtime.writing import NamespaceEndingError, NameTakenError
-from kube.errors import ApiError
+from pyroclast.controllers.runtime.store import Key
+from pyroclast.controllers.runtime.work_queue import WorkQueue
+from pyroclast.controllers.runtime.writing import NamespaceEndingError, NameTakenError
+from pyroclast.kube.errors import ApiError
 from tests.unit.controllers.moving import MovedClock, settled
 
 A: Key = ("default", "a")

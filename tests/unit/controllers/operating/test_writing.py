@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from controllers.kinds import POD_GROUPS, QUEUES
-from controllers.runtime.pods import PODS, Pod
-from controllers.runtime.writing import (
+from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.pods import PODS, Pod
+from pyroclast.controllers.runtime.writing import (
     NamespaceEndingError,
     NotLeadingError,
     Writer,
@@ -14,8 +14,8 @@ from controllers.runtime.writing import (
     means_another,
     owner_reference,
 )
-from kube.errors import ApiConflictError, ApiError
-from model.wire import ObjectMeta
+from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.model.wire import ObjectMeta
 from tests.unit.controllers.ground import Ground
 
 POD: dict[str, Any] = {

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from controllers.runtime.pods import Pod, PodSpec
-from model.api.meta import ObjectMeta, OwnerReference
-from model.wire import Container, ResourceRequirements
+from pyroclast.controllers.runtime.pods import Pod, PodSpec
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.wire import Container, ResourceRequirements
 
 
 def owner(kind: str = "ReplicaSet", name: str = "r", uid: str = "o", *, controller: bool = True) -> OwnerReference:

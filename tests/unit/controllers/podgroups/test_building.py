@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.podgroups.building import build_group, changed_metadata, differs, generated_name, needs_group
-from controllers.runtime.pods import Pod, PodStatus
-from model.api import names
-from model.api.meta import OwnerReference
-from model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
-from model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
+from pyroclast.controllers.podgroups.building import build_group, changed_metadata, differs, generated_name, needs_group
+from pyroclast.controllers.runtime.pods import Pod, PodStatus
+from pyroclast.model.api import names
+from pyroclast.model.api.meta import OwnerReference
+from pyroclast.model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
+from pyroclast.model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
 from tests.unit.controllers.podgroups.pods import owner, pod
 
 OURS = ("volcano",)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from controllers.kinds import POD_GROUPS
-from controllers.podgroups.reconciler import build
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from controllers.runtime.pods import PODS as CONTROLLED_PODS
-from model.api import names
+from pyroclast.controllers.kinds import POD_GROUPS
+from pyroclast.controllers.podgroups.reconciler import build
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.pods import PODS as CONTROLLED_PODS
+from pyroclast.model.api import names
 from tests.unit.controllers.ground import Ground
 
 GROUPS = POD_GROUPS.collection("default")

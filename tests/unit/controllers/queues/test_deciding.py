@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from controllers.queues.deciding import Decision, Situation, decide
-from model.api import names
-from model.api.meta import ObjectMeta
-from model.api.scheduling import Queue, QueueStatus
+from pyroclast.controllers.queues.deciding import Decision, Situation, decide
+from pyroclast.model.api import names
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.api.scheduling import Queue, QueueStatus
 
 ROOT = Queue(metadata=ObjectMeta(name="root"), status=QueueStatus(state="Open"))
 

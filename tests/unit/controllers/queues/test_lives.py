@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.queues.deciding import Situation, decide
-from model.api import names
-from model.api.meta import ObjectMeta
-from model.api.scheduling import Queue, QueueStatus
+from pyroclast.controllers.queues.deciding import Situation, decide
+from pyroclast.model.api import names
+from pyroclast.model.api.meta import ObjectMeta
+from pyroclast.model.api.scheduling import Queue, QueueStatus
 
 NAMES = ("a", "b", "c", "d")
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
-from controllers.quotaprofiles.reconciler import QuotaProfiles
-from controllers.runtime.operator import Operator
-from controllers.runtime.options import ControllerOptions
-from model.elastic.names import IS_ROOT, PROFILE, TOTAL_RESOURCE, TREE_ID
+from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.controllers.quotaprofiles.reconciler import QuotaProfiles
+from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.model.elastic.names import IS_ROOT, PROFILE, TOTAL_RESOURCE, TREE_ID
 from tests.unit.controllers.ground import Ground
 
 ROOT = ELASTIC_QUOTAS.path("quotas", "gpu-root")

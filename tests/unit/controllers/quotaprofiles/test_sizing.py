@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.nodes import Node
-from controllers.quotaprofiles.sizing import change_of, faults_of, faults_of_root, root_of, tree_of
-from model import wire
-from model.api.quota import ElasticQuota, ElasticQuotaProfile
-from model.elastic.names import (
+from pyroclast.controllers.nodes import Node
+from pyroclast.controllers.quotaprofiles.sizing import change_of, faults_of, faults_of_root, root_of, tree_of
+from pyroclast.model import wire
+from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.elastic.names import (
     DEFAULT_QUOTA,
     IS_PARENT,
     IS_ROOT,
@@ -23,7 +23,7 @@ from model.elastic.names import (
     TREE_ID,
     UNSCHEDULABLE_RESOURCE,
 )
-from model.elastic.quota import read_quota
+from pyroclast.model.elastic.quota import read_quota
 
 GPU = "nvidia.com/gpu"
 

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from framework.extension import points
-from framework.session.session import Session
+from pyroclast.framework.extension import points
+from pyroclast.framework.session.session import Session
 from pyroclast.testing import Scenario
 from tests.unit.examples.page import assert_tells
 

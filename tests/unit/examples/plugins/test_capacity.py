@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from model import wire
+from pyroclast.model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.capacity import holding
 from tests.unit.plugins.policies import GIB, World, group, node, opened, pod, queue

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from model import wire
-from model.wire.times import time_text
-from plugins.cdp import is_cooling_down
+from pyroclast.model import wire
+from pyroclast.model.wire.times import time_text
+from pyroclast.plugins.cdp import is_cooling_down
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import pod
 

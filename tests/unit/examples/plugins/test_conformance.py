@@ -1,6 +1,6 @@
 """The example of docs/plugins/conformance.md."""
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import group, node, opened, pod
 

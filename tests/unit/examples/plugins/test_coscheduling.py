@@ -1,6 +1,6 @@
 """The example of docs/plugins/coscheduling.md."""
 
-from model.gangs.names import BIND_ANNOTATIONS
+from pyroclast.model.gangs.names import BIND_ANNOTATIONS
 from pyroclast.testing import Outcome, Scenario
 from tests.gangs import annotated
 from tests.unit.examples.page import assert_tells

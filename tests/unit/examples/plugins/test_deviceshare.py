@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.examples.page import assert_tells

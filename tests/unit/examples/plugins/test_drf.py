@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from framework.extension import points
-from plugins.drf.tree import Tree
+from pyroclast.framework.extension import points
+from pyroclast.plugins.drf.tree import Tree
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 

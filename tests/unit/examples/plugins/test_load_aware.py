@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from model import wire
-from plugins.load_aware.arithmetic import estimate, free, percent
+from pyroclast.model import wire
+from pyroclast.plugins.load_aware.arithmetic import estimate, free, percent
 from tests.nodemetrics import pod_metric
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.loads import metric, pod, refusals, world

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from model.arrays import FloatArray, IntArray
-from plugins.network_topology_aware.closeness import Closeness, Distances
-from plugins.network_topology_aware.fullness import fullness
-from plugins.network_topology_aware.packing import Chains, Packing
+from pyroclast.model.arrays import FloatArray, IntArray
+from pyroclast.plugins.network_topology_aware.closeness import Closeness, Distances
+from pyroclast.plugins.network_topology_aware.fullness import fullness
+from pyroclast.plugins.network_topology_aware.packing import Chains, Packing
 from tests.unit.examples.page import assert_tells
 from tests.unit.model.test_topology_tree import exact, facts, tree
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from framework.extension import points
-from model.cpusets import as_text, read_cpu_set
-from model.ids import NodeName
-from model.numa import NumaNode
-from plugins.numa_aware.affinity import best_affinity
-from plugins.numa_aware.alignment import aligned
+from pyroclast.framework.extension import points
+from pyroclast.model.cpusets import as_text, read_cpu_set
+from pyroclast.model.ids import NodeName
+from pyroclast.model.numa import NumaNode
+from pyroclast.plugins.numa_aware.affinity import best_affinity
+from pyroclast.plugins.numa_aware.alignment import aligned
 from pyroclast.testing import Scenario, open_session
 from tests.numatopologies import guaranteed, numatopology
 from tests.unit.examples.page import assert_tells

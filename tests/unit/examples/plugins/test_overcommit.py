@@ -1,8 +1,8 @@
 """The example of docs/plugins/overcommit.md."""
 
-from framework.configuration.arguments import decode
-from model import wire
-from plugins.overcommit import OvercommitArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.model import wire
+from pyroclast.plugins.overcommit import OvercommitArgs
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import acted, group, node, opened
 

@@ -1,7 +1,7 @@
 """The example of docs/plugins/pdb.md."""
 
-from model import wire
-from plugins.pdb import budgets_by_namespace, within_budgets
+from pyroclast.model import wire
+from pyroclast.plugins.pdb import budgets_by_namespace, within_budgets
 from tests.unit.examples.page import assert_tells, listed
 from tests.unit.plugins.policies import node, opened, pod
 

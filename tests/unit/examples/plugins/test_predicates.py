@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from model import wire
-from plugins.predicates.arguments import PredicatesArgs
-from plugins.predicates.volume_score import score_of, utilization
+from pyroclast.model import wire
+from pyroclast.plugins.predicates.arguments import PredicatesArgs
+from pyroclast.plugins.predicates.volume_score import score_of, utilization
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.filtering import GIB, apart, beside, meta, node, opened, pod, term
 

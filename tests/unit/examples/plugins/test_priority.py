@@ -1,7 +1,7 @@
 """The example of docs/plugins/priority.md."""
 
-from framework.extension import points
-from model import wire
+from pyroclast.framework.extension import points
+from pyroclast.model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import group, node, opened, pod
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from plugins.proportion.fair_share import deserved
+from pyroclast.plugins.proportion.fair_share import deserved
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
 

@@ -1,9 +1,9 @@
 """The example of docs/plugins/rescheduling.md."""
 
-from model.usage import NodeUsage
-from plugins.rescheduling.arguments import Marks, Params, Strategy
-from plugins.rescheduling.low_node_utilization import room_of
-from plugins.rescheduling.plugin import loads_of, moves_of
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.rescheduling.arguments import Marks, Params, Strategy
+from pyroclast.plugins.rescheduling.low_node_utilization import room_of
+from pyroclast.plugins.rescheduling.plugin import loads_of, moves_of
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import node, opened, pod
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from framework.extension import points
+from pyroclast.framework.extension import points
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, node, opened, pod
 

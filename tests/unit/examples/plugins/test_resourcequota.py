@@ -1,6 +1,6 @@
 """The example of docs/plugins/resourcequota.md."""
 
-from model import wire
+from pyroclast.model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import acted, group, node, opened
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from framework.configuration.arguments import decode
-from framework.extension import points
-from framework.extension.points import Vote
-from plugins.sla import SlaArgs
+from pyroclast.framework.configuration.arguments import decode
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.points import Vote
+from pyroclast.plugins.sla import SlaArgs
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, group, node, opened
 

@@ -1,6 +1,6 @@
 """The example of docs/plugins/tdm.md."""
 
-from plugins.tdm.budgets import most_evictions
+from pyroclast.plugins.tdm.budgets import most_evictions
 from tests.unit.examples.page import assert_tells
 
 TASKS = 5

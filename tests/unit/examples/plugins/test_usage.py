@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from model import wire
-from model.usage import NodeUsage
-from plugins.usage.arithmetic import PARTS, Weights, estimate, part_used_of_one, score_of_one
+from pyroclast.model import wire
+from pyroclast.model.usage import NodeUsage
+from pyroclast.plugins.usage.arithmetic import PARTS, Weights, estimate, part_used_of_one, score_of_one
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import opened, pod
 

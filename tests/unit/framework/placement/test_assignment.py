@@ -7,8 +7,8 @@ from random import Random
 
 import numpy as np
 
-from framework.placement.gangs.assignment import assign
-from framework.placement.gangs.problem import Assignment, AssignmentProblem
+from pyroclast.framework.placement.gangs.assignment import assign
+from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem
 
 
 def problem(requests: Sequence[Sequence[int]], room: Sequence[Sequence[int]]) -> AssignmentProblem:

@@ -1,7 +1,7 @@
 """Searches for the members of a gang: what they place, what they say, and what they do not repeat."""
 
-from framework.placement.gangs.search import GangSearch
-from framework.session.session import Session
+from pyroclast.framework.placement.gangs.search import GangSearch
+from pyroclast.framework.session.session import Session
 from pyroclast.testing import Scenario, open_session
 
 PLUGINS = (("priority", "gang"), ("predicates", "proportion", "nodeorder"))

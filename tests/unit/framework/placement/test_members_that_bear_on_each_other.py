@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from framework.placement.gangs.assignment import assign
-from framework.placement.gangs.problem import AssignmentProblem, Companions, Shunning, Spread
+from pyroclast.framework.placement.gangs.assignment import assign
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Companions, Shunning, Spread
 
 
 def problem(cpus: Sequence[int], room: Sequence[int]) -> AssignmentProblem:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from model import wire
-from model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA
-from model.elastic.names import NAMESPACES
-from model.elastic.pod_quota import Belonging
-from model.elastic.quota import read_quota
+from pyroclast.model import wire
+from pyroclast.model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.elastic.names import NAMESPACES
+from pyroclast.model.elastic.pod_quota import Belonging
+from pyroclast.model.elastic.quota import read_quota
 
 QUOTAS = [
     read_quota(

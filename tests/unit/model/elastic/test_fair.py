@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from model.elastic.fair import Sharer, divided, scaled
+from pyroclast.model.elastic.fair import Sharer, divided, scaled
 
 
 def sharer(name: str, weight: int, asked: int, guaranteed: int, *, lends: bool = True) -> Sharer:

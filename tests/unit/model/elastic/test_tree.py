@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from model import wire
-from model.elastic.names import (
+from pyroclast.model import wire
+from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     DEFAULT_QUOTA,
     IGNORE_DEFAULT_TREE,
@@ -20,11 +20,11 @@ from model.elastic.names import (
     TOTAL_RESOURCE,
     TREE_ID,
 )
-from model.elastic.pod_quota import Belonging
-from model.elastic.quota import ElasticQuota, read_quota
-from model.elastic.tree import QuotaTree, faults_of
-from model.errors import ObjectError
-from model.resources import ResourceSpace
+from pyroclast.model.elastic.pod_quota import Belonging
+from pyroclast.model.elastic.quota import ElasticQuota, read_quota
+from pyroclast.model.elastic.tree import QuotaTree, faults_of
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.resources import ResourceSpace
 
 SPACE = ResourceSpace()
 CPU, MEMORY = 0, 1

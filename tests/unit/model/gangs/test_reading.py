@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from model import wire
-from model.gangs import Gang, GangRules
-from model.gangs.identity import gang_of, group_id, job_of_group
-from model.gangs.names import (
+from pyroclast.model import wire
+from pyroclast.model.gangs import Gang, GangRules
+from pyroclast.model.gangs.identity import gang_of, group_id, job_of_group
+from pyroclast.model.gangs.names import (
     ALIAS_MATCH_POLICY,
     GROUPS,
     LABEL_MIN_AVAILABLE,
@@ -21,7 +21,7 @@ from model.gangs.names import (
     TOTAL_NUMBER,
     WAITING_TIME,
 )
-from model.gangs.reading import read_gang, read_index
+from pyroclast.model.gangs.reading import read_gang, read_index
 
 RULES = GangRules(match_policy="waiting-and-running", waiting_seconds=77.0)
 

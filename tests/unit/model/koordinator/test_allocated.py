@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
-from model.devices.koordinator.names import ALLOCATED
+from pyroclast.model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
+from pyroclast.model.devices.koordinator.names import ALLOCATED
 
 GIB = 2**30
 HALF = Allocated("gpu", 0, (50, 40 * GIB, 50, None, None, None), id="GPU-8b1c")

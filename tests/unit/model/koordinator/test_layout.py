@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from cache.objects import decoded
-from cache.state import ClusterState
-from model.devices.koordinator.layout import NodeDevices, Place, node_devices
-from model.devices.koordinator.partitions import Partition
+from pyroclast.cache.objects import decoded
+from pyroclast.cache.state import ClusterState
+from pyroclast.model.devices.koordinator.layout import NodeDevices, Place, node_devices
+from pyroclast.model.devices.koordinator.partitions import Partition
 from tests.devices import device, fpga, gpu, rdma
 
 PARTITIONS = "scheduling.koordinator.sh/gpu-partitions"

@@ -4,9 +4,18 @@ from typing import Any
 
 import pytest
 
-from model.devices.koordinator.names import CORE, FPGA_SHARE, MEMORY, NPU_CORE, RATIO, RDMA_SHARE, SHARED, WHOLE_GPU
-from model.devices.koordinator.offers import offers_of
-from model.requests import LARGEST_REQUEST
+from pyroclast.model.devices.koordinator.names import (
+    CORE,
+    FPGA_SHARE,
+    MEMORY,
+    NPU_CORE,
+    RATIO,
+    RDMA_SHARE,
+    SHARED,
+    WHOLE_GPU,
+)
+from pyroclast.model.devices.koordinator.offers import offers_of
+from pyroclast.model.requests import LARGEST_REQUEST
 from tests.devices import fpga, gpu, rdma
 from tests.unit.model.koordinator.test_layout import of
 

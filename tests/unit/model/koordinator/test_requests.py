@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from model.devices.koordinator.names import (
+from pyroclast.model.devices.koordinator.names import (
     CORE,
     FPGA_SHARE,
     MEMORY,
@@ -17,7 +17,7 @@ from model.devices.koordinator.names import (
     SHARED,
     WHOLE_GPU,
 )
-from model.devices.koordinator.requests import DeviceRequest, GpuRequest, device_request, filled
+from pyroclast.model.devices.koordinator.requests import DeviceRequest, GpuRequest, device_request, filled
 
 GIB = 2**30
 NAMES = {

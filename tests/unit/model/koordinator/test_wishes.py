@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from model import wire
-from model.devices.koordinator.device_hints import NO_HINT, Joint, PartitionWish, Wishes, wishes_of
+from pyroclast.model import wire
+from pyroclast.model.devices.koordinator.device_hints import NO_HINT, Joint, PartitionWish, Wishes, wishes_of
 
 HINT = "device-allocate-hint"
 JOINT = "device-joint-allocate"

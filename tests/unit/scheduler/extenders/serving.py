@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from framework.extension.outside import Question
+from pyroclast.framework.extension.outside import Question
 
 __all__ = ["looping", "question", "reply", "serving"]
 

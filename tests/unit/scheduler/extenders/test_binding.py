@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from framework.configuration import Configuration
-from framework.extension.outside import Question
-from kube.binding import DelegateError
-from model.ids import NodeName, TaskId
-from model.plan import Bind
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.extension.outside import Question
+from pyroclast.kube.binding import DelegateError
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind
+from pyroclast.scheduler.extenders.binding import ExtenderBinding
+from pyroclast.scheduler.extenders.client import NoReplyError
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.settings import read_configuration
 from pyroclast.testing import Scenario
-from scheduler.extenders.binding import ExtenderBinding
-from scheduler.extenders.client import NoReplyError
-from scheduler.registry import load_registry
-from scheduler.settings import read_configuration
 from tests.unit.plugins.extending import URL, Service, arguments, decided
 
 BIND = Bind(

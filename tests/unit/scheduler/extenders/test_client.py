@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import trustme
 
-from scheduler.extenders.client import Client, NoReplyError
+from pyroclast.scheduler.extenders.client import Client, NoReplyError
 from tests.unit.scheduler.extenders.serving import question, reply, serving
 
 MOST = 10 << 20

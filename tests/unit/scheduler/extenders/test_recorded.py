@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from cache.objects import decoded
-from framework.cycle import Silent, run_cycle
-from framework.extension.outside import Answer, CycleCut, Question
-from framework.session.memory import Memory, Settled
-from scheduler import recording
-from scheduler.cluster import books_options
-from scheduler.commands.replay import main
-from scheduler.extenders.recorded import Budget
-from scheduler.options import parse_options
-from scheduler.recording import RecordedBooks, Recorder
-from scheduler.registry import load_registry
-from scheduler.replay import Replayed, replay
-from scheduler.settings import read_configuration
+from pyroclast.cache.objects import decoded
+from pyroclast.framework.cycle import Silent, run_cycle
+from pyroclast.framework.extension.outside import Answer, CycleCut, Question
+from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.scheduler import recording
+from pyroclast.scheduler.cluster import books_options
+from pyroclast.scheduler.commands.replay import main
+from pyroclast.scheduler.extenders.recorded import Budget
+from pyroclast.scheduler.options import parse_options
+from pyroclast.scheduler.recording import RecordedBooks, Recorder
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.replay import Replayed, replay
+from pyroclast.scheduler.settings import read_configuration
 from tests.unit.plugins.extending import AWAY, URL, Service
 from tests.unit.scheduler.test_replay import objects
 

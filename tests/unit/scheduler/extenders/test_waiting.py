@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from framework.configuration import parse
-from framework.extension.outside import CycleCut, Question
-from scheduler.extenders.client import NoReplyError
-from scheduler.extenders.waiting import Waiting
+from pyroclast.framework.configuration import parse
+from pyroclast.framework.extension.outside import CycleCut, Question
+from pyroclast.scheduler.extenders.client import NoReplyError
+from pyroclast.scheduler.extenders.waiting import Waiting
 from tests.unit.scheduler.extenders.serving import looping, question
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from emulator.run import Emulator
-from kube.client import Client, MediaType
-from kube.configuration import ClusterOptions, connect
-from model.api.kinds import KINDS
-from scheduler.cli import main
+from pyroclast.emulator.run import Emulator
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.model.api.kinds import KINDS
+from pyroclast.scheduler.cli import main
 from tools.custom_resources.definitions import definition_of
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scheduler.commands.vcctl.ages import age, human_duration
+from pyroclast.scheduler.commands.vcctl.ages import age, human_duration
 
 HOUR, DAY = 3600, 86400
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.cli import COMMANDS
-from scheduler.commands.vcctl.completion import SCRIPTS, candidates
+from pyroclast.scheduler.cli import COMMANDS
+from pyroclast.scheduler.commands.vcctl.completion import SCRIPTS, candidates
 from tests.unit.scheduler.people.conftest import GROUPS, Person
 
 PYPROJECT = Path(__file__).parents[4] / "pyproject.toml"

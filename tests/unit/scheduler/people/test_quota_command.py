@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from model.api.quota import ElasticQuota
-from model.elastic.names import GUARANTEED, REQUEST, RUNTIME, SHARED_WEIGHT
-from scheduler.commands.vcctl.quotas import rows
+from pyroclast.model.api.quota import ElasticQuota
+from pyroclast.model.elastic.names import GUARANTEED, REQUEST, RUNTIME, SHARED_WEIGHT
+from pyroclast.scheduler.commands.vcctl.quotas import rows
 from tests.elastic_quotas import elastic_quota
 from tests.unit.scheduler.people.conftest import Person
 

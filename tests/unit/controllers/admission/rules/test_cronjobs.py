@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.admission.rules.cronjobs import faults_of
+from pyroclast.controllers.admission.rules.cronjobs import faults_of
 from tests.unit.controllers.admission.objects import Json, fields_of, job
 
 

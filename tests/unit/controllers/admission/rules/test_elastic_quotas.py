@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.admission.handlers import SERVICES, Known, Policy, judge
-from controllers.admission.reviews import Review, ReviewedResource, Verdict
-from model import wire
-from model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.reviews import Review, ReviewedResource, Verdict
+from pyroclast.model import wire
+from pyroclast.model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
 from tests.elastic_quotas import elastic_quota
 
 

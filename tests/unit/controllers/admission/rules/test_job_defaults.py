@@ -3,7 +3,7 @@
 import jsonpatch
 import pytest
 
-from controllers.admission.rules.jobs import defaulted
+from pyroclast.controllers.admission.rules.jobs import defaulted
 from tests.unit.controllers.admission.objects import Json, container, job, task
 
 

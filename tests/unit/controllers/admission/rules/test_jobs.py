@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.rules.jobs import defaulted, faults_of, warnings_of
-from controllers.jobs.defaults import filled_in
-from model.api.batch import Job
-from model.api.names import DEFAULT_QUEUE
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.rules.jobs import defaulted, faults_of, warnings_of
+from pyroclast.controllers.jobs.defaults import filled_in
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.names import DEFAULT_QUEUE
 from tests.unit.controllers.admission.objects import Json, container, fields_of, job, queue, task
 
 QUEUES = QueuesByName(

@@ -3,11 +3,11 @@
 import jsonpatch
 import pytest
 
-from controllers.admission.rules.jobs import defaulted as job_defaults
-from controllers.admission.rules.jobs import faults_of as job_faults
-from controllers.admission.rules.queues import defaulted as queue_defaults
-from controllers.admission.rules.queues import faults_of as queue_faults
-from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
+from pyroclast.controllers.admission.rules.jobs import defaulted as job_defaults
+from pyroclast.controllers.admission.rules.jobs import faults_of as job_faults
+from pyroclast.controllers.admission.rules.queues import defaulted as queue_defaults
+from pyroclast.controllers.admission.rules.queues import faults_of as queue_faults
+from pyroclast.model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
 from tests.unit.controllers.admission.objects import container, fields_of, job, queue_json, task
 
 

@@ -4,13 +4,13 @@ import jsonpatch
 import msgspec
 import pytest
 
-from controllers.admission.resource_groups import read_resource_groups
-from controllers.admission.rules.pods import defaulted, faults_of
-from model import wire
-from model.api.meta import LabelSelector
-from model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
-from model.elastic.names import NAMESPACES, QUOTA_NAME
-from model.errors import ConfigError
+from pyroclast.controllers.admission.resource_groups import read_resource_groups
+from pyroclast.controllers.admission.rules.pods import defaulted, faults_of
+from pyroclast.model import wire
+from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
+from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME
+from pyroclast.model.errors import ConfigError
 from tests.unit.controllers.admission.objects import Json, container
 
 GROUPS = read_resource_groups("""

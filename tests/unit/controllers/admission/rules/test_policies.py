@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from controllers.admission.rules.policies import policy_faults
-from model.api.batch import LifecyclePolicy
+from pyroclast.controllers.admission.rules.policies import policy_faults
+from pyroclast.model.api.batch import LifecyclePolicy
 from tests.unit.controllers.admission.objects import Json
 
 

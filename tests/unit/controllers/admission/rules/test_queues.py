@@ -3,9 +3,9 @@
 import jsonpatch
 import pytest
 
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.rules.queues import QueueLimits, defaulted, deletion_faults, faults_of
-from model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.rules.queues import QueueLimits, defaulted, deletion_faults, faults_of
+from pyroclast.model.api.names import HIERARCHY, HIERARCHY_WEIGHTS
 from tests.unit.controllers.admission.objects import Json, fields_of, queue, queue_json
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from controllers.admission.handlers import SERVICES, Known, Policy, judge
-from controllers.admission.lookups import QueuesByName
-from controllers.admission.reviews import Review, ReviewedResource
-from controllers.admission.rules import hypernodes, jobflows, podgroups
-from model.api.names import POD_QUEUE_NAME
+from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.lookups import QueuesByName
+from pyroclast.controllers.admission.reviews import Review, ReviewedResource
+from pyroclast.controllers.admission.rules import hypernodes, jobflows, podgroups
+from pyroclast.model.api.names import POD_QUEUE_NAME
 from tests.unit.controllers.admission.objects import Json, queue
 
 QUEUES = QueuesByName([queue("default"), queue("closed", state="Closing"), queue("above"), queue("below", "above")])

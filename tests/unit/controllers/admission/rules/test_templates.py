@@ -2,7 +2,7 @@
 
 import pytest
 
-from controllers.admission.rules.templates import template_faults
+from pyroclast.controllers.admission.rules.templates import template_faults
 from tests.unit.controllers.admission.objects import Json, container
 
 FIELD = "spec.tasks[0].template"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controllers.admission.rules.jobs import warnings_of
-from controllers.admission.rules.waiting_tasks import waiting_warnings
-from model.api.batch import Job
+from pyroclast.controllers.admission.rules.jobs import warnings_of
+from pyroclast.controllers.admission.rules.waiting_tasks import waiting_warnings
+from pyroclast.model.api.batch import Job
 from pyroclast.testing import Scenario
 from tests.unit.controllers.admission.objects import Json, job, task
 from tests.unit.controllers.jobs.world import World

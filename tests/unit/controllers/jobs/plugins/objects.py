@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from controllers.jobs.plugins.registry import plugins_of
-from controllers.jobs.pods import build_pod
-from model.api.batch import Job
+from pyroclast.controllers.jobs.plugins.registry import plugins_of
+from pyroclast.controllers.jobs.pods import build_pod
+from pyroclast.model.api.batch import Job
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 import pytest
 
-from controllers.jobs.plugins.flags import parse
-from controllers.jobs.plugins.pytorch import PyTorchFlags
+from pyroclast.controllers.jobs.plugins.flags import parse
+from pyroclast.controllers.jobs.plugins.pytorch import PyTorchFlags
 
 
 @pytest.mark.parametrize(

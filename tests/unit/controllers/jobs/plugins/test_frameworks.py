@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from controllers.jobs.plugins.plugin import OwnedKey
-from controllers.jobs.plugins.registry import PLUGINS, plugin_faults, plugins_of
+from pyroclast.controllers.jobs.plugins.plugin import OwnedKey
+from pyroclast.controllers.jobs.plugins.registry import PLUGINS, plugin_faults, plugins_of
 from tests.unit.controllers.jobs.plugins.objects import env, job, pod, regular, task
 
 MASTER_AND_WORKERS = (task("master"), task("worker", 2), task("extra"))

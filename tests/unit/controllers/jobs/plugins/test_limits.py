@@ -2,9 +2,9 @@
 
 import pytest
 
-from controllers.jobs.plugins.hosts import MOST_ENV_BYTES, fits_in_env, hosts_bytes, hosts_of
-from controllers.jobs.plugins.registry import plugin_faults
-from model.api.batch import Job
+from pyroclast.controllers.jobs.plugins.hosts import MOST_ENV_BYTES, fits_in_env, hosts_bytes, hosts_of
+from pyroclast.controllers.jobs.plugins.registry import plugin_faults
+from pyroclast.model.api.batch import Job
 from tests.unit.controllers.jobs.plugins.objects import env, job, pod, regular, task
 
 LONG = "pretraining-of-a-large-model-run-20261129"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from controllers.admission.rules.names import is_dns_label
-from controllers.jobs.plugins.plugin import OwnedKey
-from controllers.jobs.plugins.registry import plugin_faults, plugins_of
-from model.api.batch import Job
+from pyroclast.controllers.admission.rules.names import is_dns_label
+from pyroclast.controllers.jobs.plugins.plugin import OwnedKey
+from pyroclast.controllers.jobs.plugins.registry import plugin_faults, plugins_of
+from pyroclast.model.api.batch import Job
 from tests.unit.controllers.jobs.plugins.objects import env, job, pod, regular, task
 
 TWO = (task("ps"), task("worker-a", 2))

@@ -1,0 +1,85 @@
+"""Pyroclast's public face: what authors of plugins and users of the library may import.
+
+Belongs here: names re-exported for outsiders, and nothing else is promised to them. Does not: code. `pyroclast.testing`
+gives tests a cluster in a few lines.
+"""
+
+from pyroclast.framework.extension import points
+from pyroclast.framework.extension.ledgers import Change, Ledger, Verb
+from pyroclast.framework.extension.outside import Answer, Outside, Question
+from pyroclast.framework.extension.points import Locality, Vote
+from pyroclast.framework.extension.registry import Action, Plugin, register_action, register_plugin
+from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.session.nodes import NodeColumns, NodeView
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.statement import Statement
+from pyroclast.kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
+from pyroclast.model.errors import ArgumentError, ConfigError, PyroclastError
+from pyroclast.model.ids import JobId, NodeName, QueueName, SubJobId, TaskId
+from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.nodes import Node
+from pyroclast.model.plan import Bind, Eviction, Nomination, Plan, Preparation
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.resources import Amounts, ResourceSpace
+from pyroclast.model.snapshot import ClusterObjects, Snapshot
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+
+__all__ = [
+    "Action",
+    "Amounts",
+    "Answer",
+    "ArgumentError",
+    "Bind",
+    "BindOutcome",
+    "Binder",
+    "BoolArray",
+    "Change",
+    "ClusterObjects",
+    "ConfigError",
+    "Eviction",
+    "FloatArray",
+    "IntArray",
+    "Job",
+    "JobId",
+    "JobPhase",
+    "Ledger",
+    "Locality",
+    "Node",
+    "NodeColumns",
+    "NodeName",
+    "NodeView",
+    "Nomination",
+    "Outside",
+    "Plan",
+    "PlanOutcome",
+    "Plugin",
+    "Preparation",
+    "Preparer",
+    "PyroclastError",
+    "Question",
+    "Queue",
+    "QueueName",
+    "Reason",
+    "ReasonArray",
+    "Refusal",
+    "ResourceSpace",
+    "Session",
+    "SessionJob",
+    "Snapshot",
+    "Statement",
+    "SubJob",
+    "SubJobId",
+    "Task",
+    "TaskId",
+    "TaskStatus",
+    "TaskTemplate",
+    "Verb",
+    "Vote",
+    "points",
+    "register_action",
+    "register_binder",
+    "register_plugin",
+    "register_preparer",
+]
