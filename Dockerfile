@@ -57,7 +57,7 @@ RUN groupadd --gid 65532 pyroclast \
 COPY --from=build /opt/pyroclast /opt/pyroclast
 
 # The base has Python's own modules uncompiled; a container that may write nowhere would compile them at each start.
-RUN /opt/pyroclast/bin/python -c 'import pyroclast.scheduler.serve, pyroclast.scheduler.controllers.serve'
+RUN /opt/pyroclast/bin/python -c 'import pyroclast.scheduler.daemon.serve, pyroclast.scheduler.controllers.serve'
 
 ENV PATH=/opt/pyroclast/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -7,7 +7,7 @@ from benchmarks import clusters
 from benchmarks.clusters import Object, gang
 from benchmarks.cycles import DEFAULT, UNSUITED, Bench, built_in, collector_off, entry
 from benchmarks.inputs import drawn
-from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.files.objects import books_from_objects
 
 __all__ = ["table"]
 

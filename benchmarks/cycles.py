@@ -14,7 +14,7 @@ from benchmarks.clusters import Object
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, at_least, below
 from pyroclast.actions.registry import register_built_in as register_actions
-from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.files.objects import books_from_objects
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration, parse
 from pyroclast.framework.cycle import run_cycle
@@ -23,7 +23,7 @@ from pyroclast.framework.session.memory import Settled
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.plugins.registry import register_built_in as register_plugins
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
 __all__ = ["BENCHMARKS", "INPUTS", "Bench", "collector_off", "configuration"]
 

@@ -9,12 +9,12 @@ from benchmarks.clusters import Object, gang
 from benchmarks.cycles import DEFAULT, Bench, collector_off
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, below
-from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.files.objects import books_from_objects
 from pyroclast.cache.options import BooksOptions
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
 __all__ = ["BENCHMARKS", "EVICTING", "INPUTS"]
 

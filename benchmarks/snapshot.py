@@ -18,7 +18,7 @@ from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
 from benchmarks.inputs import Input
 from benchmarks.results import Result, below
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray

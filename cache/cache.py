@@ -14,21 +14,21 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.cache.audit import differences
-from pyroclast.cache.background import Background, Work
-from pyroclast.cache.dump import Dump, take_dump
-from pyroclast.cache.event_handlers import FOLLOWED, Arrivals, EventHandlers
-from pyroclast.cache.gone_nodes import GoneNodes
-from pyroclast.cache.on_demand_informer import OnDemandInformer
+from pyroclast.cache.execution.first_queues import make_first_queues
+from pyroclast.cache.execution.gone_nodes import GoneNodes
+from pyroclast.cache.execution.plan_executor import execute_plan
+from pyroclast.cache.execution.report_publisher import write
+from pyroclast.cache.execution.shard_status import shard_status, write_shard_status
+from pyroclast.cache.execution.writers import ClusterWriters
+from pyroclast.cache.files.audit import differences
+from pyroclast.cache.files.dump import Dump, take_dump
 from pyroclast.cache.options import BooksOptions
-from pyroclast.cache.plan_executor import execute_plan
-from pyroclast.cache.queues import make_first_queues
-from pyroclast.cache.report_publisher import write
-from pyroclast.cache.shard_status import shard_status, write_shard_status
-from pyroclast.cache.shards import SHARDED_MODES
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.wake_triggers import Trigger
-from pyroclast.cache.writers import ClusterWriters
+from pyroclast.cache.sync.background import Background, Work
+from pyroclast.cache.sync.event_handlers import FOLLOWED, Arrivals, EventHandlers
+from pyroclast.cache.sync.on_demand_informer import OnDemandInformer
+from pyroclast.cache.sync.shards import SHARDED_MODES
+from pyroclast.cache.sync.wake_triggers import Trigger
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pyroclast.cache.node_selector import NodeSelector
-from pyroclast.cache.ring import Ownership
+from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.ring import Ownership
 from pyroclast.model.api import names
 from pyroclast.model.ids import QueueName
 

@@ -17,27 +17,27 @@ import msgspec
 
 from pyroclast.cache.assumptions import Assumption
 from pyroclast.cache.carried_state import CarriedState
-from pyroclast.cache.departed import DepartedMembers
-from pyroclast.cache.gangs import GangKeeper
-from pyroclast.cache.heartbeats import is_heartbeat, tells_the_same
-from pyroclast.cache.job_store import JobEntry, JobStore
-from pyroclast.cache.lookups import LOOKUP_KINDS, Lookups
-from pyroclast.cache.node_store import NodeStore, takes_room
-from pyroclast.cache.object_filter import ObjectFilter
+from pyroclast.cache.execution.plan_faults import bind_faults, eviction_faults
 from pyroclast.cache.options import SINGLE, BooksOptions
-from pyroclast.cache.orphan_pods import NO_GROUP, broken_pod, orphan_pods
-from pyroclast.cache.parsed_by_node import ParsedByNode
-from pyroclast.cache.plan_faults import bind_faults, eviction_faults
-from pyroclast.cache.priorities import PriorityClasses
-from pyroclast.cache.quotas import QuotaKeeper, UsesByClaim
-from pyroclast.cache.resource_names import ResourceNames
-from pyroclast.cache.reverse_index import ReverseIndex
-from pyroclast.cache.shards import shard_mask
-from pyroclast.cache.template_deltas import TemplateDeltas
-from pyroclast.cache.topology import TopologyKeeper
-from pyroclast.cache.translate import Translator, single_group, single_job_id, task_status
-from pyroclast.cache.uncounted import Uncounted
-from pyroclast.cache.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
+from pyroclast.cache.stores.departed import DepartedMembers
+from pyroclast.cache.stores.gangs import GangKeeper
+from pyroclast.cache.stores.job_store import JobEntry, JobStore
+from pyroclast.cache.stores.lookups import LOOKUP_KINDS, Lookups
+from pyroclast.cache.stores.node_store import NodeStore, takes_room
+from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
+from pyroclast.cache.stores.parsed_by_node import ParsedByNode
+from pyroclast.cache.stores.priorities import PriorityClasses
+from pyroclast.cache.stores.quotas import QuotaKeeper, UsesByClaim
+from pyroclast.cache.stores.resource_names import ResourceNames
+from pyroclast.cache.stores.reverse_index import ReverseIndex
+from pyroclast.cache.stores.topology import TopologyKeeper
+from pyroclast.cache.stores.uncounted import Uncounted
+from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
+from pyroclast.cache.sync.heartbeats import is_heartbeat, tells_the_same
+from pyroclast.cache.sync.object_filter import ObjectFilter
+from pyroclast.cache.sync.shards import shard_mask
+from pyroclast.cache.translation.template_deltas import TemplateDeltas
+from pyroclast.cache.translation.translate import Translator, single_group, single_job_id, task_status
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.device_claims import device_claim_keys

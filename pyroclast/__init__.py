@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyroclast.face import *  # noqa: F403  # one list of public names: `face.__all__`
+else:
 
+    def __getattr__(name: str) -> Any:
+        """Return a public name, importing all of them at the first use.
 
-def __getattr__(name: str) -> Any:
-    """Return a public name, importing all of them at the first use.
-
-    Importing any sub-package runs this file, and the emulator needs neither numpy nor the framework.
-    """
-    if name == "__all__" or not name.startswith("_"):
-        face = import_module("pyroclast.face")
-        if name == "__all__" or name in face.__all__:
-            return getattr(face, name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+        Importing any sub-package runs this file, and the emulator needs neither numpy nor the framework.
+        """
+        if name == "__all__" or not name.startswith("_"):
+            face = import_module("pyroclast.face")
+            if name == "__all__" or name in face.__all__:
+                return getattr(face, name)
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)

@@ -2,6 +2,6 @@
 
 import sys
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 
 sys.exit(main())

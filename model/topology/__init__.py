@@ -1,5 +1,5 @@
 """Network topology: the tree of domains (HyperNodes) as a value.
 
-Here: which nodes a HyperNode's members are, how HyperNodes become one tree, and arithmetic over its domains. Not here:
-who keeps the tree up to date (`cache.topology`) and who chooses domains (`framework.placement.topology`, the plugins).
+Belongs here: which nodes a HyperNode's members are, how HyperNodes become one tree, and arithmetic over its domains.
+Does not: updates of the tree (`cache.stores.topology`), the choice of domains (`framework.placement.topology`).
 """

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyroclast.cache.options import BooksOptions
 from pyroclast.model.queues import ROOT_QUEUE
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
 __all__ = ["cluster_of"]
 

@@ -9,7 +9,7 @@ from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
 from pyroclast.model.plan import Plan
 from pyroclast.plugins.coscheduling import gang_rules
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.scenario import Scenario

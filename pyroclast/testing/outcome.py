@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import Condition, CycleReport, EventNote
-from pyroclast.scheduler.simulate.rounds import Round
+from pyroclast.scheduler.simulation.rounds import Round
 from pyroclast.testing.objects import NAMESPACE
 
 __all__ = ["Outcome"]

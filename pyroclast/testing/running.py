@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyroclast.framework.extension.outside import Outside
-from pyroclast.scheduler.simulate.case import moment_after
-from pyroclast.scheduler.simulate.rounds import run_rounds
-from pyroclast.scheduler.stopwatch import Stopwatch
+from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
+from pyroclast.scheduler.simulation.case import moment_after
+from pyroclast.scheduler.simulation.rounds import run_rounds
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import PluginChoice, configured
 from pyroclast.testing.outcome import Outcome

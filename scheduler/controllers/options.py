@@ -12,13 +12,13 @@ from typing import Any, Final
 from pyroclast.controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler import flags
+from pyroclast.scheduler.cli import flags
+from pyroclast.scheduler.cli.environment import SOCKET_FOLDER, socket_folder
+from pyroclast.scheduler.cli.features import read_gates
+from pyroclast.scheduler.cli.flags import FlagKind, flag
+from pyroclast.scheduler.cli.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
+from pyroclast.scheduler.cli.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 from pyroclast.scheduler.controllers.table import chosen
-from pyroclast.scheduler.environment import SOCKET_FOLDER, socket_folder
-from pyroclast.scheduler.features import read_gates
-from pyroclast.scheduler.flags import FlagKind, flag
-from pyroclast.scheduler.options import WITHOUT_EFFECT as OF_THE_SCHEDULER
-from pyroclast.scheduler.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
 __all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 

@@ -30,12 +30,12 @@ from pyroclast.kube.version import own_version
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.controllers.options import Options
 from pyroclast.scheduler.controllers.table import CONTROLLERS
-from pyroclast.scheduler.health import Endpoints, Inside
-from pyroclast.scheduler.leadership import lead_to_the_end, lease_options
-from pyroclast.scheduler.level_socket import LevelSocket
-from pyroclast.scheduler.logs import Level
-from pyroclast.scheduler.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
-from pyroclast.scheduler.watch_lag import WatchLag
+from pyroclast.scheduler.daemon.leadership import lead_to_the_end, lease_options
+from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from pyroclast.scheduler.monitoring.health import Endpoints, Inside
+from pyroclast.scheduler.monitoring.level_socket import LevelSocket
+from pyroclast.scheduler.monitoring.logs import Level
+from pyroclast.scheduler.monitoring.watch_lag import WatchLag
 
 __all__ = ["COMPONENT", "serve"]
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from pyroclast.framework.diagnosis.lint import Finding, Severity, check
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.options import Options, parse_options
-from pyroclast.scheduler.settings import read_configuration
+from pyroclast.scheduler.cli.options import Options, parse_options
+from pyroclast.scheduler.daemon.settings import read_configuration
 
 __all__ = ["KINDS", "Note", "Weight", "look_over"]
 

@@ -13,10 +13,10 @@ import yaml
 from pyroclast.controllers.hypernodes.labelled import SOURCE
 from pyroclast.framework.diagnosis.lint import check
 from pyroclast.model.api.names import NETWORK_TOPOLOGY_SOURCE
+from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.controllers.options import parse_options as parse_controllers
-from pyroclast.scheduler.options import parse_options
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.settings import read_configuration
 from tests.chart.helm import CHART, by_kind, helm, rendered
 
 MATRIX = [

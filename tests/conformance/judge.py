@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from pyroclast.scheduler.data import default_configuration
-from pyroclast.scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.simulation.batch import answer_lines
 from tests.conformance.cases import Table, registry
 from tests.conformance.invariants import broken_invariants
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.scheduler.commands.vcctl import job_parser, queue_parser
+from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
 OURS = PAGE.partition("## Differences from vcctl")[0]

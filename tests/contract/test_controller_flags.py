@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pyroclast.scheduler.commands.processes import shown_default
+from pyroclast.scheduler.cli.commands.processes import shown_default
+from pyroclast.scheduler.cli.flags import flags_of
 from pyroclast.scheduler.controllers.options import WITHOUT_EFFECT, Options
 from pyroclast.scheduler.controllers.table import CONTROLLERS, NOT_HERE
-from pyroclast.scheduler.flags import flags_of
 from tests.contract.tables import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "controllers" / "flags.md"

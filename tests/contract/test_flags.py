@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pyroclast.scheduler.commands.processes import shown_default
-from pyroclast.scheduler.features import GATES
-from pyroclast.scheduler.flags import flags_of
-from pyroclast.scheduler.options import WITHOUT_EFFECT, Options
+from pyroclast.scheduler.cli.commands.processes import shown_default
+from pyroclast.scheduler.cli.features import GATES
+from pyroclast.scheduler.cli.flags import flags_of
+from pyroclast.scheduler.cli.options import WITHOUT_EFFECT, Options
 from tests.contract.tables import rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "flags.md"

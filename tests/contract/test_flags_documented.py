@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pyroclast.scheduler.options import WITHOUT_EFFECT
+from pyroclast.scheduler.cli.options import WITHOUT_EFFECT
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 

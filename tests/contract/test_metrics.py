@@ -12,7 +12,7 @@ import pyroclast.controllers.jobs.metrics
 import pyroclast.controllers.queues.metrics
 import pyroclast.controllers.runtime.metrics
 import pyroclast.kube.metrics
-from pyroclast.scheduler.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
+from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (

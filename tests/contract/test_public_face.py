@@ -17,7 +17,7 @@ def test_nothing_else_is_public() -> None:
     """Every public name of `face` stands in its list, and the package has what the list names."""
     public = {name for name in vars(public_names) if not name.startswith("_")}
 
-    assert public == set(pyroclast.__all__)
+    assert public == set(public_names.__all__)
     assert {name for name in public if not hasattr(pyroclast, name)} == set()
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from tests.differential.evicting import Evicting
 from tests.differential.generated import AS_VOLCANO, Case, case
 from tests.drawing import examples

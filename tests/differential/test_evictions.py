@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from tests.differential.cluster import Group, Pod
 from tests.differential.crowded import Crowded, crowded
 from tests.differential.evicting import Evicting

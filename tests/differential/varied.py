@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Scenario
 from tests.devices import CORE, RATIO, RDMA, device, gpu, rdma
 from tests.devices import MEMORY as GPU_MEMORY

@@ -23,10 +23,10 @@ from typing import Any
 __all__ = ["Forked", "fork_module"]
 
 PRELOADED = (
-    "pyroclast.scheduler.serve",
-    "pyroclast.scheduler.cli",
-    "pyroclast.scheduler.commands.scheduler",
-    "pyroclast.scheduler.commands.controllers",
+    "pyroclast.scheduler.daemon.serve",
+    "pyroclast.scheduler.cli.main",
+    "pyroclast.scheduler.cli.commands.scheduler",
+    "pyroclast.scheduler.cli.commands.controllers",
     "pyroclast.emulator.command",
     "pyroclast.emulator.hollow.run",
 )

@@ -8,7 +8,7 @@ from time import time
 
 import pytest
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on

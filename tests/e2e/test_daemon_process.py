@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from pyroclast.emulator.run import write_kubeconfig
-from pyroclast.scheduler.catalogue import OURS, VOLCANO
+from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.emulatorprocess import running_emulator

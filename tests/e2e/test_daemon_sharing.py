@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.cache.ring import HashRing
+from pyroclast.cache.sync.ring import HashRing
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on

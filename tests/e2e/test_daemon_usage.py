@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 from tests.e2e.cluster import Cluster
 from tests.e2e.extending import Extender
 from tests.e2e.ground import Ground, standing_on

@@ -14,7 +14,7 @@ PLUGIN = f"""#!{sys.executable}
 import sys
 
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 
 sys.exit(main())
 """

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, everything
-from pyroclast.scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.simulation.batch import answer_lines
 from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 

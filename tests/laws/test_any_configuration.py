@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.cycles import built_in, everything
 from pyroclast.framework.configuration.arguments import keys_of
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.cli import main
-from pyroclast.scheduler.settings import read_configuration
+from pyroclast.scheduler.cli.main import main
+from pyroclast.scheduler.daemon.settings import read_configuration
 from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.quantity import QuantityError, millis, parse, units
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 from tests.drawing import examples
 from tests.laws.junk import JUNK, Path, paths, planted
 from tests.laws.test_any_case import GANG, NODES, POD

@@ -10,7 +10,7 @@ from pyroclast.cache.options import BooksOptions
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER, WAITING_TIME
 from pyroclast.plugins.coscheduling import gang_rules
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
 from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulation.answer import told
 from pyroclast.testing import Outcome, Scenario
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples

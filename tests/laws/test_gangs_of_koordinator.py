@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyroclast.model.gangs.names import BIND_ANNOTATIONS, MATCH_POLICIES, MODES, ONCE_SATISFIED, ONLY_WAITING
 from pyroclast.plugins.coscheduling import gang_rules
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
 from tests.drawing import examples

@@ -17,7 +17,7 @@ from pyroclast.model.jobs import Job
 from pyroclast.model.plan import Eviction
 from pyroclast.model.report import CycleReport
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
-from pyroclast.scheduler.simulate.rounds import Round
+from pyroclast.scheduler.simulation.rounds import Round
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.objects import GPU
 from tests.drawing import IS_DEEP, examples

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from pyroclast.model.refusals import Refusal
-from pyroclast.scheduler.simulate.rounds import Round
+from pyroclast.scheduler.simulation.rounds import Round
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, clusters

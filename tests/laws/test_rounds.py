@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.simulate.answer import told
+from pyroclast.scheduler.simulation.answer import told
 from pyroclast.testing import Outcome, Scenario
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples

@@ -12,8 +12,8 @@ from pyroclast.framework.session.memory import Settled
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.tasks import TaskStatus
-from pyroclast.scheduler.simulate.case import moment_after
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.case import moment_after
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

@@ -18,7 +18,7 @@ import msgspec
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.scheduler.data import default_configuration
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.simulate.batch import answer_lines
+from pyroclast.scheduler.simulation.batch import answer_lines
 
 CASES = Path(__file__).parent / "cases"
 

@@ -10,7 +10,7 @@ from pyroclast.framework.session.memory import Memory
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

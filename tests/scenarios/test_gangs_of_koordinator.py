@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Settled

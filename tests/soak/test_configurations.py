@@ -13,8 +13,8 @@ import pytest
 
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.diagnosis.lint import Severity, check
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.settings import read_configuration
 from tests.laws.living.repeating import told
 from tests.soak.ground import Ground, standing
 from tests.soak.laws import Laws

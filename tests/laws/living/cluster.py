@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.options import BooksOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
@@ -13,7 +13,7 @@ from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.scheduler.simulate.cluster import SimulatedCluster
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
 __all__ = ["LivingCluster"]
 

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from pyroclast.cache.audit import differences
+from pyroclast.cache.files.audit import differences
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory
 from pyroclast.model.plan import Plan

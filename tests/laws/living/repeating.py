@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from pyroclast.cache.departed import DepartedMembers
-from pyroclast.cache.lookups import LOOKUP_KINDS
 from pyroclast.cache.state import ClusterState
+from pyroclast.cache.stores.departed import DepartedMembers
+from pyroclast.cache.stores.lookups import LOOKUP_KINDS
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Silent, open_plugins, run_cycle
 from pyroclast.framework.extension.registry import Registry

@@ -11,9 +11,9 @@ from benchmarks.__main__ import main
 from benchmarks.catalogue import BENCHMARKS, INPUTS
 from benchmarks.cycles import Bench
 from benchmarks.inputs import Input, drawn
-from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.files.objects import books_from_objects
 from pyroclast.model.report import CycleReport
-from pyroclast.scheduler import cli
+from pyroclast.scheduler.cli import main as cli
 
 PLACED = {
     "b1": 400,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.options import BooksOptions
-from pyroclast.cache.writers import ClusterWriters
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.binder import ApiBinder
 from pyroclast.kube.client import Client

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.audit import differences
+from pyroclast.cache.files.audit import differences
 from pyroclast.cache.options import BooksOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire

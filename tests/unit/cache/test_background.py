@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from pyroclast.cache.background import Background
+from pyroclast.cache.sync.background import Background
 from pyroclast.model import wire
 from tests.unit.cache.conftest import Following
 from tests.unit.controllers.moving import settled

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.execution.first_queues import make_first_queues
 from pyroclast.cache.options import BooksOptions
-from pyroclast.cache.queues import make_first_queues
-from pyroclast.cache.ring import HashRing, Ownership
+from pyroclast.cache.sync.ring import HashRing, Ownership
 from pyroclast.kube.client import MediaType
 from pyroclast.kube.clock import SystemClock
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId

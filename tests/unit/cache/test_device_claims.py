@@ -1,6 +1,6 @@
 """Tasks with resource claims in the snapshot."""
 
-from pyroclast.cache.audit import differences
+from pyroclast.cache.files.audit import differences
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pyroclast.cache.audit import differences
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.audit import differences
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.nodes import Node
 

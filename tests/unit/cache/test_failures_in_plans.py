@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.plan_executor import execute_plan
+from pyroclast.cache.execution.plan_executor import execute_plan
+from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.writers import ClusterWriters
 from pyroclast.kube.binding import BindOutcome, PlanOutcome
 from pyroclast.kube.evictor import EvictionOutcome
 from pyroclast.model.ids import NodeName, TaskId

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from pyroclast.cache.audit import differences
-from pyroclast.cache.dump import take_dump
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.audit import differences
+from pyroclast.cache.files.dump import take_dump
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.options import BooksOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.api.names import POD_QUEUE_NAME, TASK_SPEC

@@ -5,12 +5,12 @@ from typing import Any
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from pyroclast.cache.audit import differences
+from pyroclast.cache.files.audit import differences
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.gangs.names import GROUPS, LABEL_POD_GROUP, MATCH_POLICIES, MATCH_POLICY, MIN_AVAILABLE, MODE, NAME
-from tests.unit.cache.test_books_law import NODES, START, VERSIONS, binds
+from tests.unit.cache.test_cluster_state_law import NODES, START, VERSIONS, binds
 
 GANGS = ("a", "b", "c")
 LISTS = ("", '["ns/a","ns/b"]', '["ns/b","ns/a"]', '["ns/a","ns/b","ns/c"]', '["ns/a","other/z"]', "broken")

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pyroclast.cache.cache import SchedulerCache
-from pyroclast.cache.gone_nodes import delete_topology
+from pyroclast.cache.execution.gone_nodes import delete_topology
 from pyroclast.cache.options import BooksOptions
 from pyroclast.kube.errors import ApiError
 from pyroclast.model import wire

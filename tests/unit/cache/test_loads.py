@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.dump import take_dump
-from pyroclast.cache.objects import books_from_objects, decoded
+from pyroclast.cache.files.dump import take_dump
+from pyroclast.cache.files.objects import books_from_objects, decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName, TaskId

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.audit import differences
-from pyroclast.cache.dump import take_dump
-from pyroclast.cache.objects import books_from_objects
+from pyroclast.cache.files.audit import differences
+from pyroclast.cache.files.dump import take_dump
+from pyroclast.cache.files.objects import books_from_objects
 from pyroclast.cache.options import BooksOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire

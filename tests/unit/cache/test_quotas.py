@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pyroclast.cache.audit import differences
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.audit import differences
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.elastic import Claim
 from pyroclast.model.elastic.names import RUNTIME, SHARED_WEIGHT

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pyroclast.cache.audit import differences
+from pyroclast.cache.files.audit import differences
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.ids import NodeName
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from pyroclast.cache.ring import HashRing, Ownership, owner_key
+from pyroclast.cache.sync.ring import HashRing, Ownership, owner_key
 from pyroclast.model import wire
 
 MEMBERS = ("volcano-0", "volcano-1", "volcano-2")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.topology.tree import Topology

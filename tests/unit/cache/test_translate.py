@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.cache.annotations import parse_bool, parse_int32, parse_seconds
-from pyroclast.cache.node_selector import NodeSelector
-from pyroclast.cache.translate import Translator
-from pyroclast.cache.volumes import VolumeLookup, attach_limits
+from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits
+from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.translation.annotations import parse_bool, parse_int32, parse_seconds
+from pyroclast.cache.translation.translate import Translator
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.jobs import JobPhase

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.cache.event_handlers import EventHandlers
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.wake_triggers import Trigger
+from pyroclast.cache.sync.event_handlers import EventHandlers
+from pyroclast.cache.sync.wake_triggers import Trigger
 from pyroclast.model import wire
 from tests.unit.cache.builders import bind_plan, eviction_plan, group, node, pod, queue
 

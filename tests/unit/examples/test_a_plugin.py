@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.simulate.main import main
+from pyroclast.scheduler.simulation.main import main
 from pyroclast.testing import Scenario
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "02-a-plugin"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.simulate.main import main
+from pyroclast.scheduler.simulation.main import main
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "04-an-extender"
 README = (EXAMPLE / "README.md").read_text()

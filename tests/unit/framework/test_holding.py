@@ -10,7 +10,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.reservations.nominations import Promise
 from pyroclast.framework.session.memory import Memory
 from pyroclast.model.ids import JobId, NodeName, TaskId
-from pyroclast.scheduler.simulate.case import moment_after
+from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured

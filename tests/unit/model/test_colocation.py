@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pyroclast.cache.templates import TemplateStore
+from pyroclast.cache.translation.templates import TemplateStore
 from pyroclast.model import wire
 from pyroclast.model.colocation import is_of_daemon_set, priority_class_of, resource_of
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.framework.extension import points
 from pyroclast.model import wire
 from pyroclast.model.refusals import Reason

@@ -8,8 +8,8 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.configuration.arguments import decode
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.deviceshare import DeviceShareArgs, args_of, map_of
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.settings import read_configuration
 from pyroclast.testing import Scenario
 from tests.unit.plugins.cards import one, run, with_cards
 

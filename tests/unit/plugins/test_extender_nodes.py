@@ -6,7 +6,7 @@ import pytest
 
 from pyroclast.framework.extension import points
 from pyroclast.framework.extension.outside import Answer
-from pyroclast.scheduler.recording import encode
+from pyroclast.scheduler.recording.recorder import encode
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import AWAY, URL, Service, decided, opened
 

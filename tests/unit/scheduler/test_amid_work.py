@@ -14,8 +14,8 @@ from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.settings import read_configuration
 from tests.unit.cache.builders import group, node, pod, queue
 
 NOW = 1_800_000_000.0

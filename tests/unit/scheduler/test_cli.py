@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.scheduler.cli import COMMANDS, main
-from pyroclast.scheduler.features import GATES
-from pyroclast.scheduler.flags import flags_of
-from pyroclast.scheduler.options import WITHOUT_EFFECT, Options
+from pyroclast.scheduler.cli.features import GATES
+from pyroclast.scheduler.cli.flags import flags_of
+from pyroclast.scheduler.cli.main import COMMANDS, main
+from pyroclast.scheduler.cli.options import WITHOUT_EFFECT, Options
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.commands import controllers as command
+from pyroclast.scheduler.cli.commands import controllers as command
 from pyroclast.scheduler.controllers.options import Options, parse_options
 from pyroclast.scheduler.controllers.table import CONTROLLERS, chosen
 

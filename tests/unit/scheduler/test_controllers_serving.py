@@ -15,7 +15,7 @@ from pyroclast.emulator.run import Emulator
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.controllers.options import parse_options
 from pyroclast.scheduler.controllers.serve import serve
-from pyroclast.scheduler.logs import Level
+from pyroclast.scheduler.monitoring.logs import Level
 from tests.e2e.ports import free_ports
 
 

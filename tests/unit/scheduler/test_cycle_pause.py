@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from pyroclast.cache.wake_triggers import Trigger
-from pyroclast.scheduler.cycle_pause import CyclePause
+from pyroclast.cache.sync.wake_triggers import Trigger
+from pyroclast.scheduler.daemon.cycle_pause import CyclePause
 
 LONG = 60.0
 PATIENCE = 20.0

@@ -20,10 +20,10 @@ from pyroclast.model.plan import Bind, Eviction, Plan
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import CycleReport, Sample
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.scheduler.cycle_pause import CyclePause
-from pyroclast.scheduler.daemon import Daemon, Seen
-from pyroclast.scheduler.metrics import Metrics
-from pyroclast.scheduler.stopwatch import Stopwatch
+from pyroclast.scheduler.daemon.cycle_pause import CyclePause
+from pyroclast.scheduler.daemon.daemon import Daemon, Seen
+from pyroclast.scheduler.monitoring.metrics import Metrics
+from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.replay import RecordError, replay
+from pyroclast.scheduler.recording.replay import RecordError, replay
 from tests.drawing import IS_DEEP, examples
 from tests.unit.scheduler.test_replay import record  # noqa: F401  a fixture
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -1,7 +1,7 @@
 """What is explained of a job of gangs: what each says, as it was read, by Koordinator's names."""
 
 from pyroclast.model.gangs.names import TOTAL_NUMBER, WAITING_TIME
-from pyroclast.scheduler.explain import explain_job
+from pyroclast.scheduler.monitoring.explain import explain_job
 from pyroclast.testing import Scenario
 from tests.gangs import annotated
 

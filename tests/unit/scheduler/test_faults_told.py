@@ -3,8 +3,8 @@
 from structlog.testing import capture_logs
 
 from pyroclast.model.errors import ObjectError
-from pyroclast.scheduler.cluster import FAULTS_TOLD, Faults
-from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.daemon.cluster import FAULTS_TOLD, Faults
+from pyroclast.scheduler.monitoring.metrics import Metrics
 
 
 def test_a_fault_is_told_once_and_counted_each_time() -> None:

@@ -14,10 +14,10 @@ from prometheus_client import REGISTRY
 
 from pyroclast.kube.reviews import Access, Reviews
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.debug_endpoints import looks
-from pyroclast.scheduler.health import Endpoints, Inside
-from pyroclast.scheduler.metrics_auth import MountedCertificate
-from pyroclast.scheduler.options import Options
+from pyroclast.scheduler.cli.options import Options
+from pyroclast.scheduler.monitoring.debug_endpoints import looks
+from pyroclast.scheduler.monitoring.health import Endpoints, Inside
+from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate
 
 
 class Daemon:

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from pyroclast.kube.lease import Elector
-from pyroclast.scheduler.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
-from pyroclast.scheduler.options import parse_options
+from pyroclast.scheduler.cli.options import parse_options
+from pyroclast.scheduler.daemon.leadership import LeadershipLostError, lead, lead_to_the_end, lease_options
 from tests.unit.controllers.moving import settled
 
 

@@ -15,8 +15,8 @@ import structlog
 
 from pyroclast.model.secrets import Secret
 from pyroclast.model.usage import UsageSource
-from pyroclast.scheduler.level_socket import LevelSocket
-from pyroclast.scheduler.logs import Level, start_logging
+from pyroclast.scheduler.monitoring.level_socket import LevelSocket
+from pyroclast.scheduler.monitoring.logs import Level, start_logging
 
 
 @pytest.fixture(autouse=True)

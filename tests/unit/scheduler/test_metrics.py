@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pyroclast.model.ids import JobId
 from pyroclast.model.report import JobShare, Sample
-from pyroclast.scheduler.catalogue import OURS, VOLCANO, spread
-from pyroclast.scheduler.metrics import Metrics
+from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, spread
+from pyroclast.scheduler.monitoring.metrics import Metrics
 
 
 def gauge(metric: str, value: float, **labels: str) -> Sample:

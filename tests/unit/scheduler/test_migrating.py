@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pyroclast.scheduler.cli import main
+from pyroclast.scheduler.cli.main import main
 from pyroclast.scheduler.migration.rules import Note, Weight, look_over
 from pyroclast.scheduler.registry import load_registry
 

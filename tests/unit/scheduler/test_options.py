@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.options import WITHOUT_EFFECT, Options, parse_options
+from pyroclast.scheduler.cli.options import WITHOUT_EFFECT, Options, parse_options
 
 
 def parsed(*arguments: str, **environment: str) -> Options:

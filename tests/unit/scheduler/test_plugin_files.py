@@ -10,9 +10,9 @@ import pytest
 from pyroclast.framework.configuration import FLAGS, PluginOption
 from pyroclast.framework.extension.registry import DEFAULT
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.metrics import Metrics
-from pyroclast.scheduler.plugin_files import PluginFiles
-from pyroclast.scheduler.settings import Settings
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.settings import Settings
+from pyroclast.scheduler.monitoring.metrics import Metrics
 
 PLUGIN = """
 from dataclasses import dataclass

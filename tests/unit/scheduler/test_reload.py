@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyroclast.framework.configuration import Parsed, parse
-from pyroclast.scheduler.reload import ConfigFile
+from pyroclast.scheduler.daemon.reload import ConfigFile
 
 GOOD = "actions: allocate\ntiers: [{plugins: [{name: gang}]}]\n"
 OTHER = "actions: backfill\ntiers: [{plugins: [{name: gang}]}]\n"

@@ -11,21 +11,21 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.framework.cycle import Silent, run_cycle
 from pyroclast.framework.session.memory import Memory
 from pyroclast.model.ids import NodeName
 from pyroclast.model.plan import Plan
 from pyroclast.model.usage import NodeUsage
 from pyroclast.plugins.coscheduling import gang_rules
-from pyroclast.scheduler.cluster import books_options
-from pyroclast.scheduler.commands.replay import main
-from pyroclast.scheduler.options import parse_options
-from pyroclast.scheduler.plugin_files import PluginFiles
-from pyroclast.scheduler.recording import RecordedBooks, Recorder
+from pyroclast.scheduler.cli.commands.replay import main
+from pyroclast.scheduler.cli.options import parse_options
+from pyroclast.scheduler.daemon.cluster import books_options
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+from pyroclast.scheduler.recording.replay import RecordError, replay
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.replay import RecordError, replay
-from pyroclast.scheduler.settings import read_configuration
 from tests.gangs import annotated
 from tests.nodemetrics import node_metric
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.metrics import Metrics
-from pyroclast.scheduler.plugin_files import PluginFiles
-from pyroclast.scheduler.settings import Settings
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.settings import Settings
+from pyroclast.scheduler.monitoring.metrics import Metrics
 
 GOOD = "actions: allocate\ntiers:\n- plugins:\n  - name: gang\n"
 BAD = "actions: alocate\n"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pyroclast.framework.cycle import run_cycle
-from pyroclast.scheduler.plugin_files import PluginFiles
-from pyroclast.scheduler.settings import read_configuration
-from pyroclast.scheduler.slow_calls import SlowCall, SlowCalls
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.monitoring.slow_calls import SlowCall, SlowCalls
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyroclast.scheduler.metrics import Metrics
-from pyroclast.scheduler.stopwatch import Stopwatch
+from pyroclast.scheduler.monitoring.metrics import Metrics
+from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 
 
 @pytest.fixture

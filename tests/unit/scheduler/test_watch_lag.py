@@ -1,6 +1,6 @@
 """The silence of a watch grows while it stands where it stood."""
 
-from pyroclast.scheduler.watch_lag import WatchLag
+from pyroclast.scheduler.monitoring.watch_lag import WatchLag
 
 
 def test_it_begins_anew_whenever_the_watch_moves_on() -> None:

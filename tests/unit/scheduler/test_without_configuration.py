@@ -2,9 +2,9 @@
 
 from structlog.testing import capture_logs
 
-from pyroclast.scheduler.metrics import Metrics
-from pyroclast.scheduler.plugin_files import PluginFiles
-from pyroclast.scheduler.settings import Settings
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.settings import Settings
+from pyroclast.scheduler.monitoring.metrics import Metrics
 
 
 def test_nothing_is_warned_of() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.devices.koordinator.layout import NodeDevices, Place, node_devices
 from pyroclast.model.devices.koordinator.partitions import Partition

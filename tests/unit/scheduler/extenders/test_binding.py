@@ -11,10 +11,10 @@ from pyroclast.framework.extension.outside import Question
 from pyroclast.kube.binding import DelegateError
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import NoReplyError
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.settings import read_configuration
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import URL, Service, arguments, decided
 

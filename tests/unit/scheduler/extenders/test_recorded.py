@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.cache.objects import decoded
+from pyroclast.cache.files.objects import decoded
 from pyroclast.framework.cycle import Silent, run_cycle
 from pyroclast.framework.extension.outside import Answer, CycleCut, Question
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.scheduler import recording
-from pyroclast.scheduler.cluster import books_options
-from pyroclast.scheduler.commands.replay import main
+from pyroclast.scheduler.cli.commands.replay import main
+from pyroclast.scheduler.cli.options import parse_options
+from pyroclast.scheduler.daemon.cluster import books_options
+from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.extenders.recorded import Budget
-from pyroclast.scheduler.options import parse_options
-from pyroclast.scheduler.recording import RecordedBooks, Recorder
+from pyroclast.scheduler.recording import recorder as recording
+from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+from pyroclast.scheduler.recording.replay import Replayed, replay
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.replay import Replayed, replay
-from pyroclast.scheduler.settings import read_configuration
 from tests.unit.plugins.extending import AWAY, URL, Service
 from tests.unit.scheduler.test_replay import objects
 

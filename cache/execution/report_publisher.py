@@ -1,0 +1,101 @@
+"""Report publisher: passes conditions, statuses and events of a cycle to the writers."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from pyroclast.cache.execution.writers import ClusterWriters
+from pyroclast.cache.state import ClusterState
+from pyroclast.kube.events import Regarding
+from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
+from pyroclast.model import report, wire
+from pyroclast.model.elastic.names import (
+    CHILD_REQUEST,
+    GUARANTEED,
+    NON_PREEMPTIBLE_REQUEST,
+    NON_PREEMPTIBLE_USED,
+    REQUEST,
+    RUNTIME,
+)
+from pyroclast.model.requests import resource_list
+
+__all__ = ["write"]
+
+_API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES, ELASTIC_QUOTAS)}
+
+
+def write(said: report.CycleReport, state: ClusterState, writers: ClusterWriters) -> None:
+    """Hand over statuses, conditions and events of a cycle; nothing waits."""
+    writers.statuses.begin_cycle()
+    for status in said.group_statuses:
+        group: wire.PodGroup | None = state.stored("PodGroup").get(status.job)
+        if group is not None and group.metadata.uid == status.uid:
+            writers.statuses.pod_group(group, _group_status(group, status), annotations=status.annotations)
+    assumed = state.assumed()
+    for pod_condition in said.pod_conditions:
+        pod: wire.Pod | None = state.stored("Pod").get(pod_condition.task)
+        # A pod that is on its way to a node by now is not told that it waits.
+        if pod is not None and pod_condition.task not in assumed and not pod.spec.node_name:
+            writers.statuses.pod(
+                pod, condition=_pod_condition(pod_condition), nominated_node=pod_condition.nominated_node
+            )
+    for queue_status in said.queue_statuses:
+        queue: wire.Queue | None = state.stored("Queue").get(queue_status.queue)
+        if queue is not None:
+            writers.statuses.queue(queue, resource_list(queue_status.allocated))
+    for figures in said.quotas:
+        quota: wire.ElasticQuota | None = state.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
+        if quota is not None and quota.metadata.uid == figures.uid:
+            writers.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
+    _record(said.events, state, writers)
+
+
+def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
+    """Return what stands in annotations of an elastic quota."""
+    return {
+        RUNTIME: resource_list(figures.runtime),
+        REQUEST: resource_list(figures.request),
+        CHILD_REQUEST: resource_list(figures.child_request),
+        GUARANTEED: resource_list(figures.guaranteed),
+        NON_PREEMPTIBLE_REQUEST: resource_list(figures.non_preemptible_request),
+        NON_PREEMPTIBLE_USED: resource_list(figures.non_preemptible_used),
+    }
+
+
+def _pod_condition(condition: report.PodCondition) -> wire.Condition:
+    return wire.Condition(type="PodScheduled", status="False", reason=condition.reason, message=condition.message)
+
+
+def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodGroupStatus:
+    """Set conditions beside those of other types; one whose status stays keeps its time."""
+    known = {condition.type: condition for condition in group.status.conditions}
+    for new in status.conditions:
+        old = known.get(new.type)
+        known[new.type] = wire.Condition(
+            type=new.type,
+            status=new.status,
+            reason=new.reason,
+            message=new.message,
+            transition_id=new.transition_id,
+            last_transition_time=old.last_transition_time if old is not None and old.status == new.status else "",
+        )
+    return wire.PodGroupStatus(
+        phase=status.phase,
+        running=status.running,
+        succeeded=status.succeeded,
+        failed=status.failed,
+        conditions=tuple(known.values()),
+    )
+
+
+def _record(events: Iterable[report.EventNote], state: ClusterState, writers: ClusterWriters) -> None:
+    for event in events:
+        if event.kind == POD_GROUPS.kind and f"{event.namespace}/{event.name}" not in state.stored(event.kind):
+            continue  # made up for a single pod, or gone
+        about = Regarding(
+            api_version=_API_VERSIONS.get(event.kind, "v1"),
+            kind=event.kind,
+            namespace=event.namespace,
+            name=event.name,
+            uid=event.uid,
+        )
+        writers.events.record(about, event.type, event.reason, event.message)

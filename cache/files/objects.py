@@ -1,0 +1,143 @@
+"""Books from objects: the cluster of files and tests, as `kubectl get -o yaml` or a hand writes it.
+
+Objects are Kubernetes dictionaries with `apiVersion` and `kind`, Lists are unfolded. What a server would have filled in
+is filled in here: namespaces, UIDs, the phase of a new pod. A broken object is reported and left out, and kinds that
+play no part are noted. Measurements of usage may stand among them (`cache.files.measurements`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pyroclast.cache.files.measurements import MEASURED, Measured, measurements
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.stores.lookups import LOOKUP_KINDS
+from pyroclast.kube import resources
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+
+__all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
+
+KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
+"""Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
+
+_RESOURCES: Final = {each.name: each for each in (*resources.ALL, *resources.WHILE_WANTED) if each.name in KINDS}
+_ALIASES: Final = {(each.kind, each.group): each.alias for each in _RESOURCES.values() if each.alias}
+"""What kinds are called here, by kind and group, whose name those of another group have."""
+_GROUPS: Final = {
+    kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(("volcano.sh", "koordinator.sh"))
+}
+"""API group of kinds whose name other projects use too."""
+
+_DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
+    **{kind: _RESOURCES[kind].decoder for kind in KINDS},
+    MEASURED: wire.Decoder(MEASURED, Measured),
+}
+_ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
+
+
+def decoder_of(kind: str) -> wire.Decoder[Any]:
+    """Return what decodes objects of a kind that the books follow."""
+    return _DECODERS[kind]
+
+
+def books_from_objects(
+    objects: Iterable[Mapping[str, Any]],
+    options: BooksOptions | None = None,
+    *,
+    report: Callable[[ObjectError], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> ClusterState:
+    """Make books of a cluster given as dictionaries.
+
+    Args:
+        objects: Kubernetes objects and Lists of them, in any order.
+        options: How to read them.
+        report: Is told of each broken object and field.
+        note: Is told of each kind that plays no part, once.
+    """
+    state = ClusterState(options, report)
+    found = decoded(objects, report=report, note=note)
+    for kind, each in found:
+        state.apply(kind, each)
+    state.measure(measurements(found, report))
+    return state
+
+
+def decoded(
+    objects: Iterable[Mapping[str, Any]],
+    *,
+    report: Callable[[ObjectError], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> list[tuple[str, Any]]:
+    """Turn dictionaries into structs with their kinds, in the order in which books best take them over."""
+    found: list[tuple[str, Any]] = []
+    foreign: set[str] = set()
+    for each in unfolded(objects):
+        kind = _kind(each)
+        if kind is None:
+            foreign.add(f"{each.get('apiVersion', '')} {each.get('kind', '(no kind)')}")
+            continue
+        try:
+            found.append((kind, _named(kind, _DECODERS[kind].convert(_filled_in(kind, each)))))
+        except ObjectError as error:
+            if report is not None:
+                report(error)
+    if note is not None:
+        for name in sorted(foreign):
+            note(f"{name.strip()} plays no part in scheduling: ignored")
+    return sorted(found, key=lambda pair: _ORDER[pair[0]])
+
+
+def _named(kind: str, each: Any) -> Any:
+    if not each.metadata.name:
+        raise ObjectError(kind, "(without a name)", "metadata.name", "missing; it is left out")
+    return each
+
+
+def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Replace Lists by their items, at any depth.
+
+    Raises:
+        ObjectError: An item of a List is no object.
+    """
+    for each in objects:
+        kind, items = each.get("kind"), each.get("items")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
+            for number, item in enumerate(items):
+                if not isinstance(item, Mapping):
+                    fault = f"expected an object, got {type(item).__name__}"
+                    raise ObjectError(kind, "(in a file)", f"items[{number}]", fault)
+            inherited = {"kind": kind.removesuffix("List"), "apiVersion": each.get("apiVersion", "")}
+            yield from unfolded({**(inherited if kind != "List" else {}), **item} for item in items)
+        else:
+            yield each
+
+
+def _kind(each: Mapping[str, Any]) -> str | None:
+    kind = each.get("kind")
+    version = each.get("apiVersion", "")
+    alias = _ALIASES.get((str(kind), str(version).partition("/")[0]))
+    if alias is not None or not isinstance(kind, str) or kind not in _DECODERS:
+        return alias
+    group = _GROUPS.get(kind)
+    if group is not None and version and not str(version).startswith(f"{group}/"):
+        return None
+    return kind
+
+
+def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Fill in what a server would have: a namespace and a UID."""
+    metadata = each.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return each
+    filled = dict(metadata)
+    is_namespaced = kind in _RESOURCES and _RESOURCES[kind].is_namespaced
+    if is_namespaced and not filled.get("namespace"):
+        filled["namespace"] = "default"
+    if not filled.get("uid"):
+        name = filled.get("name", "")
+        filled["uid"] = f"{filled['namespace']}-{name}" if is_namespaced else f"{kind.lower()}-{name}"
+    # Files come from several moments, so versions do not tell which of two objects of one name is the newer one.
+    filled.pop("resourceVersion", None)
+    return {**each, "metadata": filled}

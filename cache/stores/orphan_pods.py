@@ -1,0 +1,55 @@
+"""Orphan pods: pending pods that belong to no job of the snapshot, with the reason of each."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from pyroclast.cache.stores.job_store import JobEntry
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import QueueName
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.snapshot import Outsider
+from pyroclast.model.tasks import Task, TaskStatus
+
+__all__ = ["NO_GROUP", "broken_pod", "orphan_pods"]
+
+_PLUGIN: Final = "scheduler"
+
+NO_GROUP: Final = Refusal(
+    plugin=_PLUGIN,
+    reason="NoPodGroup",
+    message="the pod names no PodGroup (scheduling.k8s.io/group-name): it waits for a controller to make one; "
+    "--ungrouped-pods=single schedules it alone",
+    resolvable=False,
+)
+"""Why a pod of ours waits that names no group."""
+
+
+def broken_pod(fault: ObjectError) -> Refusal:
+    """Explain a pod that cannot be read."""
+    return Refusal(plugin=_PLUGIN, reason="InvalidPod", message=f"{fault.path}: {fault.message}", resolvable=False)
+
+
+def orphan_pods(
+    loose: Iterable[tuple[Task, Refusal]], jobs: Iterable[JobEntry], queue_faults: Mapping[QueueName, ObjectError]
+) -> Iterator[Outsider]:
+    """List the pending among tasks without a job and among the tasks of jobs outside the snapshot."""
+    for task, refusal in loose:
+        if task.status is TaskStatus.PENDING:
+            yield Outsider(task=task, refusal=refusal)
+    for entry in jobs:
+        refusal = _refusal(entry, queue_faults)
+        for task in entry.frozen_tasks().values():
+            if task.status is TaskStatus.PENDING:
+                yield Outsider(task=task, refusal=refusal)
+
+
+def _refusal(entry: JobEntry, queue_faults: Mapping[QueueName, ObjectError]) -> Refusal:
+    if entry.fault is not None:
+        reason, message = "InvalidPodGroup", f"PodGroup {entry.id}: {entry.fault.path}: {entry.fault.message}"
+    elif entry.facts is None:
+        reason, message = "PodGroupNotFound", f"PodGroup {entry.id} does not exist"
+    elif (fault := queue_faults.get(entry.facts.queue)) is not None:
+        reason, message = "InvalidQueue", f"queue {entry.facts.queue}: {fault.path}: {fault.message}"
+    else:
+        reason, message = "QueueNotFound", f"queue {entry.facts.queue} does not exist"
+    return Refusal(plugin=_PLUGIN, reason=reason, message=message, resolvable=False)

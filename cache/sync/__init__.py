@@ -1,0 +1,4 @@
+"""Synchronization with the API server: which objects are watched, and when a change matters.
+
+Belongs here: event handlers, filters, shards, triggers. Does not: reflectors (`kube`).
+"""

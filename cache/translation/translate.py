@@ -1,0 +1,365 @@
+"""Translate objects of the API into nouns of the model.
+
+An annotation that cannot be read is reported and falls back to what Volcano takes it for; an amount that cannot be
+read fences its object: the fault is reported with the object's name and the field's path, and the rest is served.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from pyroclast.cache.options import DEFAULT_QUEUE
+from pyroclast.cache.translation.annotations import (
+    annotation_or_label,
+    parse_bool,
+    parse_float,
+    parse_int32,
+    parse_seconds,
+)
+from pyroclast.cache.translation.templates import TemplateStore
+from pyroclast.model import wire
+from pyroclast.model.api.names import (
+    GROUP_NAME,
+    HIERARCHY,
+    HIERARCHY_WEIGHTS,
+    POD_QUEUE_NAME,
+    PREEMPTABLE,
+    REVOCABLE_ZONE,
+    SLA_WAITING_TIME,
+    TASK_PRIORITY,
+    TASK_SPEC,
+)
+from pyroclast.model.devices.koordinator.layout import node_devices
+from pyroclast.model.devices.koordinator.offers import offers_of
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import JobPhase
+from pyroclast.model.nodes import Node
+from pyroclast.model.quantity import QuantityError
+from pyroclast.model.queues import OPEN, Queue, rooted
+from pyroclast.model.requests import LARGEST_REQUEST, amounts, saturated
+from pyroclast.model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskStatus
+
+__all__ = ["GroupFacts", "Report", "Translator", "single_group", "single_job_id", "task_status"]
+
+Report = Callable[[ObjectError], None]
+"""Is told of each broken field."""
+
+T = TypeVar("T")
+
+ANY_ZONE: Final = "*"
+DEFAULT_PRIORITY: Final = 1
+_LARGEST_LIMIT: Final = 2**60
+"""Limits of queues and minimums of groups saturate here, in base units; it is far below what `UNLIMITED` stands for."""
+_SLA_WAITING_TIMES: Final = (SLA_WAITING_TIME, "sla-waiting-time")
+_OVERSUBSCRIBED: Final = {
+    CPU: ("volcano.sh/oversubscription-cpu", 1),
+    MEMORY: ("volcano.sh/oversubscription-memory", MILLI),
+}
+_PENDING_PHASES: Final = ("Pending", "")
+_FINISHED: Final = {"Succeeded": TaskStatus.SUCCEEDED, "Failed": TaskStatus.FAILED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFacts:
+    """What a PodGroup says, parsed; with its tasks and its priority it makes a job."""
+
+    group: wire.PodGroup
+    queue: QueueName
+    min_available: int
+    min_by_role: Mapping[str, int]
+    min_resources: Amounts | None
+    phase: JobPhase
+    created: float
+    waiting_seconds: float | None
+    preemptable: bool | None
+    revocable_zone: str
+    priority: int | None = None
+    """Of a job that has one of its own; None where its priority class counts."""
+
+
+def task_status(pod: wire.Pod) -> TaskStatus:
+    """Derive the status of a task; a pod without a phase has just been made."""
+    phase = pod.status.phase
+    if phase == "Running":
+        return TaskStatus.RELEASING if pod.metadata.deletion_timestamp else TaskStatus.RUNNING
+    if phase in _PENDING_PHASES:
+        if pod.metadata.deletion_timestamp:
+            return TaskStatus.RELEASING
+        return TaskStatus.BOUND if pod.spec.node_name else TaskStatus.PENDING
+    return _FINISHED.get(phase, TaskStatus.UNKNOWN)
+
+
+def single_job_id(pod: wire.Pod) -> JobId:
+    """Name the job of a pod that is a gang of one; the name is that of the group a controller would make."""
+    return JobId(f"{pod.metadata.namespace}/podgroup-{pod.metadata.uid}")
+
+
+def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
+    """Make up the group of a pod that is a gang of one."""
+    phases = {TaskStatus.PENDING: JobPhase.PENDING, TaskStatus.SUCCEEDED: JobPhase.COMPLETED}
+    return wire.PodGroup(
+        metadata=wire.ObjectMeta(
+            name=f"podgroup-{pod.metadata.uid}",
+            namespace=pod.metadata.namespace,
+            uid=pod.metadata.uid,
+            creation_timestamp=pod.metadata.creation_timestamp,
+            labels=pod.metadata.labels,
+            annotations=pod.metadata.annotations,
+            owner_references=(
+                wire.OwnerReference(kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True),
+            ),
+        ),
+        spec=wire.PodGroupSpec(
+            min_member=1,
+            queue=pod.metadata.annotations.get(POD_QUEUE_NAME, ""),
+            priority_class_name=pod.spec.priority_class_name,
+        ),
+        status=wire.PodGroupStatus(phase=phases.get(status, JobPhase.RUNNING)),
+    )
+
+
+class Translator:
+    """Makes nouns; keeps the templates that tasks share."""
+
+    def __init__(
+        self,
+        *,
+        default_queue: QueueName = DEFAULT_QUEUE,
+        report: Report,
+        fold: Callable[[Amounts], Amounts] = lambda amounts: amounts,
+    ) -> None:
+        """Tell `report` of each broken field; `fold` puts names of resources without a row under a shared one."""
+        self.templates = TemplateStore(fold)
+        self._fold = fold
+        self._default_queue = default_queue
+        self._report = report
+
+    def task(self, pod: wire.Pod, job: JobId | None, needed_volumes: Callable[[wire.Pod], Amounts]) -> Task:
+        """Make the task of a pod.
+
+        Raises:
+            ObjectError: An amount, or the claim of an ephemeral volume, cannot be used; `fenced` makes a task anyway.
+        """
+        volumes = needed_volumes(pod) if pod.spec.volumes else NO_AMOUNTS
+        return self._task(pod, job, fenced=False, volumes=volumes)
+
+    def fenced_task(self, pod: wire.Pod) -> Task:
+        """Make the task of a pod whose amounts cannot be read: it belongs to no job, and takes a place on its node."""
+        return self._task(pod, None, fenced=True, volumes=NO_AMOUNTS)
+
+    def _task(self, pod: wire.Pod, job: JobId | None, *, fenced: bool, volumes: Amounts) -> Task:
+        metadata, spec = pod.metadata, pod.spec
+        template = self.templates.fenced(pod) if fenced else self.templates.template(pod, volumes)
+        return Task(
+            TaskId(metadata.uid),
+            job,
+            metadata.namespace,
+            metadata.name,
+            metadata.annotations.get(TASK_SPEC) or metadata.labels.get(TASK_SPEC, ""),
+            template,
+            task_status(pod),
+            NodeName(spec.node_name) if spec.node_name else None,
+            self._task_priority(pod),
+            self._is_preemptable("Pod", metadata, absent=True),
+            self._revocable_zone(metadata),
+            bool(spec.scheduling_gates),
+            self._created("Pod", metadata),
+            pod,
+        )
+
+    def job_id(self, pod: wire.Pod) -> JobId | None:
+        """Return the job that a pod's group annotation names."""
+        name = pod.metadata.annotations.get(GROUP_NAME)
+        return JobId(f"{pod.metadata.namespace}/{name}") if name else None
+
+    def group(self, group: wire.PodGroup) -> GroupFacts:
+        """Parse a PodGroup.
+
+        Raises:
+            ObjectError: A minimum is no quantity, or is negative.
+        """
+        spec, metadata = group.spec, group.metadata
+        minimum_amounts = None
+        if spec.min_resources is not None:
+            minimum_amounts = SealedDict(
+                self._fold(_amounts("PodGroup", metadata, "spec.minResources", spec.min_resources))
+            )
+        return GroupFacts(
+            group=group,
+            queue=QueueName(spec.queue) if spec.queue else self._default_queue,
+            min_available=self._minimum(metadata, "spec.minMember", spec.min_member),
+            min_by_role=SealedDict(
+                (role, self._minimum(metadata, f"spec.minTaskMember.{role}", minimum))
+                for role, minimum in spec.min_task_member.items()
+            ),
+            min_resources=minimum_amounts,
+            phase=self._phase(group),
+            created=self._created("PodGroup", metadata),
+            waiting_seconds=self._waiting_seconds(metadata),
+            preemptable=self._group_preemptable(metadata),
+            revocable_zone=self._revocable_zone(metadata),
+        )
+
+    def queue(self, queue: wire.Queue) -> Queue:
+        """Make a queue.
+
+        Raises:
+            ObjectError: A limit is no quantity, or is negative.
+        """
+        spec, metadata = queue.spec, queue.metadata
+        # As admission completes them, which may not have been asked.
+        path, weights = rooted(*(metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS)))
+        return Queue(
+            name=QueueName(metadata.name),
+            uid=metadata.uid,
+            weight=spec.weight,
+            priority=spec.priority,
+            created=self._created("Queue", metadata),
+            state=queue.status.state or OPEN,
+            reclaimable=spec.reclaimable is not False,
+            capability=SealedDict(_amounts("Queue", metadata, "spec.capability", spec.capability)),
+            guarantee=SealedDict(_amounts("Queue", metadata, "spec.guarantee.resource", spec.guarantee.resource)),
+            deserved=SealedDict(_amounts("Queue", metadata, "spec.deserved", spec.deserved)),
+            parent=QueueName(spec.parent) if spec.parent else None,
+            hierarchy=path,
+            hierarchy_weights=weights,
+            object=queue,
+        )
+
+    def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None) -> Node:
+        """Make a node.
+
+        Args:
+            node: The object; an amount that cannot be read is not offered.
+            limits: Up to how many volumes its CSI drivers attach.
+            device: What an agent found on it, which is offered where the node does not speak of it.
+        """
+        metadata = node.metadata
+        made = Node(
+            name=NodeName(metadata.name),
+            labels=metadata.labels,
+            annotations=metadata.annotations,
+            taints=node.spec.taints,
+            unschedulable=node.spec.unschedulable,
+            allocatable=SealedDict({**self.allocatable(node), **limits}),
+            oversubscribed=SealedDict(self._oversubscribed(metadata)),
+            images=SealedDict((name, image.size_bytes) for image in node.status.images for name in image.names),
+            revocable_zone=metadata.labels.get(REVOCABLE_ZONE, ""),
+            object=node,
+            device=device,
+        )
+        return made if device is None else replace(made, allocatable=SealedDict({**_offers(made), **made.allocatable}))
+
+    def allocatable(self, node: wire.Node) -> dict[str, int]:
+        """Return what a node offers; an amount that cannot be read is not offered."""
+        offered: dict[str, int] = {}
+        for name, amount in node.status.allocatable.items():
+            try:
+                read = _amounts("Node", node.metadata, "status.allocatable", {name: amount})
+            except ObjectError as error:
+                self._report(error)
+                continue
+            offered.update((each, saturated(each, value)) for each, value in read.items())
+        return offered
+
+    def _oversubscribed(self, metadata: wire.ObjectMeta) -> Amounts:
+        extra = {}
+        for name, (annotation, thousandths) in _OVERSUBSCRIBED.items():
+            text = metadata.annotations.get(annotation)
+            if text is None:
+                continue
+            amount = self._read("Node", metadata, annotation, text, parse_float, fallback=0.0)
+            extra[name] = min(int(amount), LARGEST_REQUEST) * thousandths
+        return extra or NO_AMOUNTS
+
+    def _task_priority(self, pod: wire.Pod) -> int:
+        plain = DEFAULT_PRIORITY if pod.spec.priority is None else pod.spec.priority
+        text = pod.metadata.annotations.get(TASK_PRIORITY)
+        if text is None:
+            return plain
+        return self._read("Pod", pod.metadata, TASK_PRIORITY, text, parse_int32, fallback=plain)
+
+    def _is_preemptable(self, kind: str, metadata: wire.ObjectMeta, *, absent: bool) -> bool:
+        text = annotation_or_label(metadata, PREEMPTABLE)
+        if text is None:
+            return absent
+        return self._read(kind, metadata, PREEMPTABLE, text, parse_bool, fallback=False)
+
+    def _group_preemptable(self, metadata: wire.ObjectMeta) -> bool | None:
+        if annotation_or_label(metadata, PREEMPTABLE) is None:
+            return None
+        return self._is_preemptable("PodGroup", metadata, absent=False)
+
+    def _revocable_zone(self, metadata: wire.ObjectMeta) -> str:
+        zone = metadata.annotations.get(REVOCABLE_ZONE)
+        if zone is not None:
+            return ANY_ZONE if zone == ANY_ZONE else ""
+        try:
+            preemptable = parse_bool(metadata.annotations.get(PREEMPTABLE, "false"))
+        except ValueError:  # reported where preemptability itself is read
+            return ""
+        return ANY_ZONE if preemptable else ""
+
+    def _waiting_seconds(self, metadata: wire.ObjectMeta) -> float | None:
+        for key in _SLA_WAITING_TIMES:
+            text = metadata.annotations.get(key)
+            if text is not None:
+                seconds = self._read("PodGroup", metadata, key, text, parse_seconds, fallback=0.0)
+                return seconds if seconds > 0 else None
+        return None
+
+    def _minimum(self, metadata: wire.ObjectMeta, path: str, minimum: int) -> int:
+        if minimum < 0:
+            self._report(ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative; read as 0"))
+        return max(minimum, 0)
+
+    def _phase(self, group: wire.PodGroup) -> JobPhase:
+        text = group.status.phase or JobPhase.PENDING
+        try:
+            return JobPhase(text)
+        except ValueError:
+            message = f"{text!r} is not a phase; read as Pending"
+            self._report(ObjectError("PodGroup", group.metadata.key, "status.phase", message))
+            return JobPhase.PENDING
+
+    def _created(self, kind: str, metadata: wire.ObjectMeta) -> float:
+        try:
+            return wire.unix_seconds(metadata.creation_timestamp)
+        except ValueError as error:
+            self._report(ObjectError(kind, metadata.key, "metadata.creationTimestamp", str(error)))
+            return 0.0
+
+    def _read(
+        self, kind: str, metadata: wire.ObjectMeta, key: str, text: str, parse: Callable[[str], T], *, fallback: T
+    ) -> T:
+        """Read the value of an annotation, or report it and fall back."""
+        try:
+            return parse(text)
+        except ValueError as error:
+            self._report(ObjectError(kind, metadata.key, f"metadata.annotations[{key}]", str(error)))
+            return fallback
+
+
+def _offers(node: Node) -> Amounts:
+    """Return what the devices of a node come to; nothing where they cannot be read, which who shares them out tells."""
+    try:
+        devices = node_devices(node)
+    except ValueError:
+        return NO_AMOUNTS
+    return NO_AMOUNTS if devices is None else offers_of(devices)
+
+
+def _amounts(kind: str, metadata: wire.ObjectMeta, path: str, resources: wire.ResourceList) -> dict[str, int]:
+    """Read a resource list of an object, none of it negative."""
+    try:
+        read = amounts(resources)
+    except QuantityError as error:
+        raise ObjectError(kind, metadata.key, path, str(error)) from error
+    for name, amount in read.items():
+        if amount < 0:
+            raise ObjectError(kind, metadata.key, f"{path}.{name}", f"{resources[name]} is negative")
+        read[name] = saturated(name, amount, _LARGEST_LIMIT)
+    return read

@@ -1,0 +1,108 @@
+"""`pyroclast migrate check`: what of a Volcano installation would behave differently, from files or a live cluster."""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import PyroclastError
+from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, look_over
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulation.reading import read_objects
+
+__all__ = ["main"]
+
+_PAGE = 500
+_UNREADABLE = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Look an installation over; status 0 where nothing stops, 1 where something must be mended first, 2 unread."""
+    given = _parser().parse_args(arguments)
+    try:
+        if given.filename:
+            objects: Iterable[object] = _flattened(read_objects(given.filename))
+        else:
+            objects = asyncio.run(_cluster(ClusterOptions(kubeconfig=given.kubeconfig)))
+        notes = look_over(objects, load_registry())
+    except PyroclastError as error:
+        print(f"pyroclast migrate: {error}", file=sys.stderr)  # noqa: T201 - what a command line is for
+        return _UNREADABLE
+    print(_as_json(notes) if given.output == "json" else _as_text(notes))  # noqa: T201 - as above
+    return int(any(note.weight is Weight.STOPS for note in notes))
+
+
+async def _cluster(options: ClusterOptions) -> list[Mapping[str, Any]]:
+    """List what rules look at; kinds that the server lacks, or that may not be listed, are left out and said."""
+    found: list[Mapping[str, Any]] = []
+    async with Client(await connect(options), component="pyroclast-migrate") as client:
+        for kind, path in KINDS.items():
+            try:
+                found.extend({**each, "kind": kind} for each in await _listed(client, path))
+            except ApiError as error:
+                if not error.is_not_found:
+                    print(f"{kind}: not looked at: {error}", file=sys.stderr)  # noqa: T201 - as above
+    return found
+
+
+async def _listed(client: Client, path: str) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    token = ""
+    while True:
+        params = {"limit": str(_PAGE), **({"continue": token} if token else {})}
+        page = await client.request_json("GET", path, params=params)
+        found.extend(page.get("items") or ())
+        token = (page.get("metadata") or {}).get("continue") or ""
+        if not token:
+            return found
+
+
+def _flattened(objects: Iterable[Mapping[str, Any]]) -> Iterable[object]:
+    """Yield objects, and the items of lists among them."""
+    for each in objects:
+        kind = str(each.get("kind", ""))
+        if kind.endswith("List"):
+            for item in each.get("items") or ():
+                yield {"kind": kind.removesuffix("List"), **item} if isinstance(item, Mapping) else item
+        else:
+            yield each
+
+
+def _as_text(notes: Sequence[Note]) -> str:
+    lines = [
+        f"{note.weight}: {note.about}: {f'{note.path}: ' if note.path else ''}{note.message}"
+        for weight in Weight
+        for note in notes
+        if note.weight is weight
+    ]
+    counts = Counter(note.weight for note in notes)
+    total = ", ".join(f"{counts[weight]} {weight}" for weight in Weight if counts[weight])
+    return "\n".join([*lines, total or "nothing behaves differently"])
+
+
+def _as_json(notes: Sequence[Note]) -> str:
+    rows = [{"weight": note.weight, "about": note.about, "path": note.path, "message": note.message} for note in notes]
+    return json.dumps(rows, indent=2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pyroclast migrate", description="Come from Volcano.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    one = commands.add_parser(
+        "check",
+        help="say what of an installation would behave differently",
+        description="Say what of a Volcano installation would behave differently; nothing is changed. Status 0: "
+        "nothing stops you; 1: something must be mended first; 2: the installation could not be read.",
+    )
+    one.add_argument(
+        "-f", "--filename", action="append", metavar="FILE", help="manifests: a file, a folder, or - ; else the cluster"
+    )
+    one.add_argument("--kubeconfig", default="", metavar="FILE", help="of the cluster; else as kubectl finds it")
+    one.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the answer")
+    return parser

@@ -1,0 +1,141 @@
+"""`pyroclast job`: list, view, run, suspend, resume and delete jobs."""
+
+import argparse
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import PODS, Resource
+from pyroclast.model.api.batch import Job
+from pyroclast.model.api.bus import Action
+from pyroclast.model.api.names import JOB_NAME, JOB_TYPE
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
+from pyroclast.scheduler.cli.commands.vcctl.ages import age
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, say
+from pyroclast.scheduler.cli.commands.vcctl.job_parser import parser
+from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.cli.commands.vcctl.running import job_of_flags, jobs_of_file
+from pyroclast.scheduler.cli.commands.vcctl.showing import fetch, show_made, show_objects
+from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.cli.commands.vcctl.viewing import description, events_of, lent_pods
+
+__all__ = ["columns", "main"]
+
+_EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
+
+
+def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
+    """Return the columns of jobs; ages are up to `now`."""
+    namespace: tuple[Column[Job], ...] = (Column(heading="NAMESPACE", cell=lambda job: job.metadata.namespace),)
+    return (
+        *(namespace if has_namespace else ()),
+        Column(heading="NAME", cell=lambda job: job.metadata.name),
+        Column(heading="PHASE", cell=lambda job: job.status.state.phase),
+        Column(heading="JOBTYPE", cell=lambda job: job.metadata.labels.get(JOB_TYPE, "Batch")),
+        Column(heading="REPLICAS", cell=lambda job: sum(task.replicas for task in job.spec.tasks)),
+        Column(heading="MIN", cell=lambda job: job.status.min_available or job.spec.min_available),
+        Column(heading="PENDING", cell=lambda job: job.status.pending),
+        Column(heading="RUNNING", cell=lambda job: job.status.running),
+        Column(heading="SUCCEEDED", cell=lambda job: job.status.succeeded),
+        Column(heading="FAILED", cell=lambda job: job.status.failed),
+        Column(heading="UNKNOWN", cell=lambda job: job.status.unknown),
+        Column(heading="RETRYCOUNT", cell=lambda job: job.status.retry_count),
+        Column(heading="AGE", cell=lambda job: age(job.metadata.creation_timestamp, now)),
+        Column(heading="QUEUE", cell=lambda job: job.spec.queue, is_wide=True),
+        Column(heading="SCHEDULER", cell=lambda job: job.spec.scheduler_name, is_wide=True),
+        Column(heading="PRIORITYCLASS", cell=lambda job: job.spec.priority_class_name, is_wide=True),
+        Column(heading="CREATION", cell=lambda job: job.metadata.creation_timestamp, is_wide=True),
+    )
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+async def show(given: argparse.Namespace, speaker: Speaker) -> None:
+    """List jobs."""
+    if given.all_namespaces and names_of(given):
+        raise ConfigError("a resource cannot be retrieved by name across all namespaces")
+    found = [each for each in await fetch(given, speaker, JOBS) if _is_meant(given, each)]
+
+    def as_table() -> str:
+        shown = columns(datetime.now(UTC), has_namespace=given.all_namespaces)
+        is_wide = given.output == "wide"
+        return table(shown, speaker.decoded(JOBS, found), is_wide=is_wide, has_headings=not given.no_headers)
+
+    show_objects(given, speaker, JOBS, found, as_table)
+
+
+def _is_meant(given: argparse.Namespace, job: Object) -> bool:
+    spec = job.get("spec") or {}
+    return given.queue in {"", spec.get("queue")} and given.scheduler in {"", spec.get("schedulerName")}
+
+
+async def view(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Describe jobs."""
+    if given.output:
+        show_objects(given, speaker, JOBS, await fetch(given, speaker, JOBS), str)
+        return
+    texts: list[str] = []
+
+    async def describe(name: str) -> None:
+        found = await speaker.get(JOBS, name)
+        events = events_of(found, await speaker.all_of(_EVENTS))
+        lent = lent_pods(await _pods_of(speaker, name))
+        texts.extend(description(job, events, datetime.now(UTC), lent=lent) for job in speaker.decoded(JOBS, [found]))
+
+    await speaker.each(JOBS, names_of(given), describe)
+    if texts:
+        say("\n\n\n".join(texts))
+
+
+async def _pods_of(speaker: Speaker, name: str) -> list[Object]:
+    """Return the pods of a job; none where they may not be read: the rest of a description needs no pods."""
+    try:
+        return await speaker.all_of(PODS, selector=f"{JOB_NAME}={name}")
+    except ApiError:
+        return []
+
+
+async def run(given: argparse.Namespace, speaker: Speaker) -> None:
+    """Create jobs."""
+    jobs = jobs_of_file(given.filename) if given.filename else [job_of_flags(given, name) for name in names_of(given)]
+    placed = [(job, _namespace(job, given.namespace) or speaker.namespace) for job in jobs]
+
+    async def make(job_in_namespace: tuple[Object, str]) -> None:
+        job, namespace = job_in_namespace
+        show_made(given, JOBS, await speaker.create(JOBS, job, namespace=namespace))
+
+    await speaker.each(JOBS, placed, make)
+
+
+def _namespace(job: Object, asked: str) -> str:
+    """Return the namespace that a manifest names; another than the one asked for is a mistake."""
+    own = job["metadata"].get("namespace") or ""
+    if asked and own and own != asked:
+        raise ConfigError(
+            f'the namespace from the provided object "{own}" does not match the namespace "{asked}". '
+            f"You must pass '--namespace={own}' to perform this operation."
+        )
+    return str(own)
+
+
+_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None]]]] = {
+    "list": show,
+    "view": view,
+    "run": run,
+    "suspend": partial(command, resource=JOBS, action=Action.ABORT_JOB),
+    "resume": partial(command, resource=JOBS, action=Action.RESUME_JOB),
+    "delete": partial(delete, resource=JOBS),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command on jobs."""
+    given = parser().parse_args(arguments)
+    if not getattr(given, "filename", ""):
+        names_of(given)
+    return speak(given, JOBS, partial(_ACTS[given.action], given))

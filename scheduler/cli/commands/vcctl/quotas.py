@@ -1,0 +1,142 @@
+"""`pyroclast quota`: list and show elastic quotas, as the tree that they are."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from pyroclast.controllers.kinds import ELASTIC_QUOTAS
+from pyroclast.model.api.quota import ElasticQuota
+from pyroclast.model.elastic.names import (
+    ALLOW_LENT_RESOURCE,
+    GUARANTEED,
+    PARENT,
+    REQUEST,
+    ROOT_QUOTA,
+    RUNTIME,
+    SHARED_WEIGHT,
+    TREE_ID,
+)
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, told
+from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.cli.commands.vcctl.quota_parser import parser
+from pyroclast.scheduler.cli.commands.vcctl.showing import show_objects
+from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
+
+__all__ = ["Row", "columns", "main", "rows"]
+
+_INDENT: Final = "  "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What a quota has of one resource."""
+
+    quota: ElasticQuota
+    depth: int
+    """How many quotas stand above it."""
+    resource: str
+    """Empty where the quota speaks of none."""
+
+
+def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[Row]:
+    """Give a row for each resource of each quota, by name, those below a quota right after it.
+
+    Args:
+        quotas: All quotas. One that stands below itself, or below one that is not there, is shown at the top.
+        tops: Names of those to begin with; all that stand below no other where empty.
+    """
+    known = {quota.metadata.name: quota for quota in sorted(quotas, key=lambda quota: quota.metadata.name)}
+    below: dict[str, list[ElasticQuota]] = {}
+    for quota in known.values():
+        below.setdefault(_parent(quota), []).append(quota)
+    shown: set[str] = set()
+    named = list(tops)
+    first = named or [name for name, quota in known.items() if _parent(quota) not in known]
+    for top in (*first, *(() if named else known)):  # at last what stands in a circle
+        waiting = [(known[top], 0)]
+        while waiting:
+            quota, depth = waiting.pop()
+            name = quota.metadata.name
+            if name in shown:
+                continue
+            shown.add(name)
+            for resource in sorted(quota.spec.max) or ("",):
+                yield Row(quota=quota, depth=depth, resource=resource)
+            waiting += [(each, depth + 1) for each in reversed(below.get(name, ()))]
+
+
+def columns() -> tuple[Column[Row], ...]:
+    """Return the columns: what a quota has, may have now, asks for, is guaranteed and may have at most."""
+    return (
+        Column(heading="NAME", cell=lambda row: _INDENT * row.depth + row.quota.metadata.name),
+        Column(heading="RESOURCE", cell=lambda row: row.resource),
+        Column(heading="USED", cell=lambda row: row.quota.status.used.get(row.resource)),
+        Column(heading="RUNTIME", cell=partial(_noted, key=RUNTIME)),
+        Column(heading="REQUEST", cell=partial(_noted, key=REQUEST)),
+        Column(heading="MIN", cell=lambda row: row.quota.spec.min.get(row.resource)),
+        Column(heading="MAX", cell=lambda row: row.quota.spec.max.get(row.resource)),
+        Column(heading="GUARANTEED", cell=partial(_noted, key=GUARANTEED), is_wide=True),
+        Column(heading="WEIGHT", cell=partial(_noted, key=SHARED_WEIGHT), is_wide=True),
+        Column(heading="LENDS", cell=_lends, is_wide=True),
+        Column(heading="TREE", cell=lambda row: row.quota.metadata.labels.get(TREE_ID), is_wide=True),
+        Column(heading="NAMESPACE", cell=lambda row: row.quota.metadata.namespace, is_wide=True),
+    )
+
+
+def _parent(quota: ElasticQuota) -> str:
+    return quota.metadata.labels.get(PARENT) or ROOT_QUOTA
+
+
+def _lends(row: Row) -> str:
+    return "false" if row.quota.metadata.labels.get(ALLOW_LENT_RESOURCE) == "false" else "true"
+
+
+def _noted(row: Row, key: str) -> Any:
+    """Return the amount that an annotation has of the row's resource; None where it has none, or cannot be read."""
+    try:
+        amounts: Mapping[str, Any] = msgspec.json.decode(row.quota.metadata.annotations.get(key) or "{}", type=dict)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return amounts.get(row.resource)
+
+
+# --- what is done ----------------------------------------------------------------------------------------------------
+
+
+async def show(given: argparse.Namespace, speaker: Speaker) -> None:
+    """List all quotas, or those named; names are unique in the cluster, so no namespace is asked for."""
+    speaker.namespace = ""
+    everything = await speaker.all_of(ELASTIC_QUOTAS)
+    names = names_of(given)
+    found = [each for each in everything if each["metadata"]["name"] in names] if names else everything
+    there = {each["metadata"]["name"] for each in found}
+    for name in names:
+        if name not in there:
+            told(f'Error from server (NotFound): {ELASTIC_QUOTAS.plural}.{ELASTIC_QUOTAS.group} "{name}" not found')
+            speaker.status = 1
+
+    def as_table() -> str:
+        quotas = speaker.decoded(ELASTIC_QUOTAS, _oldest_last(everything))
+        shown = list(rows(quotas, [name for name in names if name in there]))
+        return table(columns(), shown, is_wide=given.output == "wide", has_headings=not given.no_headers)
+
+    show_objects(given, speaker, ELASTIC_QUOTAS, found, as_table)
+
+
+def _oldest_last(objects: Sequence[Object]) -> list[Object]:
+    """Sort so that of two quotas of one name the older counts, as the scheduler has it."""
+
+    def age(each: Object) -> tuple[str, str]:
+        return str(each["metadata"].get("creationTimestamp", "")), str(each["metadata"].get("namespace", ""))
+
+    return sorted(objects, key=age, reverse=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command on quotas."""
+    given = parser().parse_args(arguments)
+    return speak(given, ELASTIC_QUOTAS, partial(show, given))

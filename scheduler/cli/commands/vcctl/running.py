@@ -1,0 +1,66 @@
+"""Jobs to run: from flags, as vcctl makes them, or from manifests."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pyroclast.controllers.kinds import JOBS
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.cli.commands.vcctl.printing import Object
+from pyroclast.scheduler.simulation.reading import read_objects
+
+__all__ = ["job_of_flags", "jobs_of_file"]
+
+_LABEL: Final = "job.volcano.sh"
+"""On pods of jobs that were made from flags: the name of the job."""
+
+
+def job_of_flags(given: argparse.Namespace, name: str) -> Object:
+    """Return a job of one task with one container."""
+    container: Object = {
+        "name": name,
+        "image": given.image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": _resources(given.requests, given.limits),
+    }
+    if given.command:
+        container["command"] = given.command
+    template = {
+        "metadata": {"name": name, "labels": {_LABEL: name}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    spec: Object = {
+        "schedulerName": given.scheduler,
+        "minAvailable": given.min,
+        "tasks": [{"name": "default0", "replicas": given.replicas, "template": template}],
+    }
+    if given.queue:
+        spec["queue"] = given.queue
+    return {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> Object:
+    parts = {"requests": dict(requests), "limits": dict(limits)}
+    return {name: part for name, part in parts.items() if part}
+
+
+def jobs_of_file(path: str) -> list[Object]:
+    """Read the jobs of a manifest, YAML or JSON, or of those of a folder; `-` is standard input.
+
+    Raises:
+        ReadError: It cannot be read.
+        ConfigError: It holds something else.
+    """
+    documents = read_objects([path])
+    if not documents:
+        raise ConfigError(f"{path}: no objects passed to create")
+    return [_job(document, path) for document in documents]
+
+
+def _job(document: Mapping[str, Any], path: str) -> Object:
+    found = (document.get("apiVersion"), document.get("kind"))
+    if found != (JOBS.api_version, JOBS.kind):
+        raise ConfigError(f"{path}: got {found[1]} of {found[0]}, expected {JOBS.kind} of {JOBS.api_version}")
+    if not isinstance(document.get("metadata"), dict):
+        raise ConfigError(f"{path}: metadata is missing")
+    return dict(document)

@@ -1,0 +1,148 @@
+"""Speaking to the API server on behalf of a person: one command, a few requests, faults told in kubectl's words."""
+
+import argparse
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from pyroclast.controllers.kinds import COMMANDS
+from pyroclast.kube.client import Client
+from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import Resource
+from pyroclast.model.api.bus import Action, Command
+from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.errors import ObjectError, PyroclastError
+from pyroclast.scheduler.cli.commands.vcctl.flags import told
+from pyroclast.scheduler.cli.commands.vcctl.printing import Object
+from pyroclast.scheduler.cli.commands.vcctl.wording import in_kubectls_words
+
+__all__ = ["Speaker", "connected", "speak"]
+
+T = TypeVar("T")
+
+_PAGE = 500
+_FAILED = 1
+
+
+class Speaker:
+    """The API server, as one command needs it."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        """Speak through `client`; `namespace` is that of namespaced kinds, empty for all of them."""
+        self._client = client
+        self.namespace = namespace
+        self.status = 0
+        """Exit status so far: 1 once anything failed."""
+
+    def place(self, resource: Resource[Any]) -> str:
+        """Return the namespace that a kind is looked for in."""
+        return self.namespace if resource.is_namespaced else ""
+
+    async def all_of(
+        self, resource: Resource[Any], *, namespace: str | None = None, selector: str = ""
+    ) -> list[Object]:
+        """List objects; namespace as the flags say, where none is given."""
+        path = resource.collection(self.place(resource) if namespace is None else namespace)
+        found: list[Object] = []
+        token = ""
+        while True:
+            params = {"limit": str(_PAGE)}
+            params |= {"labelSelector": selector} if selector else {}
+            params |= {"continue": token} if token else {}
+            page = await self._client.request_json("GET", path, params=params)
+            found.extend(page.get("items") or ())
+            token = (page.get("metadata") or {}).get("continue") or ""
+            if not token:
+                return [{"apiVersion": resource.api_version, "kind": resource.kind, **each} for each in found]
+
+    async def get(self, resource: Resource[Any], name: str) -> Object:
+        """Read one object."""
+        found: Object = await self._client.request_json("GET", resource.path(self.place(resource), name))
+        return found
+
+    async def create(self, resource: Resource[Any], body: Object, *, namespace: str | None = None) -> Object:
+        """Create one object."""
+        path = resource.collection(self.place(resource) if namespace is None else namespace)
+        made: Object = await self._client.request_json("POST", path, body=body)
+        return made
+
+    async def delete(self, resource: Resource[Any], name: str) -> None:
+        """Delete one object; what it owns goes after it."""
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        await self._client.request_json("DELETE", resource.path(self.place(resource), name), body=body)
+
+    async def command(self, resource: Resource[Any], name: str, action: Action) -> None:
+        """Ask the controllers for an action on an object."""
+        target = await self.get(resource, name)
+        metadata = target["metadata"]
+        owner = OwnerReference(
+            api_version=resource.api_version,
+            kind=resource.kind,
+            name=metadata["name"],
+            uid=metadata["uid"],
+            controller=True,
+            block_owner_deletion=True,
+        )
+        namespace = metadata.get("namespace") or "default"
+        command = Command(
+            metadata=ObjectMeta(
+                generate_name=f"{metadata['name']}-{action.lower()}-", namespace=namespace, owner_references=(owner,)
+            ),
+            target=owner,
+            action=action,
+        )
+        await self.create(COMMANDS, command.as_json(), namespace=namespace)
+
+    async def each(self, resource: Resource[Any], items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None:
+        """Do something for each name or object; one that fails is told and stops none of the others."""
+        for item in items:
+            try:
+                await act(item)
+            except ApiError as error:
+                self.fail(resource, error)
+
+    def fail(self, resource: Resource[Any], error: ApiError) -> None:
+        """Tell what failed."""
+        told(in_kubectls_words(error, server=self._client.cluster.server, plural=resource.plural))
+        self.status = _FAILED
+
+    def decoded(self, resource: Resource[T], objects: Iterable[Object]) -> list[T]:
+        """Decode objects for a table; one that does not fit its struct is told and left out."""
+        found = []
+        for each in objects:
+            try:
+                found.append(resource.decoder.convert(each))
+            except ObjectError as error:
+                told(f"warning: {error}")
+                self.status = _FAILED
+        return found
+
+
+def speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Speaker], Awaitable[None]]) -> int:
+    """Connect as the flags say, act, and return the exit status."""
+    try:
+        return asyncio.run(_speak(given, resource, act))
+    except PyroclastError as error:
+        told(f"error: {error}")
+        return _FAILED
+
+
+async def _speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Speaker], Awaitable[None]]) -> int:
+    async with connected(given) as speaker:
+        try:
+            await act(speaker)
+        except ApiError as error:
+            speaker.fail(resource, error)
+        return speaker.status
+
+
+@asynccontextmanager
+async def connected(given: argparse.Namespace) -> AsyncIterator[Speaker]:
+    """Connect as the flags say."""
+    cluster = await connect(ClusterOptions(kubeconfig=given.kubeconfig, context=given.context, master=given.server))
+    is_everywhere = getattr(given, "all_namespaces", False)
+    namespace = "" if is_everywhere else getattr(given, "namespace", "") or cluster.namespace or "default"
+    async with Client(cluster, component="pyroclast") as client:
+        yield Speaker(client, namespace)

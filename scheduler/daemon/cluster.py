@@ -1,0 +1,161 @@
+"""The daemon's cache and hands, made as the flags say."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import structlog
+
+from pyroclast.cache.cache import SchedulerCache
+from pyroclast.cache.execution.writers import ClusterWriters
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.sync.background import Background
+from pyroclast.cache.sync.event_handlers import FOLLOWED
+from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.ring import Ownership
+from pyroclast.cache.sync.wake_triggers import Trigger
+from pyroclast.kube import resources
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.binding import BIND_EXTENSIONS, Delegate
+from pyroclast.kube.client import Client
+from pyroclast.kube.discovery import Discovery
+from pyroclast.kube.events import EventRecorder
+from pyroclast.kube.resources import Resource
+from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.write_priority import WritePriority
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import QueueName, TaskId
+from pyroclast.scheduler.cli.options import Options
+from pyroclast.scheduler.daemon.instrumented_writers import CountingBinder, CountingEvictor, Rate
+from pyroclast.scheduler.monitoring.metrics import Metrics
+from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+
+__all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "books_options", "followed", "make_cache"]
+
+ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
+"""Kinds without which no cycle begins: a pod not seen yet would be room promised twice."""
+
+FAULTS_TOLD: Final = 10_000
+"""Different broken fields that are kept in mind; when there are more, all are told again."""
+
+_log = structlog.get_logger(__name__)
+
+
+def make_cache(
+    client: Client,
+    options: Options,
+    metrics: Metrics,
+    rate: Rate,
+    *,
+    is_leader: Callable[[], bool],
+    on_trigger: Callable[[Trigger], None] = lambda _: None,
+    recorder: Recorder | None = None,
+    delegate: Delegate | None = None,
+) -> tuple[SchedulerCache, ClusterWriters]:
+    """Make the cache of one API server, and the hands that act for it.
+
+    Args:
+        client: Speaks to the API server.
+        options: What the flags say.
+        metrics: Where everything is counted.
+        rate: Counts binds.
+        is_leader: Whether this process may change the cluster.
+        on_trigger: Is called for each change that may let a cycle decide something new.
+        recorder: Notes what the books are told.
+        delegate: Binds the pods that a plan leaves to somebody else.
+    """
+    traffic, discovery = WritePriority(), Discovery(client)
+
+    def created(task: TaskId) -> float | None:
+        known = cache.state.task(task)
+        return None if known is None else known.created
+
+    own = ApiBinder(
+        client, preparers=BIND_EXTENSIONS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic
+    )
+    writers = ClusterWriters(
+        binder=CountingBinder(BIND_EXTENSIONS.around(own), metrics, rate, created=created),
+        evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
+        statuses=StatusWriter(client, discovery, traffic=traffic),
+        events=EventRecorder(client, component=options.component, traffic=traffic),
+    )
+    cache = SchedulerCache(
+        client,
+        writers,
+        books_options(options),
+        kinds=followed(options),
+        may_write=is_leader,
+        on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
+        on_fault=Faults(metrics),
+        on_waiting_pod=lambda pod: _watched(pod, metrics),
+        on_trigger=on_trigger,
+        background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
+        make_books=ClusterState if recorder is None else partial(RecordedBooks, recorder),
+    )
+    return cache, writers
+
+
+def _watched(pod: wire.Pod, metrics: Metrics) -> None:
+    """Observe how long after its creation a pod was seen."""
+    try:
+        created = wire.unix_seconds(pod.metadata.creation_timestamp)
+    except ValueError:
+        return  # told as a fault of the object by whoever translates it
+    waited = max(time.time() - created, 0.0) * 1000
+    metrics.observe("volcano_task_scheduling_latency_milliseconds", waited, "Watched")
+
+
+def books_options(options: Options) -> BooksOptions:
+    """Return how the flags want the cluster to be read."""
+    surroundings = options.environment
+    ownership = Ownership.of_pod(surroundings.ring_member, surroundings.ring_size) if surroundings.ring_member else None
+    return BooksOptions(
+        scheduler_names=frozenset(options.scheduler_name),
+        default_queue=QueueName(options.default_queue),
+        ungrouped_pods=options.ungrouped_pods,
+        caps_group_priority=options.cap_group_priority,
+        node_selector=NodeSelector.parse(options.node_selector),
+        ownership=ownership,
+        shard_mode=options.scheduler_sharding_mode,
+        shard_name=options.scheduler_sharding_name,
+        ignored_provisioners=frozenset(options.ignored_provisioners),
+        lifts_queue_gates=options.features.enabled("SchedulingGatesQueueAdmission"),
+    )
+
+
+def followed(options: Options) -> tuple[Resource[Any], ...]:
+    """Return the kinds to follow: all but those that a flag or a feature gate switches off."""
+    enabled = options.features.enabled
+    switched_off = {
+        resources.PRIORITY_CLASSES.kind: not (options.priority_class and enabled("PriorityClass")),
+        resources.CSI_DRIVERS.kind: not options.csi_storage,
+        resources.CSI_STORAGE_CAPACITIES.kind: not options.csi_storage,
+        resources.REPLICATION_CONTROLLERS.kind: not enabled("WorkLoadSupport"),
+        resources.REPLICA_SETS.kind: not enabled("WorkLoadSupport"),
+        resources.STATEFUL_SETS.kind: not enabled("WorkLoadSupport"),
+        resources.POD_DISRUPTION_BUDGETS.kind: not enabled("PodDisruptionBudgetsSupport"),
+        resources.NUMATOPOLOGIES.kind: not enabled("ResourceTopology"),
+    }
+    return tuple(kind for kind in FOLLOWED if not switched_off.get(kind.kind, False))
+
+
+class Faults:
+    """Counts broken fields of objects, and logs each once, as long as it is kept in mind."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        """Count in `metrics`; nothing was told yet."""
+        self._metrics = metrics
+        self._told: set[str] = set()
+
+    def __call__(self, fault: ObjectError) -> None:
+        """Hear of a fault, new or known."""
+        self._metrics.add("pyroclast_broken_fields_total", 1, fault.kind)
+        text = str(fault)
+        if text not in self._told:
+            if len(self._told) >= FAULTS_TOLD:
+                self._told.clear()  # most are of objects that are gone; silence from here on would hide new ones
+            self._told.add(text)
+            _log.warning("object_broken", kind=fault.kind, object=fault.name, path=fault.path, fault=fault.message)

@@ -1,0 +1,79 @@
+"""The pause between two cycles.
+
+    at rest      a cycle begins a few milliseconds after a change that lets it decide something new
+    under load   the period passes: while many plans are being carried out; and cycles that take long pause
+                 in proportion, so that they take at most a third of a processor
+    otherwise    the period passes: patience ends, measurements change, files are read again
+
+Changes are counted from the moment of a snapshot: one that comes while the cycle runs shortens the pause after it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from pyroclast.cache.sync.wake_triggers import Trigger
+
+__all__ = ["CyclePause"]
+
+_COALESCE_SECONDS: Final = 0.005
+"""Changes often come together: the pods of a gang, a pod group and its pods, the ends of several pods."""
+_PAUSE_PER_CYCLE_SECOND: Final = 2.0
+"""Seconds of pause for each second of processor time of the last cycle.
+
+Binds, watches and the lease share the processor with cycles.
+"""
+_BUSY_TASKS: Final = 100
+"""Tasks being bound or evicted from which on the next cycle waits for the period."""
+_LOOK_SECONDS: Final = 0.05
+"""Time between looks at whether plans are carried out."""
+
+
+class CyclePause:
+    """Waits between two cycles; everything happens on the loop's thread."""
+
+    def __init__(
+        self, period: float, *, wakes_on_change: bool = True, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Pause for `period` seconds, or until a change where `wakes_on_change`."""
+        self._period = period
+        self._wakes_on_change = wakes_on_change
+        self._monotonic = monotonic
+        self._triggers: set[Trigger] = set()
+        self._changed = asyncio.Event()
+
+    def trigger(self, trigger: Trigger) -> None:
+        """Shorten the pause, because something new may be decided."""
+        if self._wakes_on_change:
+            self._triggers.add(trigger)
+            self._changed.set()
+
+    def begin_cycle(self) -> None:
+        """Forget the changes that the snapshot holds, which is taken now."""
+        self._triggers.clear()
+        self._changed.clear()
+
+    async def wait(self, *, cycle_seconds: float, work_waits: bool, tasks_in_flight: Callable[[], int]) -> None:
+        """Wait until the next cycle should begin.
+
+        Args:
+            cycle_seconds: Processor time that the last cycle took.
+            work_waits: Whether the last cycle left work that new room could serve.
+            tasks_in_flight: Counts the tasks that are being bound or evicted.
+        """
+        ended = self._monotonic()
+        try:
+            async with asyncio.timeout(self._period):
+                await self._relevant_change(work_waits=work_waits)
+                await asyncio.sleep(_COALESCE_SECONDS)
+                await asyncio.sleep(ended + _PAUSE_PER_CYCLE_SECOND * cycle_seconds - self._monotonic())
+                while tasks_in_flight() > _BUSY_TASKS:  # noqa: ASYNC110 - each plan that ends would set an event
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            pass
+
+    async def _relevant_change(self, *, work_waits: bool) -> None:
+        while Trigger.NEW_WORK not in self._triggers and not (work_waits and self._triggers):
+            self._changed.clear()
+            await self._changed.wait()

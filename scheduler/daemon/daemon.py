@@ -1,0 +1,376 @@
+"""The daemon: cycles one after the other, their plans carried out while they run.
+
+    ┌────────────── loop's thread ──────────────┐      ┌──── cycle's thread ────┐
+    watches → cache ── snapshot ────────────────┼────→ run_cycle
+              cache.assume(plan) ←──────────────┼───── each plan as it is committed
+              cache.carry_out(plan), in tasks   │
+              cache.write(report) ←─────────────┼───── report
+    └───────────────────────────────────────────┘      └────────────────────────┘
+
+States: made, running (`run`), stopping (`stop`: the cycle under way ends, its further plans are refused, plans in
+flight finish), stopped. What always holds: one cycle at a time; a snapshot is taken only when every plan of the cycle
+before is assumed or refused; nothing is assumed without leadership.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import structlog
+
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import Observer
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.failed_cycle import failed_report
+from pyroclast.framework.session.memory import Memory
+from pyroclast.kube.collector import collector_off
+from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.texts import said_by
+from pyroclast.scheduler.daemon.cycle_pause import CyclePause
+from pyroclast.scheduler.daemon.cycle_thread import CycleThread
+from pyroclast.scheduler.monitoring.metrics import Metrics
+from pyroclast.scheduler.monitoring.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
+
+__all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
+
+_FULL_COLLECTION_SECONDS: Final = 300.0
+"""Time between full collections, which happen only after a cycle that decided nothing."""
+_FAILING_SECONDS: Final = 120.0
+"""Cycles that have failed one after the other for as long show in the probe of liveness."""
+_STUCK_SECONDS: Final = 600.0
+"""A cycle that runs for longer will not end; those of the largest clusters take seconds."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Cluster(Protocol):
+    """What the daemon asks of the cache."""
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        ...
+
+    def assume(self, plan: Plan) -> bool:
+        """Take all of a plan into the books, or none of it; tells which."""
+        ...
+
+    async def execute_plan(self, plan: Plan) -> None:
+        """Do what an assumed plan says; failures are corrected in the books."""
+        ...
+
+    def write(self, report: CycleReport) -> None:
+        """Hand statuses, conditions and events to their writers."""
+        ...
+
+
+class Leadership(Protocol):
+    """Whether this process may change the cluster."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Turns false before another process can turn true."""
+        ...
+
+
+class Decide(Protocol):
+    """A cycle, with registry and seed bound."""
+
+    def __call__(
+        self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        """Decide once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The last cycle that looked: what it saw, and what it said."""
+
+    snapshot: Snapshot
+    report: CycleReport
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watch:
+    """The observer of one cycle; called in the cycle's thread."""
+
+    stopwatch: Stopwatch
+    deliver: Callable[[Plan], Any]
+
+    def committed(self, plan: Plan) -> None:
+        """Send a plan to the loop's thread."""
+        self.deliver(plan)
+
+    def phase(self, name: str, begin: bool) -> None:
+        """Take the time."""
+        self.stopwatch.mark(name, begin=begin)
+
+
+@dataclass(kw_only=True)
+class Daemon:
+    """Runs cycles."""
+
+    cluster: Cluster
+    leadership: Leadership
+    configuration: Callable[[], Configuration]
+    """Returns the configuration of the next cycle; called in the cycle's thread, so that it may read files."""
+    adopt: Callable[[Configuration], Awaitable[None]]
+    """Prepares for the configuration of the next cycle; awaited on the loop's thread before the snapshot is taken."""
+    decide: Decide
+    metrics: Metrics
+    pause: CyclePause
+    """Between the end of a cycle and the beginning of the next."""
+    last_cycle_seconds: float = 3.0
+    """What a cycle may still take after a stop; a kubelet kills after thirty seconds."""
+    after_cycle: Callable[[Seen], None] = lambda _: None
+    """Told in the cycle's thread of each cycle that looked."""
+    plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
+    """Told on the loop's thread of each failure of a plugin that is news, with its text."""
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    stopwatch: Callable[[], Stopwatch] = Stopwatch
+    """Makes the one of a cycle."""
+    seen: Seen | None = None
+    memory: Memory = field(default_factory=Memory)
+    _in_flight: dict[asyncio.Task[None], int] = field(default_factory=dict)
+    """Plans that are being carried out, and the number of their tasks."""
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    thread: CycleThread = field(default_factory=CycleThread)
+    _collected: float = field(default_factory=time.monotonic)
+    _failing: tuple[float, str] | None = None
+    """Since when cycles fail one after the other, and what the last one failed with."""
+    _saw: tuple[Snapshot, int] | None = None
+    """What the cycle under way sees, and the generation of its configuration."""
+    _running: Stopwatch | None = None
+    """Of the cycle under way."""
+
+    async def run(self) -> None:
+        """Run cycles until `stop` is asked for; the first begins at once."""
+        try:
+            while not self._stopping.is_set():
+                begun = time.process_time()  # what other processes take does not make ours a burden
+                if not await self._once_unless_stopped():
+                    return
+                await self._wait(time.process_time() - begun)
+        finally:
+            self._stopping.set()
+
+    async def _once_unless_stopped(self) -> bool:
+        """Run one cycle; False where it goes on too long after a stop and is left: its plans would be refused."""
+        cycle, stopping = asyncio.create_task(self.run_once()), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((cycle, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if not cycle.done():
+                await asyncio.wait((cycle,), timeout=self.last_cycle_seconds)
+            if not cycle.done():
+                _log.warning("cycle_left", where=None if self._running is None else self._running.under_way())
+                return False
+            cycle.result()
+        finally:
+            for task in (cycle, stopping):
+                task.cancel()
+        return True
+
+    def stop(self) -> None:
+        """Begin no more cycles, and refuse further plans of the one under way."""
+        self._stopping.set()
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait for plans in flight; tell whether all of them finished in time. Call it when `run` has ended."""
+        self.thread.close()
+        if not self._in_flight:
+            return True
+        _, late = await asyncio.wait(self._in_flight, timeout=seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            _log.warning("plans_cut_short", plans=len(late))
+        return not late
+
+    async def abandon(self) -> None:
+        """Cut off plans in flight, for leadership is lost: a request under way must end before another process leads.
+
+        What became of the requests is left open; whoever leads next sees it in the cluster.
+        """
+        self._stopping.set()
+        cut = tuple(self._in_flight)
+        for task in cut:
+            task.cancel()
+        await asyncio.gather(*cut, return_exceptions=True)
+        if cut:
+            _log.warning("plans_abandoned", plans=len(cut))
+
+    async def run_once(self) -> CycleReport | None:
+        """Run one cycle; None when it failed, which is logged, and the next starts clean."""
+        if not self.leadership.is_leader:
+            return None
+        cycle = self.memory.cycle + 1
+        with structlog.contextvars.bound_contextvars(cycle=cycle):
+            try:
+                report = await self._cycle()
+            except CycleCut:
+                _log.info("cycle_cut")
+                return None
+            except Exception as error:  # noqa: BLE001 - see below
+                # The one place where a cycle's exceptions end: whatever went wrong, the next cycle sees a new snapshot.
+                _log.exception("cycle_failed")
+                self.metrics.add("pyroclast_cycles_total", 1, "failed")
+                self.memory = Memory(cycle=cycle)
+                self._fail(cycle, f"{type(error).__name__}: {said_by(error)}")
+                return None
+            finally:
+                self._running = None
+        self.metrics.add("pyroclast_cycles_total", 1, "finished")
+        self._failing = None
+        return report
+
+    def _fail(self, cycle: int, error: str) -> None:
+        """Note that a cycle failed, and leave the reason where people look: on jobs and pods that wait."""
+        since = self.monotonic() if self._failing is None else self._failing[0]
+        self._failing = since, error
+        if self._saw is None or not self.leadership.is_leader:
+            return
+        snapshot, generation = self._saw
+        try:
+            self.cluster.write(failed_report(snapshot, cycle=cycle, generation=generation, error=error))
+        except Exception:  # noqa: BLE001 - the object that ended the cycle may end this, too
+            _log.exception("failed_cycle_not_told")
+
+    def failing(self) -> str | None:
+        """Say that cycles fail one after the other, for how long and why; None while they do not."""
+        if self._failing is None:
+            return None
+        since, error = self._failing
+        seconds = self.monotonic() - since
+        return f"cycles fail for {seconds:.0f} s: {error}" if seconds >= _FAILING_SECONDS else None
+
+    def stuck(self) -> str | None:
+        """Say where a cycle hangs, a plugin from outside for example; None where none does."""
+        under_way = None if self._running is None else self._running.under_way()
+        if under_way is None or under_way[1] < _STUCK_SECONDS:
+            return None
+        return f"a cycle does not end: {under_way[1]:.0f} s, by now in {under_way[0]}"
+
+    async def _cycle(self) -> CycleReport:
+        loop = asyncio.get_running_loop()
+        self._saw = None
+        stopwatch = self._running = self.stopwatch()
+        stopwatch.mark(CYCLE, begin=True)
+        configuration = await self.thread.run(self.configuration)
+        await self.adopt(configuration)
+        stopwatch.mark(SNAPSHOT, begin=True)
+        self.pause.begin_cycle()
+        snapshot = self.cluster.snapshot()
+        self._saw = snapshot, configuration.generation
+        stopwatch.mark(SNAPSHOT, begin=False)
+        watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
+        # A cycle on what was quiet before says nothing: what the one before said still holds.
+        now = self.wall()
+        was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
+        # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
+        report, self.memory = await self.thread.run(self._decide, snapshot, configuration, now, watch)
+        stopwatch.mark(WRITE, begin=True)
+        if self.leadership.is_leader:
+            self.cluster.write(report)
+        stopwatch.mark(WRITE, begin=False)
+        stopwatch.mark(CYCLE, begin=False)
+        if not was_quiet:
+            before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
+            _tell(self.seen, before, self.plugin_failed)
+        await self.thread.run(self._settle, stopwatch, report, None if was_quiet else self.seen)
+        return report
+
+    def _decide(
+        self, snapshot: Snapshot, configuration: Configuration, now: float, observer: Observer
+    ) -> tuple[CycleReport, Memory]:
+        with collector_off():
+            return self.decide(snapshot, configuration, now=now, memory=self.memory, observer=observer)
+
+    def _take(self, plan: Plan) -> None:
+        """Assume a plan and begin to carry it out; on the loop's thread."""
+        if self._stopping.is_set() or not self.leadership.is_leader:
+            self._count(plan, "refused")
+            return
+        if not self.cluster.assume(plan):
+            self._count(plan, "refused")
+            return
+        self._count(plan, "assumed")
+        task = asyncio.create_task(self.cluster.execute_plan(plan))
+        self._in_flight[task] = len(plan.binds) + len(plan.evictions)
+        task.add_done_callback(self._landed)
+
+    def _count(self, plan: Plan, result: str) -> None:
+        self.metrics.add("pyroclast_plans_total", 1, result)
+        if plan.evictions and result == "assumed" and plan.action in _EVICTING:
+            self.metrics.add("volcano_eviction_transactions_total", 1, plan.action)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._in_flight.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("plan_failed", exc_info=error)
+
+    def _settle(self, stopwatch: Stopwatch, report: CycleReport, seen: Seen | None) -> None:
+        """Between cycles: apply metrics and collect garbage, in the cycle's thread."""
+        stopwatch.report(self.metrics)
+        self.metrics.apply(report.samples)
+        if seen is not None:
+            self.after_cycle(seen)
+        if report.plans:
+            # What the cycle made is young: the old generation, frozen after the first lists, is not looked at.
+            gc.collect(1)
+        elif time.monotonic() - self._collected > _FULL_COLLECTION_SECONDS:
+            gc.collect()
+            self._collected = time.monotonic()
+
+    async def _wait(self, cycle_seconds: float) -> None:
+        """Pause, or until `stop` is asked for."""
+        pausing = asyncio.create_task(
+            self.pause.wait(
+                cycle_seconds=cycle_seconds,
+                work_waits=self._leaves_work(),
+                tasks_in_flight=lambda: sum(self._in_flight.values()),
+            )
+        )
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait((pausing, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if pausing.done():
+                pausing.result()
+        finally:
+            pausing.cancel()
+            stopping.cancel()
+
+    def _leaves_work(self) -> bool:
+        """Return whether the last cycle left work that new room could serve."""
+        if self.seen is None:
+            return True
+        report = self.seen.report
+        return bool(report.refusals or report.task_refusals or report.pipelined)
+
+
+_EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
+"""Actions that Volcano counts eviction transactions of."""
+
+
+def _tell(seen: Seen, before: Seen | None, plugin_failed: Callable[[str, str], None]) -> None:
+    """Log one line for a cycle that did something, and what of the failures of plugins is news."""
+    report, known = seen.report, {} if before is None else before.report.failures
+    for plugin, failure in report.failures.items():
+        if failure != known.get(plugin):
+            _log.error("plugin_failed", plugin=plugin, error=failure.message)
+            plugin_failed(plugin, failure.message)
+    if report.plans:
+        _log.info(
+            "cycle_decided",
+            configuration=report.configuration,
+            generation=seen.snapshot.generation,
+            plans=len(report.plans),
+            binds=sum(len(plan.binds) for plan in report.plans),
+            evictions=sum(len(plan.evictions) for plan in report.plans),
+            waiting_jobs=len(report.refusals),
+        )

@@ -1,0 +1,178 @@
+"""Settings: configuration and plugins in force, read again before each cycle, their faults told in logs and metrics.
+
+The two are taken together: arguments belong to the plugin that reads them.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from pyroclast.framework.configuration import Configuration, Parsed, Profile, parse
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.daemon.plugin_files import PluginFiles
+from pyroclast.scheduler.daemon.reload import ConfigFile, Reload
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.monitoring.metrics import Metrics
+
+__all__ = ["Settings", "profile_for", "read_configuration", "with_profile_for"]
+
+_log = structlog.get_logger(__name__)
+
+
+class Settings:
+    """The configuration of one daemon.
+
+    A file that is bad at the start is a fault; one that turns bad later leaves the last good one in force.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        plugins: PluginFiles,
+        metrics: Metrics,
+        *,
+        scheduler_names: Sequence[str],
+        strict: bool = False,
+        refused: Callable[[Sequence[str]], object] = lambda _: None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """Read the configuration.
+
+        Args:
+            path: The file; empty for the built-in one.
+            plugins: What it may name.
+            metrics: Where generation and reloads are told.
+            scheduler_names: Whose pods are scheduled: their profile is taken.
+            strict: Warnings are faults.
+            refused: Told of the faults of a reload, in the thread that polls.
+            wall: Seconds since 1970.
+
+        Raises:
+            ConfigError: With every fault of the file.
+        """
+        self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
+        self._text, self._registry = "", plugins.registry()
+        self._plugin_sources = plugins.sources
+
+        def read(text: str, generation: int) -> Parsed:
+            registry = plugins.registry()
+            parsed = read_configuration(text, registry, strict=strict, generation=generation)
+            self._profile(parsed.configuration)
+            self._text, self._registry, self._plugin_sources = text, registry, plugins.sources
+            return parsed
+
+        self._file = ConfigFile(Path(path) if path else default_configuration(), read, beside=plugins.digest)
+        self._take(self._file.poll())
+        if self._file.current is None:
+            raise ConfigError(
+                *(fault if fault.startswith(f"{path}: ") else f"{path}: {fault}" for fault in self._file.faults)
+            )
+        self._chosen = self._choose(self._file.current.configuration)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the files as they stand; empty when nothing is."""
+        return self._file.faults
+
+    @property
+    def text(self) -> str:
+        """The text of the configuration in force."""
+        return self._text
+
+    @property
+    def plugin_sources(self) -> Mapping[str, str]:
+        """The texts of the plugins in force that came from files, by the files' names."""
+        return self._plugin_sources
+
+    @property
+    def registry(self) -> Registry:
+        """Plugins and actions in force."""
+        return self._registry
+
+    def current(self) -> Configuration:
+        """Return the configuration for the next cycle, with our profile alone; reads the files."""
+        reload = self._file.poll()
+        if reload is not None:
+            self._take(reload)
+            if reload.parsed is not None:
+                self._chosen = self._choose(reload.parsed.configuration)
+        return self._chosen
+
+    def _take(self, reload: Reload | None) -> None:
+        """Tell of a reload in log and metrics."""
+        if reload is None:
+            return
+        for warning in reload.warnings:
+            _log.warning("configuration_warning", warning=warning)
+        self._metrics.put("pyroclast_configuration_reload_ok", float(reload.parsed is not None))
+        if reload.parsed is None:
+            _log.error("configuration_refused", faults=reload.faults)
+            self._refused(reload.faults)
+            return
+        configuration = reload.parsed.configuration
+        self._metrics.put("pyroclast_configuration_generation", configuration.generation)
+        self._metrics.put("pyroclast_configuration_reload_time_seconds", self._wall())
+        _log.info(
+            "configuration_taken",
+            generation=configuration.generation,
+            recovered=reload.recovered,
+            actions=self._profile(configuration).actions,
+        )
+
+    def _profile(self, configuration: Configuration) -> Profile:
+        """Return the profile of our scheduler names; the first name's, where they differ.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        return profile_for(configuration, self._names)
+
+    def _choose(self, configuration: Configuration) -> Configuration:
+        return with_profile_for(configuration, self._names)
+
+
+def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Profile:
+    """Return the profile of scheduler names; the first name's, where they differ.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    found = [configuration.profile(name) for name in scheduler_names]
+    if found[0] is None:
+        raise ConfigError(f"profiles: none for the scheduler name {scheduler_names[0]!r}")
+    if any(profile is not found[0] for profile in found):
+        _log.warning("profiles_differ", used=scheduler_names[0], scheduler_names=scheduler_names)
+    return found[0]
+
+
+def with_profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Configuration:
+    """Return a configuration with the profile of scheduler names alone.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    return replace(configuration, profiles=(profile_for(configuration, scheduler_names),))
+
+
+def read_configuration(
+    text: str | Mapping[str, Any], registry: Registry, *, strict: bool = False, generation: int = 1
+) -> Parsed:
+    """Read a configuration with the plugins and actions of a registry.
+
+    Raises:
+        ConfigError: With every fault.
+    """
+    return parse(
+        text,
+        known_plugins=registry.names(),
+        known_actions=registry.action_names(),
+        argument_types=registry.argument_types(),
+        action_argument_types=registry.action_argument_types(),
+        strict=strict,
+        generation=generation,
+    )

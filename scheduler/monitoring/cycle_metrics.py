@@ -1,0 +1,113 @@
+"""Cycle metrics: gauges of the last cycle, such as backlog, pending reasons and shares."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from pyroclast.model.elastic import ElasticQuota
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import CPU, MILLI, Amounts
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.daemon.daemon import Seen
+from pyroclast.scheduler.monitoring.metrics import Metrics
+
+__all__ = ["tell_figures", "tell_placements"]
+
+_MILLISECONDS: Final = 1000.0
+
+
+def tell_figures(seen: Seen, metrics: Metrics) -> None:
+    """Set the gauges of a cycle."""
+    snapshot, report = seen.snapshot, seen.report
+    table, queues = snapshot.job_table, snapshot.queue_names
+    pending = table.by_queue(table.counts[[TaskStatus.PENDING]], len(queues))[0]
+    metrics.replace(
+        "pyroclast_backlog_tasks", {(name,): float(count) for name, count in zip(queues, pending, strict=True)}
+    )
+    outside = Counter((outsider.refusal.reason,) for outsider in snapshot.orphan_pods)
+    metrics.replace("pyroclast_outsiders", {reason: float(count) for reason, count in outside.items()})
+    lent = Counter[tuple[str]]()
+    for job in snapshot.jobs.values():
+        if job.lent:
+            lent[job.queue,] += job.lent
+    metrics.replace("pyroclast_lent_pods", {queue: float(count) for queue, count in lent.items()})
+    waiting = Counter((refusal.plugin, refusal.reason) for refusal in _first_refusals(seen))
+    metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
+    metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")
+    metrics.show_shares(report.shares)
+    if report.quotas or not snapshot.elastic_quotas:
+        metrics.replace("scheduler_elastic_quota_status", dict(_figures_of_quotas(seen)))
+        metrics.replace("scheduler_elastic_quota_spec", dict(_limits_of_quotas(seen)))
+    metrics.keep_queues(set(queues))
+    metrics.keep_jobs(snapshot.jobs.keys())
+
+
+def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield how elastic quotas stand: CPU in thousandths, everything else in its units, as in Koordinator."""
+    for figures in seen.report.quotas:
+        quota = seen.snapshot.elastic_quotas.get(figures.name)
+        if quota is not None:
+            for field, amounts in (
+                ("used", figures.used),
+                ("runtime", figures.runtime),
+                ("request", figures.request),
+                ("child-request", figures.child_request),
+                ("guaranteed", figures.guaranteed),
+                ("non-preemptible-request", figures.non_preemptible_request),
+                ("non-preemptible-used", figures.non_preemptible_used),
+            ):
+                yield from _by_resource(quota, field, amounts)
+
+
+def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield what elastic quotas are guaranteed and may have at most."""
+    served = {figures.name for figures in seen.report.quotas}
+    for name, quota in seen.snapshot.elastic_quotas.items():
+        if name in served:
+            yield from _by_resource(quota, "min", quota.minimum)
+            yield from _by_resource(quota, "max", quota.maximum)
+
+
+def _by_resource(quota: ElasticQuota, field: str, amounts: Amounts) -> Iterator[tuple[tuple[str, ...], float]]:
+    for resource, thousandths in amounts.items():
+        value = thousandths if resource == CPU else thousandths / MILLI
+        yield (quota.name, resource, quota.tree, str(quota.is_parent).lower(), quota.parent, field), float(value)
+
+
+def _first_refusals(seen: Seen) -> Iterator[Refusal]:
+    """Yield for each waiting job the first rule that keeps it, else the first that keeps one of its tasks."""
+    snapshot, report = seen.snapshot, seen.report
+    # Of every job, not of those that were tried: one that need not be tried again waits for the same reason.
+    pending = snapshot.job_table.counts[TaskStatus.PENDING].tolist()
+    for job in snapshot.jobs.values():
+        first = next((each for each in report.refusals.get(job.id, ()) if not each.action), None)
+        if first is not None:
+            yield first
+        elif pending[job.column]:
+            refused = (report.task_refusals[task][0] for task in job.tasks if report.task_refusals.get(task))
+            yield from islice(refused, 1)
+
+
+def tell_placements(seen: Seen, metrics: Metrics, now: float) -> None:
+    """Observe how long jobs and their tasks waited for the places they were given in a cycle.
+
+    Args:
+        seen: The cycle.
+        metrics: Where to.
+        now: Seconds since 1970.
+    """
+    for bind in (bind for plan in seen.report.plans for bind in plan.binds):
+        job = None if bind.job is None else seen.snapshot.jobs.get(bind.job)
+        if job is None:
+            continue
+        waited = max(now - job.created, 0.0) * _MILLISECONDS
+        labels = (job.name, job.queue, job.namespace)
+        metrics.observe("volcano_e2e_job_scheduling_latency_milliseconds", waited)
+        metrics.put("volcano_e2e_job_scheduling_duration", waited, *labels)
+        metrics.put("volcano_e2e_job_scheduling_start_time", job.created, *labels)
+        metrics.put("volcano_e2e_job_scheduling_last_time", now, *labels)
+        task = job.tasks.get(bind.task)
+        if task is not None:
+            since_creation = (now - task.created) * _MILLISECONDS
+            metrics.observe("volcano_task_scheduling_latency_milliseconds", since_creation, "Assumed")

@@ -1,0 +1,91 @@
+"""Explain: what the last cycle said of one job, as values that JSON can hold."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pyroclast.model.gangs import Gang
+from pyroclast.model.ids import JobId
+from pyroclast.model.jobs import Job
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import CycleReport
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.simulation.answer import amounts_in_words, share_in_words
+
+__all__ = ["explain_job"]
+
+
+def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping[str, Any] | None:
+    """Say how a job stands and why it waits.
+
+    Args:
+        job_id: `namespace/name`.
+        snapshot: What the cycle saw.
+        report: What it decided.
+
+    Returns:
+        Phase, counts, refusals of the job and of its pending tasks, pods on lent room, places held, gangs it is made
+        of; None for a job it did not see.
+    """
+    job = snapshot.jobs.get(JobId(job_id))
+    if job is None:
+        return None
+    share = report.shares.get(job.id)
+    names = {task.id: task.key for task in job.tasks.values()}
+    return {
+        "job": job_id,
+        "queue": job.queue,
+        "cycle": report.cycle,
+        "configuration": report.configuration,
+        "phase": report.phases.get(job.id, job.phase),
+        "minAvailable": job.min_available,
+        "tasks": dict(report.status_counts.get(job.id) or _counts(job)),
+        "refusals": [_refusal(each) for each in report.refusals.get(job.id, ())],
+        "taskRefusals": {
+            task.key: [_refusal(each) for each in report.task_refusals[task.id]]
+            for task in job.tasks.values()
+            if task.status is TaskStatus.PENDING and task.id in report.task_refusals
+        },
+        "lent": [task.key for task in job.tasks.values() if task.has_lent_room],
+        "gangs": [_gang(each) for each in _gangs_of(job, snapshot)],
+        "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
+        "share": None if share is None else share_in_words(share),
+    }
+
+
+def _gangs_of(job: Job, snapshot: Snapshot) -> tuple[Gang, ...]:
+    group = snapshot.gangs.get(job.id)
+    return () if group is None else group.gangs
+
+
+def _gang(gang: Gang) -> dict[str, Any]:
+    """Say what a gang says, by the names of Koordinator's service API."""
+    return {
+        "name": gang.id,
+        "gangGroup": list(gang.group),
+        "minRequiredNumber": gang.minimum,
+        "totalChildrenNum": gang.total,
+        "mode": gang.mode,
+        "gangMatchPolicy": gang.match_policy,
+        "waitTime": gang.waiting_seconds,
+        "createTime": gang.created,
+    }
+
+
+def _counts(job: Job) -> Mapping[str, int]:
+    """Count a job's tasks by status, as the snapshot has them: what a cycle did not touch, its report leaves out."""
+    return Counter(task.status.label for task in job.tasks.values())
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "plugin": refusal.plugin,
+        "reason": refusal.reason,
+        "message": refusal.text,
+        "counts": dict(refusal.counts),
+        "resolvable": refusal.resolvable,
+        "action": refusal.action,
+        "amounts": amounts_in_words(refusal),
+        "fitsWhen": list(refusal.fits_when),
+    }

@@ -1,0 +1,175 @@
+"""What the process serves to its surroundings: probes, metrics, and looks inside for people.
+
+================  ===================  ==========================================================================
+path              listener             answer
+================  ===================  ==========================================================================
+/healthz /livez   --healthz-address    200 while the process lives, 503 when background work dies again and again
+/readyz           --healthz-address    200 once synced and configured, else 503; standbys are ready too
+/metrics          --listen-address     Prometheus' text
+/debug/...        --listen-address     what `Inside.looks` has
+================  ===================  ==========================================================================
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import structlog
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from pyroclast.kube.metrics import LOOP_TASKS
+from pyroclast.kube.reviews import Reviews
+from pyroclast.model.errors import ConfigError
+from pyroclast.scheduler.cli.process_options import ProcessOptions
+from pyroclast.scheduler.monitoring.metrics import CONTENT_TYPE
+from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate, guard
+
+__all__ = ["Endpoints", "Inside", "Look", "probes", "tls_context"]
+
+_STOP_SECONDS: Final = 5.0
+"""Time that answers under way have to finish."""
+
+Check = Callable[[], str | None]
+"""Returns why it does not hold, or None when it holds."""
+
+Look = Callable[[web.Request], Awaitable[web.Response]]
+"""Answers people who look inside."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What the endpoints show, as functions to be asked at each request."""
+
+    checks: Mapping[str, Check]
+    """What must hold before the process is ready."""
+    vital: Mapping[str, Check]
+    """What must hold as long as the process lives; where it does not, a fresh process is the remedy."""
+    metrics_text: Callable[[], bytes]
+    """Takes a while; called in a thread."""
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    """More that is served beside the metrics, by path."""
+
+
+class Endpoints:
+    """The listeners of one process: made, serving (after `start`), stopped."""
+
+    def __init__(self, options: ProcessOptions, inside: Inside, reviews: Reviews | None = None) -> None:
+        """Take what to serve, and who judges callers where that is asked for; nothing is opened yet."""
+        self._options, self._inside, self._reviews = options, inside, reviews
+        self._following: asyncio.Task[None] | None = None
+        self._runners: list[web.AppRunner] = []
+        self.ports: dict[str, int] = {}
+        """Ports in use, by `health` and `metrics`; tells which was taken for port 0."""
+
+    async def start(self) -> None:
+        """Open the listeners that the options ask for.
+
+        Raises:
+            ConfigError: The probes cannot be served, or a certificate cannot be used; metrics that cannot be served
+                are only logged.
+        """
+        options = self._options
+        if options.enable_healthz:
+            tls = tls_context(options) if options.serves_tls else None
+            try:
+                await self._listen("health", options.healthz_address, probes(self._inside), tls)
+            except OSError as error:
+                raise ConfigError(f"--healthz-address: {options.healthz_address}: {error.strerror or error}") from error
+        if options.enable_metrics or self._inside.looks:
+            tls = self._metrics_tls()
+            try:
+                await self._listen("metrics", options.listen_address, self._metrics_application(), tls)
+            except OSError as error:
+                _log.error("metrics_not_served", address=options.listen_address, error=error.strerror or str(error))
+
+    async def stop(self) -> None:
+        """Close all listeners."""
+        if self._following is not None:
+            self._following.cancel()
+        for runner in self._runners:
+            await runner.cleanup()
+        self._runners.clear()
+
+    async def _listen(self, name: str, address: str, application: web.Application, tls: ssl.SSLContext | None) -> None:
+        host, _, port = address.rpartition(":")
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=_STOP_SECONDS)
+        await runner.setup()
+        self._runners.append(runner)
+        await web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=tls).start()
+        self.ports[name] = runner.addresses[0][1]
+
+    def _metrics_tls(self) -> ssl.SSLContext | None:
+        if not self._options.metrics_tls_cert_file:
+            return None
+        names = self._options.metrics_tls_cert_file, self._options.metrics_tls_private_key_file
+        certificate = MountedCertificate(*map(Path, names))
+        self._following = asyncio.create_task(certificate.follow())
+        return certificate.context
+
+    def _metrics_application(self) -> web.Application:
+        application = web.Application(middlewares=self._guards())
+        if self._options.enable_metrics:
+            application.router.add_get("/metrics", self._metrics)
+        for path, look in self._inside.looks.items():
+            application.router.add_get(path, look)
+        return application
+
+    def _guards(self) -> tuple[Middleware, ...]:
+        if not self._options.metrics_authorization:
+            return ()
+        if self._reviews is None:
+            raise ConfigError("--metrics-authorization: nobody is there to judge callers")
+        return (guard(self._reviews),)
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        LOOP_TASKS.set(len(asyncio.all_tasks()))
+        text = await asyncio.to_thread(self._inside.metrics_text)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
+
+
+def probes(inside: Inside) -> web.Application:
+    """Return the application of the probes."""
+
+    async def alive(_: web.Request) -> web.Response:
+        return _verdict("livez", inside.vital)
+
+    async def ready(_: web.Request) -> web.Response:
+        return _verdict("readyz", {**inside.vital, **inside.checks})
+
+    application = web.Application()
+    application.router.add_get("/healthz", alive)
+    application.router.add_get("/livez", alive)
+    application.router.add_get("/readyz", ready)
+    return application
+
+
+def _verdict(name: str, checks: Mapping[str, Check]) -> web.Response:
+    """Answer `ok`, or name each check with its outcome, as servers of Kubernetes do."""
+    reasons = {check: ask() for check, ask in checks.items()}
+    if not any(reasons.values()):
+        return web.Response(text="ok")
+    lines = [f"[-]{check} failed: {why}" if why else f"[+]{check} ok" for check, why in reasons.items()]
+    return web.Response(status=503, text="\n".join([*lines, f"{name} check failed", ""]))
+
+
+def tls_context(options: ProcessOptions) -> ssl.SSLContext:
+    """Return the TLS settings of the probes: 1.2 or newer, a client's certificate verified when it shows one.
+
+    Raises:
+        ConfigError: A file cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_mode = ssl.CERT_OPTIONAL
+    try:
+        context.load_verify_locations(options.ca_cert_file)
+        context.load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"--ca-cert-file, --tls-cert-file, --tls-private-key-file: {error}") from error
+    return context

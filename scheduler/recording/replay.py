@@ -1,0 +1,238 @@
+"""Replay: the cycles of a record, decided again from it alone and compared byte for byte."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from pyroclast.cache.files.objects import decoder_of
+from pyroclast.cache.state import ClusterState
+from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.extension.loading import PluginFile
+from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.memory import Settled
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.scheduler.cli.environment import Environment
+from pyroclast.scheduler.cli.features import read_gates
+from pyroclast.scheduler.cli.options import Options
+from pyroclast.scheduler.daemon.cluster import books_options
+from pyroclast.scheduler.daemon.settings import read_configuration, with_profile_for
+from pyroclast.scheduler.extenders.recorded import Recorded
+from pyroclast.scheduler.recording.recorder import (
+    FORMAT,
+    Applied,
+    Assumed,
+    Concluded,
+    Configured,
+    Cycle,
+    Entry,
+    Extended,
+    Forgotten,
+    GangsFollowed,
+    HalfBoundMarked,
+    Header,
+    Measured,
+    Removed,
+    Resumed,
+    SnapshotTaken,
+    encode,
+)
+from pyroclast.scheduler.registry import load_registry
+
+__all__ = ["RecordError", "Replay", "Replayed", "replay"]
+
+_DECODER: Final = msgspec.json.Decoder(Entry)
+
+
+class RecordError(PyroclastError):
+    """A record cannot be read: take another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One cycle, decided again."""
+
+    cycle: int
+    recorded: bytes
+    """The report of the record, JSON; `null` where the cycle failed."""
+    decided: bytes
+    """The report of now."""
+    is_same: bool
+    """Report and memory are the same, byte for byte."""
+    was_quiet: bool
+    """Nothing had changed, so there was nothing to decide."""
+
+
+def replay(lines: Iterable[bytes], *, plugins_dir: str = "") -> Iterator[Replayed]:
+    """Decide the cycles of a record again, one after the other.
+
+    Args:
+        lines: The record.
+        plugins_dir: Folder of plugins to use in place of those in the record. The folder that the record names is never
+            read: a record comes from elsewhere.
+
+    Raises:
+        RecordError: It is no record, is damaged, or breaks off elsewhere than in its last line.
+    """
+    entries = _entries(lines)
+    _, first = next(entries, (0, None))
+    if not isinstance(first, Header) or first.format != FORMAT:
+        raise RecordError(f"not a record of format {FORMAT}: take a file that `pyroclast scheduler --record` wrote")
+    with _damage_named(1):
+        running = Replay(first, plugins_dir=plugins_dir)
+    for number, entry in entries:
+        with _damage_named(number):
+            replayed = running.step(entry)
+        if replayed is not None:
+            yield replayed
+
+
+def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Entry]]:
+    cut = ""
+    for number, line in enumerate(lines, start=1):
+        if cut:
+            raise RecordError(cut)
+        try:
+            yield number, _DECODER.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            cut = f"line {number}: {error}"  # forgiven in the last line, which a killed daemon leaves unfinished
+        except RecursionError:
+            cut = f"line {number}: nested too deeply"
+
+
+@contextmanager
+def _damage_named(number: int) -> Iterator[None]:
+    """Name the line of a step that a sound record would not ask for, whatever it raises."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"line {number}: {error}") from error
+    except Exception as error:
+        message = " ".join(str(error).split())
+        raise RecordError(f"line {number}: the record is damaged: {type(error).__name__}: {message}") from error
+
+
+class Replay:
+    """A daemon's books and settings, made anew from its record."""
+
+    def __init__(self, header: Header, *, plugins_dir: str = "") -> None:
+        """Stand where the daemon stood at its start; `plugins_dir`: plugins to use in place of those in the record."""
+        self._plugins_dir = plugins_dir
+        features, _, _ = read_gates(header.flags["feature_gates"])
+        flags: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in header.flags.items()
+        }
+        self._options = Options(**flags, features=features, environment=Environment(**header.environment))
+        self._registry: Registry | None = None
+        """Made with the first configuration."""
+        self._state = ClusterState(books_options(self._options))
+        self._snapshots: dict[int, Snapshot] = {}
+        self._configuration: Configuration | None = None
+        self._settled = Settled()
+
+    def step(self, entry: Entry) -> Replayed | None:
+        """Take the next entry; return the outcome of a cycle.
+
+        Raises:
+            RecordError: The entry does not follow from those before.
+        """
+        if isinstance(entry, Cycle):
+            return self.cycle(entry)
+        self.follow(entry)
+        return None
+
+    def follow(self, entry: Entry) -> None:
+        """Do what is recorded between cycles."""
+        cluster_state = self._state
+        match entry:
+            case Applied(kind=kind, object=raw):
+                cluster_state.apply(kind, decoder_of(kind).decode(bytes(raw)))
+            case Removed(kind=kind, object=raw):
+                cluster_state.remove(kind, decoder_of(kind).decode(bytes(raw)))
+            case Assumed(plan=plan, now=now):
+                cluster_state.assume(plan, now)
+            case Forgotten(task=task, node=node, failed=failed):
+                cluster_state.forget(task, node, failed=failed)
+            case Extended(task=task, now=now):
+                cluster_state.extend(task, now)
+            case HalfBoundMarked():
+                cluster_state.mark_half_bound()
+            case Measured(usage=usage):
+                cluster_state.measure(usage)
+            case GangsFollowed(rules=rules):
+                cluster_state.follow_gangs(rules)
+            case Resumed(state=state):
+                cluster_state.resume(state)
+            case Concluded(state=state):
+                cluster_state.conclude(state)
+            case SnapshotTaken():
+                # Not when a cycle needs it: taking it is itself a step that later ones build on.
+                self._snapshots[cluster_state.generation] = cluster_state.snapshot()
+            case Configured():
+                self._configure(entry)
+            case Header() | Cycle():
+                raise RecordError("two records in one file")
+
+    def _configure(self, entry: Configured) -> None:
+        options = self._options
+        try:
+            self._registry = self._load(entry.plugins)
+            parsed = read_configuration(entry.text, self._registry, strict=options.strict, generation=entry.generation)
+            self._configuration = with_profile_for(parsed.configuration, options.scheduler_name)
+        except ConfigError as error:
+            raise RecordError(f"configuration {entry.generation} of the record cannot be used: {error}") from error
+
+    def _load(self, sources: Mapping[str, str] | None) -> Registry:
+        """Make the plugins of the folder that was given, else those in the record."""
+        if self._plugins_dir:
+            return load_registry(self._plugins_dir)
+        folder = self._options.plugins_dir
+        if sources is None and folder:
+            raise ConfigError(
+                f"the record does not hold its plugins: give the folder with --plugins-dir (was {folder})"
+            )
+        files = (sources or {}).items()
+        return load_registry(files=[PluginFile(Path(folder, name), source) for name, source in files])
+
+    def cycle(self, entry: Cycle) -> Replayed:
+        """Decide a cycle again.
+
+        Raises:
+            RecordError: Its snapshot or its configuration is not in the record.
+        """
+        snapshot = self._snapshots.get(entry.snapshot)
+        if snapshot is None or self._configuration is None or self._registry is None:
+            raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
+        self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
+        report, left = None, None
+        instances = (option.instance for option in self._configuration.profiles[0].plugins)
+        outside = {instance: Recorded(entry.outside.get(instance, ())) for instance in instances}
+        try:
+            report, left = run_cycle(
+                snapshot,
+                self._configuration,
+                registry=self._registry,
+                seed=self._options.seed,
+                now=entry.now,
+                memory=entry.memory,
+                outside=outside,
+                settled=self._settled,
+            )
+        except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
+            self._settled = Settled()
+        decided = encode(report)
+        return Replayed(
+            cycle=entry.memory.cycle + 1,
+            recorded=bytes(entry.report),
+            decided=decided,
+            is_same=decided == bytes(entry.report)
+            and left == entry.left
+            and all(each.is_spent for each in outside.values()),
+            was_quiet=entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now),
+        )

@@ -1,0 +1,98 @@
+"""Answers: what rounds came to, as values that JSON can hold, every mapping sorted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Bind, Nomination, Plan
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.report import JobShare
+from pyroclast.model.requests import resource_list
+from pyroclast.scheduler.simulation.rounds import Round
+
+__all__ = ["amounts_in_words", "share_in_words", "told"]
+
+
+def told(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return rounds as answers tell them."""
+    return [_round(each) for each in rounds]
+
+
+def _round(done: Round) -> dict[str, Any]:
+    report, names = done.report, done.pod_names
+    return {
+        "binds": _sorted({f"{each.namespace}/{each.name}": each.node for plan in done.plans for each in plan.binds}),
+        "evictions": sorted(f"{each.namespace}/{each.name}" for plan in done.plans for each in plan.evictions),
+        "pipelined": _sorted(
+            {
+                job: _sorted({names[task]: node for task, node in places.items()})
+                for job, places in report.pipelined.items()
+            }
+        ),
+        "phases": _sorted({job: phase.value for job, phase in report.phases.items()}),
+        "taskStatusCounts": _sorted({job: dict(counts) for job, counts in report.status_counts.items()}),
+        "beneficiaries": _beneficiaries(done.plans),
+        "refusals": _sorted({job: [_refusal(each) for each in why] for job, why in report.refusals.items()}),
+        "podRefusals": _sorted(
+            {names[task]: [_refusal(each) for each in why] for task, why in report.task_refusals.items()}
+        ),
+        "vetoes": _sorted({names[task]: _vetoes(why, names) for task, why in report.vetoes.items()}),
+        "shares": _sorted({job: share_in_words(share) for job, share in report.shares.items()}),
+    }
+
+
+def _sorted(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): mapping[key] for key in sorted(mapping)}
+
+
+def _beneficiaries(plans: Sequence[Plan]) -> dict[str, list[str]]:
+    """Return by evicted pod those that its plan places."""
+    served: dict[str, list[str]] = {}
+    for plan in plans:
+        placed = _pods(plan.binds) | _pods(plan.nominations)
+        for victim in plan.evictions:
+            served[f"{victim.namespace}/{victim.name}"] = sorted(placed)
+    return _sorted(served)
+
+
+def _pods(decisions: Sequence[Bind] | Sequence[Nomination]) -> set[str]:
+    return {f"{each.namespace}/{each.name}" for each in decisions}
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    told = {
+        "reason": refusal.reason,
+        "plugin": refusal.plugin,
+        "counts": _sorted(refusal.counts),
+        "message": refusal.text,
+    }
+    if refusal.action:
+        told["action"] = refusal.action
+    if refusal.fits_when:
+        told["fitsWhen"] = list(refusal.fits_when)
+    if refusal.amounts:
+        told["amounts"] = amounts_in_words(refusal)
+    return told
+
+
+def amounts_in_words(refusal: Refusal) -> dict[str, dict[str, str]]:
+    """Return by resource what is wanted, and what there is."""
+    wanted, there = (resource_list({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1))
+    return {name: {"wanted": wanted[name], "available": there[name]} for name in sorted(refusal.amounts)}
+
+
+def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "beneficiary": names[beneficiary],
+            "plugin": refusal.plugin,
+            "reason": refusal.reason,
+            "message": refusal.text,
+        }
+        for beneficiary, refusal in vetoes
+    ]
+
+
+def share_in_words(share: JobShare) -> dict[str, Any]:
+    """Return the dominant resource of a job, with what the job holds as quantities."""
+    return {"resource": share.resource, "share": share.share, "allocated": resource_list(share.allocated)}

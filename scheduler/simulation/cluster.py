@@ -1,0 +1,288 @@
+"""The simulated cluster: what a server, kubelets and controllers would make of decisions, told to the books as echoes.
+
+Between two cycles all of a decision has happened: bound pods run, their volumes are bound, evicted pods are gone, and
+what the cycle wrote stands in the objects. The books hear of it exactly as they hear of it from a live cluster: a plan
+is assumed, then the changed objects come in.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
+
+from pyroclast.cache.files.measurements import MEASURED, measurements
+from pyroclast.cache.files.objects import decoded, unfolded
+from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.state import ClusterState
+from pyroclast.cache.stores.volumes import provisioning_driver
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs import GangRules
+from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.plan import Bind, Plan, Preparation
+from pyroclast.model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.requests import resource_list
+from pyroclast.model.snapshot import Snapshot
+
+__all__ = ["SimulatedCluster"]
+
+T = TypeVar("T")
+
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+
+
+class SimulatedCluster:
+    """Objects and the books kept of them."""
+
+    def __init__(
+        self,
+        objects: Iterable[Mapping[str, Any]],
+        options: BooksOptions,
+        *,
+        report: Callable[[ObjectError], None],
+        note: Callable[[str], None],
+    ) -> None:
+        """Take objects over.
+
+        Args:
+            objects: Kubernetes objects with their kinds, Lists unfolded or not.
+            options: How the books read them.
+            report: Is told of each broken object and field.
+            note: Is told of kinds that play no part.
+        """
+        self._state = ClusterState(options, report)
+        self._report = report
+        self._note = note
+        self._objects: dict[str, dict[str, Any]] = {}
+        """By kind, then by UID for pods and by key for others."""
+        self._first_pods: dict[str, wire.Pod] = {}
+        """Pods as they were given, by key: what they are made anew from."""
+        self.add(objects)
+
+    def add(self, objects: Iterable[Mapping[str, Any]]) -> None:
+        """Take further objects over; what is known by their names is replaced."""
+        found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
+        if any(kind == MEASURED for kind, _ in found):  # measurements come all together and replace each other
+            self._state.measure(measurements(found, self._report))
+        for kind, each in found:
+            if kind == MEASURED:
+                continue
+            self._set(kind, each)
+            if kind == "Pod":
+                self._first_pods[each.metadata.key] = each
+
+    def follow_gangs(self, rules: GangRules | None) -> None:
+        """Make jobs of gangs by these rules, or none."""
+        self._state.follow_gangs(rules)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        return self._state.snapshot()
+
+    def pod_names(self) -> dict[TaskId, str]:
+        """Return `namespace/name` by task."""
+        return {TaskId(uid): pod.metadata.key for uid, pod in self._of("Pod").items()}
+
+    def assume(self, plan: Plan, now: float) -> list[str]:
+        """Take all of a plan as done, or none of it; tells what speaks against it."""
+        return self._state.assume(plan, now)
+
+    def settle(self, plans: Iterable[Plan], report: CycleReport, *, now: float, recreate_evicted: bool) -> None:
+        """Let everything happen that a cycle asked for.
+
+        Args:
+            plans: Those that were assumed.
+            report: What else the cycle said.
+            now: When it has happened, seconds since 1970.
+            recreate_evicted: Whether evicted pods are made anew, pending, as their controllers would.
+        """
+        for status in report.group_statuses:
+            self._write_group(status, now)
+        for condition in report.pod_conditions:
+            self._write_pod(condition, now)
+        for queue_status in report.queue_statuses:
+            self._write_queue(queue_status)
+        for plan in plans:
+            for bind in plan.binds:
+                for preparation in bind.preparations:
+                    self._prepare(preparation)
+                self._start(bind, now)
+            for eviction in plan.evictions:
+                self._delete(eviction.task, now, recreate=recreate_evicted)
+
+    # Objects
+
+    def _of(self, kind: str) -> dict[str, Any]:
+        return self._objects.setdefault(kind, {})
+
+    def _set(self, kind: str, each: Any) -> None:
+        key = each.metadata.uid if kind == "Pod" else each.metadata.key
+        self._of(kind)[key] = each
+        self._state.apply(kind, each)
+
+    # What a cycle writes
+
+    def _write_group(self, status: GroupStatus, now: float) -> None:
+        group = self._of("PodGroup").get(JobId(status.job))
+        if group is None:
+            return  # a group that stands for a single pod exists nowhere
+        written = tuple(
+            wire.Condition(
+                type=each.type,
+                status=each.status,
+                reason=each.reason,
+                message=each.message,
+                transition_id=each.transition_id,
+                last_transition_time=wire.time_text(now),
+            )
+            for each in status.conditions
+        )
+        new_status = replace(
+            group.status,
+            phase=status.phase.value,
+            running=status.running,
+            succeeded=status.succeeded,
+            failed=status.failed,
+            conditions=_with(group.status.conditions, written),
+        )
+        metadata = replace(group.metadata, annotations={**group.metadata.annotations, **status.annotations})
+        self._set("PodGroup", replace(group, metadata=metadata, status=new_status))
+
+    def _write_pod(self, condition: PodCondition, now: float) -> None:
+        pod = self._of("Pod").get(condition.task)
+        if pod is None:
+            return
+        written = wire.Condition(
+            type="PodScheduled",
+            status="False",
+            reason=condition.reason,
+            message=condition.message,
+            last_transition_time=wire.time_text(now),
+        )
+        status = replace(
+            pod.status,
+            conditions=_with(pod.status.conditions, (written,)),
+            nominated_node_name=(
+                pod.status.nominated_node_name if condition.nominated_node is None else condition.nominated_node
+            ),
+        )
+        self._set("Pod", replace(pod, status=status))
+
+    def _write_queue(self, status: QueueStatus) -> None:
+        queue = self._of("Queue").get(QueueName(status.queue))
+        if queue is not None:
+            new_status = replace(queue.status, allocated=resource_list(status.allocated))
+            self._set("Queue", replace(queue, status=new_status))
+
+    # What servers, kubelets and controllers do
+
+    def _start(self, bind: Bind, now: float) -> None:
+        """Bind a pod and let it run."""
+        pod = self._of("Pod")[bind.task]
+        bound = wire.Condition(type="PodScheduled", status="True", last_transition_time=wire.time_text(now))
+        status = replace(
+            pod.status,
+            phase="Running",
+            conditions=_with(pod.status.conditions, (bound,)),
+            nominated_node_name="",
+            start_time=wire.time_text(now),
+        )
+        metadata = replace(pod.metadata, annotations={**pod.metadata.annotations, **bind.annotations})
+        spec = replace(pod.spec, node_name=bind.node)
+        self._set("Pod", replace(pod, metadata=metadata, spec=spec, status=status))
+
+    def _delete(self, task: TaskId, now: float, *, recreate: bool) -> None:
+        pod = self._of("Pod").pop(task)
+        self._state.remove("Pod", pod)
+        if recreate:
+            self._set("Pod", _made_anew(self._first_pods[pod.metadata.key], pod.metadata.uid, now))
+
+    def _prepare(self, preparation: Preparation) -> None:
+        if preparation.kind != "bind-volume":
+            return
+        key = f"{preparation.namespace}/{preparation.name}"
+        claim = self._of("PersistentVolumeClaim").get(key)
+        if claim is None or claim.spec.volume_name:
+            return  # a second pod of the same claim carries the same preparation
+        volume_name = preparation.details.get("volume", "")
+        if volume_name:
+            volume = self._of("PersistentVolume")[volume_name]
+        else:
+            storage_class = self._of("StorageClass").get(claim.spec.storage_class_name or "")
+            volume = _provisioned(claim, provisioning_driver(storage_class))
+            selected = {_SELECTED_NODE: preparation.details.get("selected-node", "")}
+            claim = replace(
+                claim, metadata=replace(claim.metadata, annotations={**claim.metadata.annotations, **selected})
+            )
+        reference = wire.ObjectReference(
+            kind="PersistentVolumeClaim",
+            namespace=claim.metadata.namespace,
+            name=claim.metadata.name,
+            uid=claim.metadata.uid,
+        )
+        self._set(
+            "PersistentVolume",
+            replace(
+                volume,
+                spec=replace(volume.spec, claim_ref=reference),
+                status=wire.PersistentVolumeStatus(phase="Bound"),
+            ),
+        )
+        self._set(
+            "PersistentVolumeClaim",
+            replace(
+                claim,
+                spec=replace(claim.spec, volume_name=volume.metadata.name),
+                status=replace(claim.status, phase="Bound"),
+            ),
+        )
+
+
+def _within_bounds(
+    objects: Iterable[Mapping[str, Any]], report: Callable[[ObjectError], None]
+) -> Iterator[Mapping[str, Any]]:
+    """Leave out objects with whole numbers that no API server would take: a file can hold them, books cannot."""
+    for each in unfolded(objects):
+        if _fits_64_bits(each):
+            yield each
+        else:
+            name = each["metadata"].get("name", "") if isinstance(each.get("metadata"), Mapping) else ""
+            report(ObjectError(str(each.get("kind")), str(name), "(whole object)", "a whole number beyond 64 bits"))
+
+
+def _fits_64_bits(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_fits_64_bits, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_fits_64_bits, value))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
+def _with(conditions: tuple[wire.Condition, ...], written: tuple[wire.Condition, ...]) -> tuple[wire.Condition, ...]:
+    """Replace conditions by those of their types."""
+    types = {each.type for each in written}
+    return (*(each for each in conditions if each.type not in types), *written)
+
+
+def _made_anew(first: wire.Pod, last_uid: str, now: float) -> wire.Pod:
+    """Return the pod that a controller makes in place of an evicted one."""
+    metadata = replace(
+        first.metadata, uid=f"{last_uid}.again", creation_timestamp=wire.time_text(now), deletion_timestamp=""
+    )
+    spec = replace(first.spec, node_name="")
+    return replace(first, metadata=metadata, spec=spec, status=wire.PodStatus(phase="Pending"))
+
+
+def _provisioned(claim: wire.PersistentVolumeClaim, driver: str) -> wire.PersistentVolume:
+    """Return the volume that a driver makes for a claim; where it can be reached from is not simulated."""
+    name = f"pvc-{claim.metadata.uid or claim.metadata.key.replace('/', '-')}"
+    return wire.PersistentVolume(
+        metadata=wire.ObjectMeta(name=name, uid=f"persistentvolume-{name}"),
+        spec=wire.PersistentVolumeSpec(
+            capacity=claim.spec.resources.requests,
+            access_modes=claim.spec.access_modes,
+            storage_class_name=claim.spec.storage_class_name or "",
+            volume_mode=claim.spec.volume_mode,
+            csi=wire.CSIVolume(driver=driver, volume_handle=name) if driver else None,
+        ),
+    )

@@ -1,0 +1,146 @@
+"""`pyroclast simulate`: what would be decided for a cluster given in files, or for a batch of cases."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pyroclast.cache.options import SINGLE, WAIT, BooksOptions
+from pyroclast.framework.extension.registry import Registry
+from pyroclast.model.api.names import DEFAULT_SCHEDULER
+from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.scheduler.cli.argument_types import positive
+from pyroclast.scheduler.cli.file_errors import why
+from pyroclast.scheduler.data import default_configuration
+from pyroclast.scheduler.extenders.blocking_client import asked, nobody
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.as_admitted import as_admitted
+from pyroclast.scheduler.simulation.batch import Simulation, answer_lines, simulate
+from pyroclast.scheduler.simulation.case import Case, moment_of_dump, read_moment
+from pyroclast.scheduler.simulation.default_queues import with_default_queues
+from pyroclast.scheduler.simulation.reading import STANDARD_INPUT, read_objects, read_text
+from pyroclast.scheduler.simulation.table import table
+
+__all__ = ["main"]
+
+EPILOG = """\
+exit status:
+  0  decided (in a batch: every line was answered, faulty cases with their faults)
+  1  the objects cannot be read
+  2  the command line or the configuration cannot be used
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Decide for files, or for a batch.
+
+    Raises:
+        ConfigError: The configuration cannot be used.
+    """
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if bool(given.filename) == bool(given.batch):
+        parser.error("give either objects (-f) or a batch of cases (--batch)")
+    registry = load_registry(given.plugins_dir)
+    try:
+        config = read_text(given.config or str(default_configuration()))
+        if given.batch:
+            return _run_batch(given.batch, registry, config, given.seed)
+        return _run_files(given, registry, config)
+    except ConfigError:
+        raise
+    except PyroclastError as error:
+        print(f"pyroclast simulate: {error}", file=sys.stderr)  # noqa: T201 - what a command line is for
+        return 1
+
+
+def _run_files(given: Any, registry: Registry, config: str) -> int:
+    with asked() if given.ask_extenders else nullcontext(nobody) as answering:
+        done = simulate(_case(given, config), registry, config, answering)
+    for warning in done.warnings:
+        print(f"warning: {warning}", file=sys.stderr)  # noqa: T201 - as above
+    print(_json(done) if given.output == "json" else table(done.rounds))  # noqa: T201 - as above
+    return 0
+
+
+def _case(given: Any, config: str) -> Case:
+    names = tuple(given.scheduler_name or [DEFAULT_SCHEDULER])
+    options = BooksOptions(scheduler_names=frozenset(names), ungrouped_pods=given.ungrouped_pods)
+    objects = read_objects(given.filename)
+    dumped = moment_of_dump(objects)
+    return Case(
+        id=None,
+        config=config,
+        objects=with_default_queues(as_admitted(objects), options.default_queue),
+        state=options,
+        scheduler_names=names,
+        rounds=given.rounds,
+        recreate_evicted=given.recreate_evicted,
+        seed=given.seed,
+        now=read_moment(given.now) if given.now is not None else time.time() if dumped is None else dumped,
+    )
+
+
+def _json(done: Simulation) -> str:
+    answer = {"id": None, "rounds": told(done.rounds), "seconds": done.seconds}
+    return msgspec.json.format(msgspec.json.encode(answer)).decode()
+
+
+def _run_batch(path: str, registry: Registry, config: str, seed: int) -> int:
+    with _lines(path) as lines:
+        for answer in answer_lines(lines, registry, default_config=config, seed=seed):
+            sys.stdout.buffer.write(answer)  # JSON is UTF-8, whatever the terminal speaks
+            sys.stdout.flush()  # whoever feeds cases one by one waits for each answer
+    return 0
+
+
+@contextmanager
+def _lines(path: str) -> Iterator[Iterable[bytes]]:
+    """Open a batch; its lines are bytes, for one that is no text is a faulty case and not the end of the batch."""
+    if path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    try:
+        with Path(path).open("rb") as file:
+            yield file
+    except OSError as error:
+        raise PyroclastError(f"{path}: {why(error)}") from error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pyroclast simulate",
+        description="Decide for a cluster given in files, by the same cycle that the scheduler runs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--config", metavar="FILE", help="configuration of the scheduler; without it, the built-in one")
+    add("-f", "--filename", action="append", metavar="PATH", help="objects: YAML or JSON, a folder, or -; repeatable")
+    add("--batch", metavar="CASES", help="one case a line, as JSON, or -; one JSON answer a line comes out")
+    add("--rounds", type=positive, default=1, metavar="N", help="number of cycles, one second apart")
+    add("--recreate-evicted", action="store_true", help="evicted pods are made anew, pending, under their old names")
+    add("--seed", type=int, default=0, metavar="N", help="of everything that is chosen by chance")
+    add(
+        "--now",
+        metavar="TIME",
+        help="moment of the first cycle, RFC 3339 or seconds since 1970; without it, that of a dump, else now",
+    )
+    add("-o", "--output", choices=("table", "json"), default="table", help="how files' outcome is told")
+    add("--scheduler-name", action="append", metavar="NAME", help="whose pods are placed; repeatable; volcano if none")
+    add(
+        "--ungrouped-pods",
+        choices=(WAIT, SINGLE),
+        default=WAIT,
+        help="whether pods without a PodGroup wait for one, or are gangs of one",
+    )
+    add("--ask-extenders", action="store_true", help="ask the extenders of the configuration; else they are left out")
+    add("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the configuration may name")
+    return parser

@@ -1,0 +1,39 @@
+"""What a configuration wants followed that is not always followed."""
+
+from typing import Any
+
+import pytest
+
+from pyroclast.cache.sync.on_demand_informer import EVERY, Wanted
+from pyroclast.plugins.deviceshare import args_of
+from pyroclast.scheduler.daemon.on_demand_kinds import Wants, wants_of
+from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.registry import load_registry
+
+
+def wants(*plugins: str) -> Wants:
+    """What plugins, each as it stands in a configuration, want."""
+    text = f"actions: allocate\ntiers:\n- plugins: [{', '.join(plugins)}]\n"
+    profile = read_configuration(text, load_registry()).configuration.profiles[0]
+    return wants_of(profile, args_of(profile))
+
+
+CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
+
+
+@pytest.mark.parametrize(
+    ("plugins", "expected"),
+    [
+        (["{name: gang}"], Wants()),
+        (["{name: usage}", "{name: deviceshare}"], Wants()),
+        (["{name: load-aware}"], Wants(node_metrics=EVERY)),
+        ([CARDS], Wants(device_map=Wanted("kube-system", "volcano-vgpu-device-config"))),
+        (
+            [CARDS, "{name: load-aware}"],
+            Wants(device_map=Wanted("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY),
+        ),
+    ],
+)
+def test_what_is_wanted(plugins: list[Any], expected: Wants) -> None:
+    """Loads by load-aware, the device ConfigMap by deviceshare with virtual cards, and nothing by others."""
+    assert wants(*plugins) == expected
