@@ -1,32 +1,32 @@
-"""Assumptions: what was decided and handed out, but is not seen in the API yet.
+"""Assumptions: decisions that were handed out, and that the API does not show yet.
 
-A bind is assumed until the pod shows a node, an eviction until it shows a deletion; a failure forgets it. One whose
-echo does not come in time is overdue: the pod is then read again, and what was read settles it.
+A bind is assumed until the pod shows a node, an eviction until the pod shows a deletion. A failure ends the assumption.
+An assumption that the watch does not confirm in time is overdue: the pod is then read again.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from pyroclast.model import wire
-from pyroclast.model.ids import NodeName
+from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["Assumption"]
+__all__ = ["Assumption", "Assumptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumption:
-    """One task is taken to be bound to `node`, or, where it is None, to be leaving its node."""
+    """A task is assumed to be bound to `node`; None stands for an eviction."""
 
     node: NodeName | None
     annotations: Mapping[str, str] = field(default_factory=dict)
     deadline: float
-    """When the echo is overdue, seconds of the caller's clock."""
+    """When it is overdue, seconds of the caller's clock."""
 
     def is_settled_by(self, pod: wire.Pod) -> bool:
-        """Tell whether the pod shows what was assumed, or something that makes it void."""
+        """Return whether the pod shows the assumed change, or a change that makes it void."""
         if pod.metadata.deletion_timestamp or pod.status.phase in ("Succeeded", "Failed"):
             return True
         return self.node is not None and bool(pod.spec.node_name)
@@ -42,3 +42,51 @@ class Assumption:
         annotations = {**metadata.annotations, **self.annotations}
         pod = msgspec.structs.replace(task.pod, metadata=msgspec.structs.replace(metadata, annotations=annotations))
         return msgspec.structs.replace(moved, pod=pod)
+
+
+class Assumptions:
+    """Assumptions by task, and the pods whose eviction a disruption budget refused."""
+
+    def __init__(self, assumed: Mapping[TaskId, Assumption] | None = None, protected: Iterable[TaskId] = ()) -> None:
+        """Start with these assumptions and protected pods."""
+        self.by_task: dict[TaskId, Assumption] = dict(assumed or {})
+        self.protected: set[TaskId] = set(protected)
+        """Pods whose eviction a disruption budget refused: no victims until a budget of their namespace changes."""
+
+    def applied_to(self, task: Task) -> Task:
+        """Return a task with what is assumed of it."""
+        if task.id in self.protected:
+            task = msgspec.structs.replace(task, preemptable=False)
+        assumption = self.by_task.get(task.id)
+        return task if assumption is None else assumption.applied_to(task)
+
+    def settle(self, task: TaskId, pod: wire.Pod) -> None:
+        """End the assumption of a task if its pod shows the change."""
+        assumption = self.by_task.get(task)
+        if assumption is not None and assumption.is_settled_by(pod):
+            del self.by_task[task]
+
+    def forget(self, task: TaskId) -> None:
+        """Forget everything about a task whose pod is gone."""
+        self.by_task.pop(task, None)
+        self.protected.discard(task)
+
+    def overdue(self, now: float) -> list[TaskId]:
+        """Return the tasks whose assumptions are overdue."""
+        return [task for task, assumption in self.by_task.items() if assumption.deadline <= now]
+
+    def extend(self, task: TaskId, deadline: float) -> None:
+        """Set a later deadline for a task's assumption, if it has one."""
+        assumption = self.by_task.get(task)
+        if assumption is not None:
+            self.by_task[task] = replace(assumption, deadline=deadline)
+
+    def release(self, pods: Mapping[TaskId, wire.Pod], namespace: str) -> list[TaskId]:
+        """Make the protected pods of a namespace victims again, and return them."""
+        released = [task for task in self.protected if pods[task].metadata.namespace == namespace]
+        self.protected.difference_update(released)
+        return released
+
+    def copy(self) -> "Assumptions":
+        """Return assumptions that change on their own."""
+        return Assumptions(self.by_task, self.protected)

@@ -1,46 +1,50 @@
 """Cluster state: the current state of the cluster, computed from objects alone.
 
 Every object comes in through `apply` and leaves through `remove`; plans are assumed on top. Nothing here reads a clock
-or speaks to a server. A snapshot costs what changed since the last one, plus a copy of the changing amounts.
+or calls a server. A snapshot costs as much as changed since the last one, plus a copy of the changing amounts.
 
-What always holds: the books equal those that `rebuild` makes from the stored objects and the assumptions.
+The stores hold one kind each. `_DEPENDENTS` lists which pods, nodes and jobs are translated again when another object
+changes.
+
+Invariant: the state equals the one that `rebuild` makes from the stored objects and the assumptions.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, ClassVar, Final, cast
 
 import msgspec
 
-from pyroclast.cache.assumptions import Assumption
+from pyroclast.cache.assumptions import Assumption, Assumptions
 from pyroclast.cache.carried_state import CarriedState
 from pyroclast.cache.execution.plan_faults import bind_faults, eviction_faults
 from pyroclast.cache.options import SINGLE, BooksOptions
+from pyroclast.cache.stores.affinities import PlacedAffinities
+from pyroclast.cache.stores.broken_gangs import BrokenGangs
 from pyroclast.cache.stores.departed import DepartedMembers
 from pyroclast.cache.stores.gangs import GangKeeper
-from pyroclast.cache.stores.job_store import JobEntry, JobStore
+from pyroclast.cache.stores.job_store import JobStore
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS, Lookups
 from pyroclast.cache.stores.node_store import NodeStore, takes_room
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
+from pyroclast.cache.stores.pods import PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
+from pyroclast.cache.stores.queues import QueueStore
 from pyroclast.cache.stores.quotas import QuotaKeeper, UsesByClaim
-from pyroclast.cache.stores.resource_names import ResourceNames
+from pyroclast.cache.stores.resource_rows import ResourceRows
 from pyroclast.cache.stores.reverse_index import ReverseIndex
 from pyroclast.cache.stores.topology import TopologyKeeper
 from pyroclast.cache.stores.uncounted import Uncounted
-from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits, claim_keys, volume_names
+from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits, volume_names
 from pyroclast.cache.sync.heartbeats import is_heartbeat, tells_the_same
 from pyroclast.cache.sync.object_filter import ObjectFilter
 from pyroclast.cache.sync.shards import shard_mask
-from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.cache.translation.translate import Translator, single_group, single_job_id, task_status
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray
-from pyroclast.model.device_claims import device_claim_keys
 from pyroclast.model.elastic import QuotaUses
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
@@ -49,78 +53,58 @@ from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.load import read_load
 from pyroclast.model.numa import read_numa
 from pyroclast.model.plan import Plan
-from pyroclast.model.queues import Queue
-from pyroclast.model.refusals import Refusal
 from pyroclast.model.requests import is_counted
 from pyroclast.model.resources import Amounts, ResourceSpace
-from pyroclast.model.snapshot import Outsider, Snapshot
-from pyroclast.model.tasks import Task, TaskStatus, by_name
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.model.usage import NO_USAGE, NodeUsage
 from pyroclast.model.wire.sealing import seal
 
 __all__ = ["ClusterState"]
 
-_TOO_MANY = frozenset({"Pod", "NodeMetric"})
-"""Kinds whose inner mappings stay plain, for they come in too often; of pods those of templates decide."""
-_TEMPLATE_SLACK = 1000
+_NOT_SEALED: Final = frozenset({"Pod", "NodeMetric"})
+"""Kinds whose inner mappings stay plain, since they change too often; pods are judged by their sealed templates."""
+_TEMPLATE_SLACK: Final = 1000
 """Templates without tasks that are kept at least, for the next pods of their kind."""
-_RESOURCE_SLACK = 64
-"""Resources that nothing speaks of any more, and that are kept at least."""
-
-_UNPLACED = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
+_UNPLACED: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
 """A task that fails in one of these never ran: its node refused it."""
 
 
 class ClusterState:
-    """The running picture of the cluster."""
+    """The current state of the cluster."""
 
     def __init__(
         self, options: BooksOptions | None = None, report: Callable[[ObjectError], None] | None = None
     ) -> None:
-        """Start with an empty cluster; `report` is told of each broken field."""
+        """Start with an empty cluster; `report` receives each broken field of an object."""
         self.options = options or BooksOptions()
         self.fault_counts: Counter[str] = Counter()
         """Broken fields seen, by kind of object."""
-        self._tracking = ObjectFilter(self.options)
-        self._names = ResourceNames()
-        self.translator = Translator(
-            default_queue=self.options.default_queue, report=self._fault, fold=self._names.fold
-        )
         self._report = report
-        self._space = ResourceSpace()
-        self._effects = TemplateDeltas(self._space)
-        self._nodes = NodeStore(self._space)
-        self._jobs = JobStore(self._space, caps_priority=self.options.caps_group_priority)
-        self._lookups = Lookups()
+        self._filter = ObjectFilter(self.options)
+        self._rows = ResourceRows(self._respace)
+        self.translator = Translator(
+            default_queue=self.options.default_queue, report=self._fault, fold=self._rows.names.fold
+        )
+        self._template_limit = _TEMPLATE_SLACK
+        self._node_objects: dict[NodeName, wire.Node] = {}
+        self._nodes = NodeStore(self._rows.space)
+        self._affinities = PlacedAffinities(self._nodes)
+        self._pods = PodStore()
+        self._assumptions = Assumptions()
+        self._group_objects: dict[JobId, wire.PodGroup] = {}
+        self._jobs = JobStore(self._rows.space, caps_priority=self.options.caps_group_priority)
+        self._broken_gangs = BrokenGangs(self._jobs)
+        self._queues = QueueStore(self.translator.queue, self._fault)
         self._priorities = PriorityClasses()
-        self._queues: dict[QueueName, Queue] = {}
-        self._queue_names: tuple[QueueName, ...] = ()
-        self._queue_faults: dict[QueueName, ObjectError] = {}
-        self._stored: dict[str, dict[str, Any]] = {"Pod": {}, "Node": {}, "PodGroup": {}, "Queue": {}}
-        """Objects that were made into nouns, by kind and UID (pods) or name."""
-        self._tasks: dict[TaskId, Task] = {}
-        self._ids_by_key: dict[str, TaskId] = {}
-        self._loose: dict[TaskId, Refusal] = {}
-        self._claims = ReverseIndex[TaskId, wire.Pod](claim_keys)
-        self._device_claims = ReverseIndex[TaskId, wire.Pod](device_claim_keys)
-        self._volumes = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
-        self._assumed: dict[TaskId, Assumption] = {}
-        self._broken_gangs: set[JobId] = set()
-        self._departed = DepartedMembers()
-        self._kept: set[TaskId] = set()
-        """Whom the server did not let leave because of a disruption budget: not asked again until budgets change."""
-        self._with_affinity: dict[TaskId, Task] = {}
-        self._with_claims: dict[TaskId, Task] = {}
-        self._sorted_with_claims: tuple[Task, ...] | None = ()
+        self._lookups = Lookups()
+        self._claims_by_volume = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._volume_lookup = VolumeLookup(
             claims=self._lookups.of("PersistentVolumeClaim"),
             volumes=self._lookups.of("PersistentVolume"),
             classes=self._lookups.of("StorageClass"),
             ignored_provisioners=self.options.ignored_provisioners,
         )
-        self._placed: tuple[tuple[NodeName, ...], tuple[Task, ...]] | None = None
-        self._template_limit = _TEMPLATE_SLACK
-        self._resource_limit = _RESOURCE_SLACK
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyKeeper(self._fault)
         self._numa = ParsedByNode(read_numa, self._fault)
@@ -138,12 +122,12 @@ class ClusterState:
         return self._generation
 
     def apply(self, kind: str, new: Any) -> None:
-        """Take over an object of the cluster, new or changed; kinds that play no part are ignored.
+        """Take over an object of the cluster, new or changed; kinds that do not matter are ignored.
 
-        Its mappings are read-only from then on: cycles share them, and plugins are shown them.
+        Its mappings are read-only from then on, since cycles share them and plugins read them.
         """
         new.metadata.freeze()
-        if kind not in _TOO_MANY:
+        if kind not in _NOT_SEALED:
             seal(new)
         match kind:
             case "Pod":
@@ -156,67 +140,60 @@ class ClusterState:
                 self._set_queue(new)
             case "PriorityClass":
                 if self._priorities.set(new):
-                    self._jobs.mark_all()
-                    self._generation += 1
+                    self._mark_all_jobs()
             case _ if kind in LOOKUP_KINDS:
                 known = self._lookups.of(kind).get(new.metadata.key)
                 if self._lookups.put(kind, new.metadata, new):
-                    self._follow_lookup(kind, known, new)
+                    self._update_dependents(kind, known, new)
 
     def remove(self, kind: str, old: Any) -> None:
-        """Forget an object that left the cluster; one that is not known is ignored."""
+        """Forget an object that left the cluster; an unknown one is ignored."""
         match kind:
             case "Pod":
                 self._remove_pod(TaskId(old.metadata.uid))
             case "Node":
-                self._stored["Node"].pop(old.metadata.name, None)
-                if self._nodes.has_object(NodeName(old.metadata.name)):
-                    self._nodes.set_node(NodeName(old.metadata.name), None)
-                    self._names.withdraw()
-                    self._generation += 1
+                self._remove_node(NodeName(old.metadata.name))
             case "PodGroup":
                 self._remove_group(old)
             case "Queue":
                 self._remove_queue(QueueName(old.metadata.name))
             case "PriorityClass":
                 if self._priorities.remove(old.metadata.name):
-                    self._jobs.mark_all()
-                    self._generation += 1
+                    self._mark_all_jobs()
             case _ if kind in LOOKUP_KINDS:
                 known = self._lookups.of(kind).get(old.metadata.key)
                 if self._lookups.drop(kind, old.metadata):
-                    self._follow_lookup(kind, known, None)
+                    self._update_dependents(kind, known, None)
 
     def snapshot(self) -> Snapshot:
-        """Return the cluster as it is now; the same object while nothing changed."""
+        """Return the cluster as it is now; the same object while nothing changes."""
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
         self._settle_gangs()
-        if self._names.is_stale:
-            self._settle_names()
+        if self._rows.names.is_stale:
+            self._settle_resource_names()
         self._forget_templates()
-        self._forget_resources()
-        numbers = {name: number for number, name in enumerate(self._queue_names)}
-        self._jobs.refresh(numbers, self._priorities)
+        self._rows.drop_unused(self._mentioned_amounts)
+        self._jobs.refresh({name: number for number, name in enumerate(self._queues.names)}, self._priorities)
         nodes, objects = self._nodes.table(self._in_shard), self._lookups.frozen()
-        uncounted = self._nodes.uncounted(self._effects)
+        uncounted = self._nodes.uncounted(self._rows.deltas)
         self._snapshot = Snapshot(
             generation=self._generation,
-            resources=self._space,
+            resources=self._rows.space,
             nodes=nodes,
             jobs=self._jobs.jobs(),
             job_table=self._jobs.table(uncounted),
-            queues=MappingProxyType({name: self._queues[name] for name in self._queue_names}),
-            queue_names=self._queue_names,
+            queues=self._queues.by_name(),
+            queue_names=self._queues.names,
             objects=objects,
             topology=self._topology.of(objects.hyper_nodes, nodes.facts),
-            orphan_pods=self._outsiders(),
+            orphan_pods=tuple(orphan_pods(self._pods.orphan_tasks(), self._jobs.outside(), self._queues.faults)),
             shard_mode=self.options.shard_mode,
             lifts_queue_gates=self.options.lifts_queue_gates,
-            tasks_with_affinity=self._placed_with_affinity(),
-            tasks_with_claims=self._claiming(),
-            broken_gangs=self._still_broken(),
-            departed=self._departed.shown(),
+            tasks_with_affinity=self._affinities.on_known_nodes(),
+            tasks_with_claims=self._pods.with_device_claims(),
+            broken_gangs=self._broken_gangs.current(),
+            departed=self._broken_gangs.departed.shown(),
             usage=self._usage,
             numa=self._numa.of(objects.numatopologies),
             loads=self._loads.of(objects.node_metrics),
@@ -227,19 +204,22 @@ class ClusterState:
         )
         return self._snapshot
 
+    # Plans
+
     def assume(self, plan: Plan, now: float) -> list[str]:
         """Take all of a plan as done, or none of it.
 
         Args:
             plan: What was decided.
-            now: Seconds of a clock that never goes back.
+            now: Seconds of a monotonic clock.
 
         Returns:
-            What speaks against the plan; empty when it is taken.
+            The objections to the plan; none if it is taken.
         """
+        tasks = self._pods.tasks
         faults = [
-            *bind_faults(plan, self._tasks, self._nodes, self._effects, self._space),
-            *eviction_faults(plan, self._tasks),
+            *bind_faults(plan, tasks, self._nodes, self._rows.deltas, self._rows.space),
+            *eviction_faults(plan, tasks),
         ]
         if faults:
             return faults
@@ -252,64 +232,78 @@ class ClusterState:
         return []
 
     def forget(self, task: TaskId, node: NodeName | None, *, failed: bool = False) -> bool:
-        """Drop what was assumed of a task, so that it is again what its pod says: on the node that it shows, if any.
+        """End the assumption of a task, so that the task is again as its pod shows it.
 
         Args:
-            task: Whose assumption to drop.
-            node: Where it was to be bound; None where it was to leave. Anything else that is assumed of it stays: a
+            task: The task.
+            node: The node of the assumed bind; None for an assumed eviction. An assumption of another kind stays: a
                 bind may fail so late that its pod is known to be bound, and another plan evicts it.
-            failed: What was assumed went wrong: of a bind, what its gang lacks ranks first from now on; of an
-                eviction, a budget keeps the pod, and it is no victim until a budget of its namespace changes.
+            failed: Whether the change failed. After a failed bind the gang counts as broken. After a failed eviction
+                a disruption budget protects the pod until a budget of its namespace changes.
 
         Returns:
-            Whether that was assumed of it.
+            Whether that was assumed.
         """
-        assumption = self._assumed.get(task)
+        assumption = self._assumptions.by_task.get(task)
         if assumption is not None and assumption.node != node:
             return False
-        known = self._tasks.get(task)
+        known = self._pods.tasks.get(task)
         if failed and node is not None and known is not None and known.job is not None:
             self._broken_gangs.add(known.job)
             self._generation += 1
         if assumption is None:
             return False
         if failed and node is None:
-            self._kept.add(task)
-        del self._assumed[task]
-        self._translate_pod(self._stored["Pod"][task])
+            self._assumptions.protected.add(task)
+        del self._assumptions.by_task[task]
+        self._translate_pod(self._pods.objects[task])
         return True
 
     def assumed(self) -> Mapping[TaskId, Assumption]:
-        """Return what is assumed, by task."""
-        return self._assumed
+        """Return the assumptions by task."""
+        return self._assumptions.by_task
 
     def overdue(self, now: float) -> list[TaskId]:
-        """List the tasks whose echo is overdue; read their pods again, then `apply` or `remove`, and `forget`."""
-        return [task for task, assumption in self._assumed.items() if assumption.deadline <= now]
+        """Return the tasks with overdue assumptions: read their pods, `apply` or `remove` them, and `forget`."""
+        return self._assumptions.overdue(now)
 
     def extend(self, task: TaskId, now: float) -> None:
-        """Give the echo of a task more time: the server has what was assumed, but the watch lags."""
-        assumption = self._assumed.get(task)
-        if assumption is not None:
-            self._assumed[task] = replace(assumption, deadline=now + self.options.assume_seconds)
+        """Give the assumption of a task more time: the server shows the change, but the watch lags."""
+        self._assumptions.extend(task, now + self.options.assume_seconds)
+
+    def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
+        pod = self._pods.objects[task_id]
+        if not assumption.is_settled_by(pod):
+            self._assumptions.by_task[task_id] = assumption
+            self._translate_pod(pod)
+
+    # Reading the state
 
     def stored(self, kind: str) -> Mapping[str, Any]:
         """Return the live objects of a kind: pods by UID, others by `namespace/name` or name."""
-        if kind in self._stored:
-            return self._stored[kind]
-        return (
-            {each.metadata.name: each for each in self._priorities.all()}
-            if kind == "PriorityClass"
-            else (self._lookups.of(kind))
-        )
+        objects: Mapping[Any, Any]
+        match kind:
+            case "Pod":
+                objects = self._pods.objects
+            case "Node":
+                objects = self._node_objects
+            case "PodGroup":
+                objects = self._group_objects
+            case "Queue":
+                objects = self._queues.objects
+            case "PriorityClass":
+                objects = {each.metadata.name: each for each in self._priorities.all()}
+            case _:
+                objects = self._lookups.of(kind)
+        return cast("Mapping[str, Any]", objects)
 
     def task(self, task: TaskId) -> Task | None:
         """Return a task as it is now, assumptions included."""
-        return self._tasks.get(task)
+        return self._pods.tasks.get(task)
 
     def is_complete_with(self, task: TaskId) -> bool:
         """Return whether the job of a task has as many pods as it needs to start."""
-        known = self._tasks.get(task)
+        known = self._pods.tasks.get(task)
         if known is None or known.job is None:
             return False
         entry = self._jobs.entry(known.job)
@@ -318,37 +312,40 @@ class ClusterState:
         return len(entry.tasks) >= entry.facts.min_available
 
     def is_made_up(self, job: JobId) -> bool:
-        """Tell whether a job's group stands for a single pod, or for gangs, and exists nowhere else."""
+        """Return whether the group of a job stands for a single pod or for gangs, and is no object of the cluster."""
         entry = self._jobs.entry(job)
         return entry is not None and entry.is_made_up
-
-    def mark_half_bound(self) -> None:
-        """Rank what half-bound gangs lack first: called after the first list, for whoever was killed in between."""
-        self._settle_gangs()
-        self._read_departed()
-        for entry in map(self._jobs.entry, {task.job for task in self._tasks.values() if task.job is not None}):
-            if entry is not None and self._is_half_bound(entry, failed=self._failed_of(entry)):
-                self._broken_gangs.add(entry.id)
-                self._generation += 1
-
-    def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
-        """Take what nodes were measured to use in place of all earlier measurements."""
-        if usage != self._usage:
-            self._usage = MappingProxyType(dict(usage))
-            self._generation += 1
-
-    def follow_gangs(self, rules: GangRules | None) -> None:
-        """Make jobs of gangs by these rules from now on; by None their pods are each for itself."""
-        if rules == self._gangs.rules:
-            return
-        self._gangs.follow(rules)
-        self._generation += 1
-        self._translate([TaskId(uid) for uid, pod in self._stored["Pod"].items() if gang_of(pod.metadata)])
 
     @property
     def usage(self) -> Mapping[NodeName, NodeUsage]:
         """What nodes really use, as last measured."""
         return self._usage
+
+    # Changes that no object brings
+
+    def mark_half_bound(self) -> None:
+        """Mark half-bound gangs as broken: called after the first list, for binds that the last process left undone."""
+        self._settle_gangs()
+        self._read_departed()
+        for entry in map(self._jobs.entry, {task.job for task in self._pods.tasks.values() if task.job is not None}):
+            if entry is not None and self._broken_gangs.add_if_half_bound(entry):
+                self._generation += 1
+
+    def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
+        """Replace all measurements of what nodes use."""
+        if usage != self._usage:
+            self._usage = MappingProxyType(dict(usage))
+            self._generation += 1
+
+    def follow_gangs(self, rules: GangRules | None) -> None:
+        """Make jobs of gangs by these rules from now on; with None their pods are single pods."""
+        if rules == self._gangs.rules:
+            return
+        self._gangs.follow(rules)
+        self._generation += 1
+        self._translate_pods([task for task, pod in self._pods.objects.items() if gang_of(pod.metadata)])
+
+    # The state as a value
 
     def surrounding_objects(self) -> Iterator[tuple[str, Any]]:
         """Iterate over objects that others refer to, by kind: those to take over first."""
@@ -357,42 +354,41 @@ class ClusterState:
             yield "PriorityClass", priority_class
 
     def translated_objects(self) -> Iterator[tuple[str, Any]]:
-        """Iterate over objects that were made into nouns, by kind, in the order to take them over."""
+        """Iterate over objects that are translated, by kind, in the order to take them over."""
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
-            for each in self._stored[kind].values():
+            for each in self.stored(kind).values():
                 yield kind, each
 
     def carried_state(self) -> CarriedState:
-        """Return what is known beside the objects."""
+        """Return the part of the state that no object holds."""
         return CarriedState(
             generation=self._generation,
-            assumed=dict(self._assumed),
-            broken_gangs=tuple(sorted(self._broken_gangs)),
-            kept=tuple(sorted(self._kept)),
+            assumed=dict(self._assumptions.by_task),
+            broken_gangs=tuple(sorted(self._broken_gangs.noted())),
+            kept=tuple(sorted(self._assumptions.protected)),
             usage=self._usage,
             gang_rules=self._gangs.rules,
             satisfied=tuple(sorted(self._gangs.satisfied())),
-            departed=self._departed.shown(),
-            elsewhere={n: each for n, each in self._nodes.elsewhere().items() if n not in self._stored["Node"]},
+            departed=self._broken_gangs.departed.shown(),
+            elsewhere={n: each for n, each in self._nodes.elsewhere().items() if n not in self._node_objects},
         )
 
     def resume(self, state: CarriedState) -> None:
-        """Take over a state: after the surrounding objects, and before the translated ones, which it concerns."""
-        self._assumed = dict(state.assumed)
-        self._broken_gangs = set(state.broken_gangs)
-        self._kept = set(state.kept)
+        """Take over a carried state: after the surrounding objects, before the translated ones, which depend on it."""
+        self._assumptions = Assumptions(state.assumed, state.kept)
+        self._broken_gangs.resume(state.broken_gangs)
         self._usage = state.usage
         self._gangs.resume(state.gang_rules, state.satisfied)
 
     def conclude(self, state: CarriedState) -> None:
-        """Take over the rest of a state, once all objects are there."""
+        """Take over the rest of a carried state, once all objects are there."""
         for name, offered in state.elsewhere.items():
             self._set_elsewhere(name, offered)
-        self._departed = DepartedMembers(state.departed)  # of pods that are gone no object tells
+        self._broken_gangs.departed = DepartedMembers(state.departed)  # no object shows pods that are gone
         self._generation = state.generation
 
     def rebuild(self) -> "ClusterState":
-        """Make the books anew from the stored objects and the assumptions."""
+        """Make the state anew from the stored objects and the assumptions."""
         fresh, state = ClusterState(self.options), self.carried_state()
         for kind, each in self.surrounding_objects():
             fresh.apply(kind, each)
@@ -403,13 +399,15 @@ class ClusterState:
         return fresh
 
     def copy_of_objects(self) -> Callable[[], "ClusterState"]:
-        """Copy what is stored, and return how to make books of it, which another thread may do."""
+        """Copy the stored objects, and return a function that makes a state of them, which another thread may call."""
         copied = ClusterState(self.options)
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
-        copied._stored = {kind: dict(objects) for kind, objects in self._stored.items()}
-        copied._assumed, copied._broken_gangs = dict(self._assumed), set(self._broken_gangs)
-        copied._kept = set(self._kept)
-        copied._departed = DepartedMembers(self._departed.shown())
+        copied._pods.objects = dict(self._pods.objects)
+        copied._node_objects, copied._group_objects = dict(self._node_objects), dict(self._group_objects)
+        copied._queues.objects = dict(self._queues.objects)
+        copied._assumptions = self._assumptions.copy()
+        copied._broken_gangs.resume(self._broken_gangs.noted())
+        copied._broken_gangs.departed = DepartedMembers(self._broken_gangs.departed.shown())
         copied._usage = self._usage
         for name, offered in self._nodes.elsewhere().items():
             copied._set_elsewhere(name, offered)
@@ -420,142 +418,115 @@ class ClusterState:
 
     def _set_pod(self, pod: wire.Pod) -> None:
         task_id = TaskId(pod.metadata.uid)
-        known = self._stored["Pod"].get(task_id)
-        if known is not None and _is_same_version(known, pod):
+        if _is_same_version(self._pods.objects.get(task_id), pod):
             return
-        if not self._tracking.matters(pod):
+        if not self._filter.matters(pod):
             self._remove_pod(task_id)
             return
-        key = pod.metadata.key
-        previous = self._ids_by_key.get(key)
-        if previous is not None and previous != task_id:
+        if (previous := self._pods.namesake(pod)) is not None:
             self._remove_pod(previous)
-        self._ids_by_key[key] = task_id
-        self._stored["Pod"][task_id] = pod
-        self._claims.note(task_id, known, pod)
-        self._device_claims.note(task_id, known, pod)
-        assumption = self._assumed.get(task_id)
-        if assumption is not None and assumption.is_settled_by(pod):
-            del self._assumed[task_id]
+        self._pods.put(pod)
+        self._assumptions.settle(task_id, pod)
         self._translate_pod(pod)
 
     def _remove_pod(self, task_id: TaskId) -> None:
-        pod = self._stored["Pod"].pop(task_id, None)
-        if pod is None:
-            return
-        if self._ids_by_key.get(pod.metadata.key) == task_id:
-            del self._ids_by_key[pod.metadata.key]
-        self._claims.note(task_id, pod, None)
-        self._device_claims.note(task_id, pod, None)
-        self._assumed.pop(task_id, None)
-        self._kept.discard(task_id)
-        self._loose.pop(task_id, None)
-        self._replace(self._tasks.pop(task_id), None)
+        task = self._pods.drop(task_id)
+        if task is not None:
+            self._assumptions.forget(task_id)
+            self._replace(task, None)
+
+    def _translate_pods(self, tasks: Iterable[TaskId]) -> None:
+        for task_id in tasks:
+            self._translate_pod(self._pods.objects[task_id])
 
     def _translate_pod(self, pod: wire.Pod) -> None:
-        """Make the task of a stored pod anew, with what is assumed of it, and put it into the books."""
-        task_id = TaskId(pod.metadata.uid)
-        known = self._tasks.get(task_id)
+        """Make the task of a stored pod anew, with what is assumed of it, and put it into the stores."""
+        known = self._pods.tasks.get(TaskId(pod.metadata.uid))
         task = self._task(pod)
-        self._cover_template(task)
-        if task_id in self._kept:
-            task = msgspec.structs.replace(task, preemptable=False)
-        assumption = self._assumed.get(task_id)
-        if assumption is not None:
-            task = assumption.applied_to(task)
-        if (
-            known is not None
-            and known.status in _UNPLACED
-            and task.status is TaskStatus.FAILED
-            and task.job is not None
-        ):
+        self._rows.cover_template(task.template)
+        task = self._assumptions.applied_to(task)
+        if known is not None and known.status in _UNPLACED and task.status is TaskStatus.FAILED and task.job:
             self._broken_gangs.add(task.job)
-        self._tasks[task_id] = task
+        self._pods.tasks[task.id] = task
         self._replace(known, task)
 
     def _task(self, pod: wire.Pod) -> Task:
-        self._loose.pop(TaskId(pod.metadata.uid), None)
-        job = self._job_of(pod)
+        task_id, job = TaskId(pod.metadata.uid), self._job_of(pod)
+        self._pods.orphans.pop(task_id, None)
         try:
             task = self.translator.task(pod, job, self._volume_lookup.needed)
         except ObjectError as fault:
             self._fault(fault)
-            if self._tracking.is_ours(pod):
-                self._loose[TaskId(pod.metadata.uid)] = broken_pod(fault)
+            if self._filter.is_ours(pod):
+                self._pods.orphans[task_id] = broken_pod(fault)
             return self.translator.fenced_task(pod)
-        if job is None and self._tracking.is_ours(pod) and task.status is TaskStatus.PENDING:
-            self._loose[task.id] = NO_GROUP
+        if job is None and self._filter.is_ours(pod) and task.status is TaskStatus.PENDING:
+            self._pods.orphans[task_id] = NO_GROUP
         elif gang := self._gang_of(pod):
             task = msgspec.structs.replace(task, role=gang)
-        elif job is not None and self.translator.job_id(pod) is None and job not in self._stored["PodGroup"]:
+        elif job is not None and self.translator.job_id(pod) is None and job not in self._group_objects:
             facts = self.translator.group(single_group(pod, task.status))
             self._jobs.set_group(job, facts, is_made_up=True)
         return task
 
     def _job_of(self, pod: wire.Pod) -> JobId | None:
-        """Return the job that a pod names, that of its gang, or its own, where it is for itself."""
+        """Return the job that a pod names, the job of its gang, or a job of its own for a single pod."""
         job = self.translator.job_id(pod)
-        if job is not None or not self._tracking.is_ours(pod):
+        if job is not None or not self._filter.is_ours(pod):
             return job
         if self._gang_of(pod):
             return self._gangs.job_of(pod, task_status(pod))
-        # no controller makes a group for who names a gang, so that nobody waits for it where gangs are not asked for
+        # No controller makes a PodGroup for pods that name a gang: without the plugin of gangs they run alone.
         is_alone = self.options.ungrouped_pods == SINGLE or gang_of(pod.metadata)
         return single_job_id(pod) if is_alone else None
 
     def _gang_of(self, pod: wire.Pod) -> str:
-        """Return the gang of a pod of ours while jobs are made of gangs; a PodGroup that it names goes before that."""
-        if self._gangs.rules is None or self.translator.job_id(pod) is not None or not self._tracking.is_ours(pod):
+        """Return the gang of one of our pods while jobs are made of gangs; a PodGroup that it names has precedence."""
+        if self._gangs.rules is None or self.translator.job_id(pod) is not None or not self._filter.is_ours(pod):
             return ""
         return gang_of(pod.metadata)
 
     def _settle_gangs(self) -> None:
-        """Make the jobs of gangs whose members or words have changed."""
-        for job, facts in self._gangs.settle(lambda task: self._translate_pod(self._stored["Pod"][task])):
+        """Make the jobs of gangs whose members or annotations have changed."""
+        for job, facts in self._gangs.settle(lambda task: self._translate_pod(self._pods.objects[task])):
             self._jobs.set_group(job, facts, is_made_up=facts is not None)
 
     def _replace(self, old: Task | None, new: Task | None) -> None:
-        """Exchange a task in the books of nodes, quotas and jobs."""
+        """Exchange a task in the stores of nodes, quotas, gangs and jobs."""
         self._generation += 1
-        self._quota_uses.exchange(old, new, self._effects)
+        deltas = self._rows.deltas
+        self._quota_uses.exchange(old, new, deltas)
         self._gangs.exchange(old, new)
-        self._move_on_nodes(
+        self._pods.exchange(old, new)
+        self._exchange_on_nodes(
             old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
         )
-        if old is not None and self._with_claims.pop(old.id, None) is not None:
-            self._sorted_with_claims = None
-        if new is not None and new.job is not None and new.pod.spec.resource_claims:
-            self._with_claims[new.id] = new
-            self._sorted_with_claims = None
         if old is not None and new is not None and old.job is not None and old.job == new.job:
-            self._jobs.exchange(old, new, self._effects)
+            self._jobs.exchange(old, new, deltas)
             return
         if old is not None and old.job is not None:
             entry = self._jobs.entry(old.job)
-            self._jobs.remove(old, self._effects)
+            self._jobs.remove(old, deltas)
             if entry is not None:
-                self._departed.note_removal(entry, old.status)
+                self._broken_gangs.departed.note_removal(entry, old.status)
             self._drop_made_up(old.job)
         if new is not None and new.job is not None:
-            self._jobs.add(new, self._effects)
+            self._jobs.add(new, deltas)
 
-    def _move_on_nodes(self, old: Task | None, new: Task | None) -> None:
+    def _exchange_on_nodes(self, old: Task | None, new: Task | None) -> None:
         """Exchange a task that takes room, before and after, on its nodes."""
+        deltas = self._rows.deltas
         if old is not None and new is not None and old.node == new.node:
-            self._nodes.exchange(old, new, self._effects)
+            self._nodes.exchange(old, new, deltas)
         else:
             if old is not None:
-                self._nodes.remove(old, self._effects)
+                self._nodes.remove(old, deltas)
             if new is not None:
-                self._nodes.add(new, self._effects)
-        if old is not None and self._with_affinity.pop(old.id, None) is not None:
-            self._placed = None
-        if new is not None and _has_pod_affinity(new):
-            self._with_affinity[new.id] = new
-            self._placed = None
+                self._nodes.add(new, deltas)
+        self._affinities.exchange(old, new)
 
     def _drop_made_up(self, job: JobId) -> None:
-        """Take the made-up group of a pod away with the pod, or when the pod joins a real group."""
+        """Drop the made-up group of a pod with the pod, or when the pod joins a real group."""
         entry = self._jobs.entry(job)
         if entry is not None and entry.is_made_up:
             self._jobs.set_group(job, None)
@@ -564,48 +535,66 @@ class ClusterState:
 
     def _set_node(self, node: wire.Node) -> None:
         name = NodeName(node.metadata.name)
-        if not self._tracking.has_node(name):
+        if not self._filter.has_node(name):
             self._set_elsewhere(name, self.translator.allocatable(node))
             return
-        known = self._stored["Node"].get(name)
+        known = self._node_objects.get(name)
         if known is not None and is_heartbeat(known, node):
             return
-        self._stored["Node"][name] = node
+        self._node_objects[name] = node
         self._translate_node(node)
+
+    def _remove_node(self, name: NodeName) -> None:
+        self._node_objects.pop(name, None)
+        if self._nodes.has_object(name):
+            self._nodes.set_node(name, None)
+            self._rows.names.withdraw()
+            self._generation += 1
 
     def _translate_node(self, node: wire.Node) -> None:
         name = NodeName(node.metadata.name)
         if not self.options.node_selector.selects(node.metadata.labels):
-            # One that stops matching leaves, but what runs on it stays accounted, for it may match again.
+            # A node that stops matching leaves the snapshot; its pods stay accounted, since it may match again.
             self._set_elsewhere(name, self.translator.allocatable(node))
         else:
             limits = attach_limits(self._lookups.of("CSINode").get(name))
             new = self.translator.node(node, limits, self._lookups.of("Device").get(name))
-            self._offer(new.allocatable, new.oversubscribed)
+            self._rows.offer(new.allocatable, new.oversubscribed)
             self._nodes.set_node(name, new)
             self._generation += 1
 
     def _set_elsewhere(self, name: NodeName, offered: Amounts) -> None:
-        """Note what a node offers that is not ours: what runs on it counts for queues."""
+        """Note what a node of another scheduler offers: what runs on it counts for queues."""
         if self._nodes.elsewhere().get(name) == offered:
             return
         if self._nodes.node(name) is not None:
-            self._names.withdraw()
+            self._rows.names.withdraw()
         self._nodes.set_node(name, None, elsewhere=offered)
         self._generation += 1
 
-    # Groups, queues, lookups
+    def _in_shard(self, names: tuple[NodeName, ...]) -> BoolArray:
+        if self._shard_mask is None or self._shard_mask[0] is not names:
+            shards = cast("Mapping[str, wire.NodeShard]", self._lookups.of("NodeShard"))
+            mask = shard_mask(names, shards, mode=self.options.shard_mode, shard=self.options.shard_name)
+            self._shard_mask = (names, mask)
+        return self._shard_mask[1]
+
+    # PodGroups
 
     def _set_group(self, group: wire.PodGroup) -> None:
-        if not self._tracking.has_group(group):
+        if not self._filter.has_group(group):
             return
-        known = self._stored["PodGroup"].get(group.metadata.key)
-        if known is not None and _is_same_version(known, group):
+        job = JobId(group.metadata.key)
+        known = self._group_objects.get(job)
+        if _is_same_version(known, group):
             return
-        self._stored["PodGroup"][group.metadata.key] = group
+        self._group_objects[job] = group
         self._translate_group(group)
-        self._note_group(JobId(group.metadata.key), is_new=known is None or known.metadata.uid != group.metadata.uid)
         self._generation += 1
+        entry = self._jobs.entry(job)
+        if entry is not None:
+            is_new = known is None or known.metadata.uid != group.metadata.uid
+            self._broken_gangs.departed.note_group(entry, is_new=is_new)
 
     def _translate_group(self, group: wire.PodGroup) -> None:
         job = JobId(group.metadata.key)
@@ -616,252 +605,167 @@ class ClusterState:
             self._jobs.set_group(job, None, fault=fault)
         else:
             if facts.min_resources is not None:
-                self._cover([facts.min_resources])
+                self._rows.cover([facts.min_resources])
             self._jobs.set_group(job, facts)
 
     def _remove_group(self, group: wire.PodGroup) -> None:
-        known = self._stored["PodGroup"].get(group.metadata.key)
+        job = JobId(group.metadata.key)
+        known = self._group_objects.get(job)
         if known is None or (group.metadata.uid and known.metadata.uid != group.metadata.uid):
             return
-        del self._stored["PodGroup"][group.metadata.key]
-        job = JobId(group.metadata.key)
-        self._departed.forget(job)
+        del self._group_objects[job]
+        self._broken_gangs.departed.forget(job)
         self._jobs.set_group(job, None)
         self._generation += 1
         entry = self._jobs.entry(job)
         for task in list(entry.tasks.values()) if entry is not None else ():
             if self.translator.job_id(task.pod) is None:
-                self._translate_pod(self._stored["Pod"][task.id])
-
-    def _note_group(self, job: JobId, *, is_new: bool) -> None:
-        entry = self._jobs.entry(job)
-        if entry is not None:
-            self._departed.note_group(entry, is_new=is_new)
+                self._translate_pod(self._pods.objects[task.id])
 
     def _read_departed(self) -> None:
-        for key in self._stored["PodGroup"]:
-            entry = self._jobs.entry(JobId(key))
-            if entry is not None and self._departed.read_status(entry):
+        for job in self._group_objects:
+            entry = self._jobs.entry(job)
+            if entry is not None and self._broken_gangs.departed.read_status(entry):
                 self._jobs.mark(entry.id)
                 self._generation += 1
 
+    def _mark_all_jobs(self) -> None:
+        self._jobs.mark_all()
+        self._generation += 1
+
+    # Queues
+
     def _set_queue(self, queue: wire.Queue) -> None:
-        name = QueueName(queue.metadata.name)
-        known = self._stored["Queue"].get(name)
-        if known is not None and _is_same_version(known, queue):
+        if _is_same_version(self._queues.objects.get(QueueName(queue.metadata.name)), queue):
             return
-        self._stored["Queue"][name] = queue
-        try:
-            new = self.translator.queue(queue)
-        except ObjectError as fault:
-            self._fault(fault)
-            self._queues.pop(name, None)
-            self._queue_faults[name] = fault
-        else:
-            self._queues[name] = new
-            self._queue_faults.pop(name, None)
-            self._offer(new.capability, new.guarantee, new.deserved)
-        self._number_queues()
+        new = self._queues.set(queue)
+        if new is not None:
+            self._rows.offer(new.capability, new.guarantee, new.deserved)
+        self._renumber_queues()
 
     def _remove_queue(self, name: QueueName) -> None:
-        if self._stored["Queue"].pop(name, None) is None:
-            return
-        self._names.withdraw()
-        self._queues.pop(name, None)
-        self._queue_faults.pop(name, None)
-        self._number_queues()
+        if self._queues.remove(name):
+            self._rows.names.withdraw()
+            self._renumber_queues()
 
-    def _number_queues(self) -> None:
-        names = tuple(sorted(self._queues))
-        if names != self._queue_names:
-            self._queue_names = names
+    def _renumber_queues(self) -> None:
+        if self._queues.renumber():
             self._jobs.mark_all()
         self._generation += 1
 
-    def _release_kept(self, namespace: str) -> None:
-        """Let those be victims again whom a budget kept that may be another now."""
-        pods = self._stored["Pod"]
-        free = [task for task in self._kept if pods[task].metadata.namespace == namespace]
-        self._kept.difference_update(free)
-        for task in free:
-            self._translate_pod(pods[task])
+    def _uses_by_claim(self, uncounted: Iterable[Uncounted]) -> QuotaUses | None:
+        if not self._quotas.by_name():
+            self._quota_uses.stop()
+            return None
+        return self._quota_uses.table(self._rows.space, self._rows.deltas, self._pods.tasks.values(), uncounted)
 
-    def _follow_lookup(self, kind: str, old: Any, new: Any) -> None:
-        """Make anew what depends on an object that is looked up; None stands for its absence."""
+    # Dependents
+
+    def _update_dependents(self, kind: str, old: Any, new: Any) -> None:
+        """Update what depends on an object that is looked up; None stands for its absence."""
         self._generation += 1
-        changed = old if new is None else new
-        match kind:
-            case "PersistentVolumeClaim":
-                self._volumes.note(changed.metadata.key, old, new)
-                self._translate_users([changed.metadata.key])
-            case "ResourceClaim":
-                self._translate(self._device_claims.users([changed.metadata.key]))
-            case "PodDisruptionBudget":
-                self._release_kept(changed.metadata.namespace)
-            case "PersistentVolume":
-                self._translate_users(self._volumes.users([changed.metadata.name]))
-            case "StorageClass":
-                self._translate_users(self._claims.used())
-            case "Device" if old is not None and new is not None and tells_the_same(old, new):
-                pass
-            case "CSINode" | "Device":
-                node = self._stored["Node"].get(changed.metadata.name)
-                if node is not None:
-                    self._translate_node(node)
-            case "NodeShard":
-                self._shard_mask = None
-            case "ElasticQuota":
-                self._cover(map(self._names.fold, self._quotas.follow(changed.metadata.key, new)))
-            case "GangPodGroup":
-                self._gangs.note_pod_group(changed.metadata.key)
-            case _:
-                pass
+        update = self._DEPENDENTS.get(kind)
+        if update is not None:
+            update(self, old, new)
 
-    def _translate_users(self, claims: Iterable[str]) -> None:
-        self._translate(self._claims.users(claims))
+    def _follow_claim(self, old: wire.PersistentVolumeClaim | None, new: wire.PersistentVolumeClaim | None) -> None:
+        key = _either(old, new).metadata.key
+        self._claims_by_volume.note(key, old, new)
+        self._translate_pods(self._pods.of_claims([key]))
 
-    def _translate(self, tasks: Iterable[TaskId]) -> None:
-        for task_id in tasks:
-            self._translate_pod(self._stored["Pod"][task_id])
+    def _follow_volume(self, old: wire.PersistentVolume | None, new: wire.PersistentVolume | None) -> None:
+        claims = self._claims_by_volume.users([_either(old, new).metadata.name])
+        self._translate_pods(self._pods.of_claims(claims))
 
-    # The resource space
+    def _follow_storage_class(self, _old: Any, _new: Any) -> None:
+        self._translate_pods(self._pods.of_claims(self._pods.claims()))
 
-    def _cover_template(self, task: Task) -> None:
-        if not self._effects.knows(task.template):
-            self._cover([task.template.request])
-            self._effects.request(task.template)
+    def _follow_resource_claim(self, old: Any, new: Any) -> None:
+        self._translate_pods(self._pods.of_device_claim(_either(old, new).metadata.key))
 
-    def _cover(self, amounts: Iterable[Amounts]) -> None:
-        """Grow the resource space where amounts need it."""
-        space = self._space.covering(amounts)
-        if space is not self._space:
-            self._respace(space)
+    def _follow_budget(self, old: Any, new: Any) -> None:
+        namespace = _either(old, new).metadata.namespace
+        self._translate_pods(self._assumptions.release(self._pods.objects, namespace))
 
-    def _offer(self, *offers: Amounts) -> None:
-        """Give the resources that a node or a queue offers their rows."""
-        self._names.withdraw()  # it may have offered others before
-        for amounts in offers:
-            self._names.offer(amounts)
-        self._cover(offers)
+    def _follow_node_object(self, old: Any, new: Any) -> None:
+        node = self._node_objects.get(NodeName(_either(old, new).metadata.name))
+        if node is not None:
+            self._translate_node(node)
 
-    def _settle_names(self) -> None:
-        """Choose anew which resources have rows, and translate what asks for those of which that changed."""
-        templates, groups = self.translator.templates, self._stored["PodGroup"]
-        in_use = {task.template.number: task.template for task in self._tasks.values()}
-        asked = {name for template in in_use.values() for name in templates.names(template)}
-        asked.update(name for amounts in self._quotas.amounts() for name in amounts)
-        minimums = {key: set(filter(is_counted, group.spec.min_resources or ())) for key, group in groups.items()}
-        asked.update(*minimums.values())
-        changed = self._names.settle((name for amounts in self._offers() for name in amounts), asked) & asked
-        if not changed:
-            return
-        self._cover(map(self._names.fold, self._quotas.amounts()))
-        affected = {number for number, each in in_use.items() if not changed.isdisjoint(templates.names(each))}
-        templates.forget_names(changed)
-        for task_id in [task.id for task in self._tasks.values() if task.template.number in affected]:
-            self._translate_pod(self._stored["Pod"][task_id])
-        for key, names in minimums.items():
-            if not changed.isdisjoint(names):
-                self._translate_group(groups[key])
+    def _follow_device(self, old: Any, new: Any) -> None:
+        if old is None or new is None or not tells_the_same(old, new):
+            self._follow_node_object(old, new)
 
-    def _offers(self) -> Iterator[Amounts]:
-        """Return what nodes and queues offer."""
-        for node in self._nodes.nodes():
-            yield from (node.allocatable, node.oversubscribed)
-        for queue in self._queues.values():
-            yield from (queue.capability, queue.guarantee, queue.deserved)
+    def _follow_shard(self, _old: Any, _new: Any) -> None:
+        self._shard_mask = None
+
+    def _follow_quota(self, old: wire.ElasticQuota | None, new: wire.ElasticQuota | None) -> None:
+        amounts = self._quotas.follow(_either(old, new).metadata.key, new)
+        self._rows.cover(map(self._rows.names.fold, amounts))
+
+    def _follow_gang_group(self, old: Any, new: Any) -> None:
+        self._gangs.note_pod_group(_either(old, new).metadata.key)
+
+    _DEPENDENTS: ClassVar[Mapping[str, Callable[["ClusterState", Any, Any], None]]] = {
+        "PersistentVolumeClaim": _follow_claim,  # pods that mount it
+        "PersistentVolume": _follow_volume,  # pods that mount the claims bound to it
+        "StorageClass": _follow_storage_class,  # pods with any claim
+        "ResourceClaim": _follow_resource_claim,  # pods that name it
+        "PodDisruptionBudget": _follow_budget,  # pods of the namespace whose eviction a budget refused
+        "CSINode": _follow_node_object,  # the node with its name
+        "Device": _follow_device,  # the node with its name
+        "NodeShard": _follow_shard,  # which nodes of the snapshot this scheduler uses
+        "ElasticQuota": _follow_quota,  # rows of the resources that it names
+        "GangPodGroup": _follow_gang_group,  # the job of its gang
+    }
+    """What depends on the objects that are looked up by name; plugins read the other kinds in each cycle."""
+
+    # Resources and templates
 
     def _respace(self, space: ResourceSpace) -> None:
-        self._space = space
-        self._effects = TemplateDeltas(space)
         self._nodes.respace(space)
         self._jobs.respace(space)
 
-    def _forget_resources(self) -> None:
-        """Drop the rows of resources that are gone, when they have become as many as those that are not.
-
-        Whoever may create pods may name resources, and each costs several numbers a node and a job.
-        """
-        if len(self._space) <= self._resource_limit:
+    def _settle_resource_names(self) -> None:
+        """Choose anew which resources have rows of their own, and translate what asks for the changed ones."""
+        templates, groups, names = self.translator.templates, self._group_objects, self._rows.names
+        in_use = {task.template.number: task.template for task in self._pods.tasks.values()}
+        asked = {name for template in in_use.values() for name in templates.names(template)}
+        asked.update(name for amounts in self._quotas.amounts() for name in amounts)
+        minimums = {job: set(filter(is_counted, group.spec.min_resources or ())) for job, group in groups.items()}
+        asked.update(*minimums.values())
+        changed = names.settle((name for amounts in self._offers() for name in amounts), asked) & asked
+        if not changed:
             return
-        space = self._space
-        used = {*ResourceSpace().names, *(name for amounts in self._spoken_of() for name in amounts)}
-        kept = [name for name in space.names if name in used]
-        self._resource_limit = 2 * len(kept) + _RESOURCE_SLACK
-        if len(kept) < len(space):
-            self._respace(ResourceSpace(tuple(kept), tuple(space.scales[space.rows[name]] for name in kept)))
+        self._rows.cover(map(names.fold, self._quotas.amounts()))
+        affected = {number for number, each in in_use.items() if not changed.isdisjoint(templates.names(each))}
+        templates.forget_names(changed)
+        self._translate_pods([task.id for task in self._pods.tasks.values() if task.template.number in affected])
+        for job, asked_for in minimums.items():
+            if not changed.isdisjoint(asked_for):
+                self._translate_group(groups[job])
 
-    def _spoken_of(self) -> Iterator[Amounts]:
-        """Return all amounts that the books hold."""
-        templates = {task.template.number: task.template for task in self._tasks.values()}
+    def _offers(self) -> Iterator[Amounts]:
+        """Yield all amounts that nodes and queues offer."""
+        for node in self._nodes.nodes():
+            yield from (node.allocatable, node.oversubscribed)
+        yield from self._queues.offers()
+
+    def _mentioned_amounts(self) -> Iterator[Amounts]:
+        """Yield all amounts that the state holds."""
+        templates = {task.template.number: task.template for task in self._pods.tasks.values()}
         yield from (template.request for template in templates.values())
         yield from self._offers()
         yield from self._jobs.min_resources()
         yield from self._quotas.amounts()
 
     def _forget_templates(self) -> None:
-        """Drop the templates of pods that are gone, when they have become as many as those in use."""
+        """Drop the templates of pods that are gone, once they are as many as those in use."""
         templates = self.translator.templates
         if len(templates) > self._template_limit:
-            templates.keep(task.template for task in self._tasks.values())
+            templates.keep(task.template for task in self._pods.tasks.values())
             self._template_limit = 2 * len(templates) + _TEMPLATE_SLACK
-            self._effects = TemplateDeltas(self._space)
-
-    # Parts of the snapshot
-
-    def _in_shard(self, names: tuple[NodeName, ...]) -> BoolArray:
-        if self._shard_mask is None or self._shard_mask[0] is not names:
-            shards = cast("Mapping[str, wire.NodeShard]", self._lookups.of("NodeShard"))
-            mask = shard_mask(names, shards, mode=self.options.shard_mode, shard=self.options.shard_name)
-            self._shard_mask = (names, mask)
-        return self._shard_mask[1]
-
-    def _outsiders(self) -> tuple[Outsider, ...]:
-        loose = (
-            (task, self._loose[task.id]) for task in sorted((self._tasks[each] for each in self._loose), key=by_name)
-        )
-        return tuple(orphan_pods(loose, self._jobs.outside(), self._queue_faults))
-
-    def _uses_by_claim(self, uncounted: Iterable[Uncounted]) -> QuotaUses | None:
-        if not self._quotas.by_name():
-            self._quota_uses.stop()
-            return None
-        return self._quota_uses.table(self._space, self._effects, self._tasks.values(), uncounted)
-
-    def _placed_with_affinity(self) -> tuple[Task, ...]:
-        names = self._nodes.names()
-        if self._placed is None or self._placed[0] is not names:
-            placed = sorted(self._with_affinity.values(), key=by_name)
-            known = tuple(task for task in placed if task.node is not None and self._nodes.node(task.node) is not None)
-            self._placed = (names, known)
-        return self._placed[1]
-
-    def _claiming(self) -> tuple[Task, ...]:
-        if self._sorted_with_claims is None:
-            self._sorted_with_claims = tuple(sorted(self._with_claims.values(), key=by_name))
-        return self._sorted_with_claims
-
-    def _still_broken(self) -> frozenset[JobId]:
-        """Drop the gangs that are whole again, or hold nothing any more."""
-        entries = ((job, self._jobs.entry(job)) for job in self._broken_gangs)
-        self._broken_gangs = {job for job, entry in entries if entry is not None and self._is_half_bound(entry)}
-        return frozenset(self._broken_gangs)
-
-    def _failed_of(self, entry: JobEntry) -> int:
-        return entry.failed_count() + self._departed.of(entry.id).failed
-
-    def _is_half_bound(self, entry: JobEntry, *, failed: int = 0) -> bool:
-        if entry.facts is None or not entry.ready_count():
-            return False
-        return entry.ready_count() + failed + self._departed.of(entry.id).succeeded < entry.facts.min_available
-
-    # Plans
-
-    def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
-        pod = self._stored["Pod"][task_id]
-        if not assumption.is_settled_by(pod):
-            self._assumed[task_id] = assumption
-            self._translate_pod(pod)
+            self._rows.forget_templates()
 
     def _fault(self, fault: ObjectError) -> None:
         self.fault_counts[fault.kind] += 1
@@ -869,11 +773,12 @@ class ClusterState:
             self._report(fault)
 
 
-def _has_pod_affinity(task: Task) -> bool:
-    affinity = task.template.spec.affinity
-    return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+def _either(old: Any, new: Any) -> Any:
+    return old if new is None else new
 
 
 def _is_same_version(known: Any, new: Any) -> bool:
+    if known is None:
+        return False
     version = new.metadata.resource_version
     return bool(version) and known.metadata.resource_version == version and known.metadata.uid == new.metadata.uid

@@ -103,14 +103,14 @@ def in_other_order(state: ClusterState, chance: random.Random) -> Snapshot:
     for _, budget in sorted(state.stored(BUDGET).items()):
         fresh.apply(BUDGET, budget)
     # a budget that comes later lets those go whom one kept
-    fresh._assumed, fresh._kept = dict(state._assumed), set(state._kept)
-    fresh._broken_gangs = set(state._broken_gangs)
+    fresh._assumptions = state._assumptions.copy()
+    fresh._broken_gangs.resume(state._broken_gangs.noted())
     fresh.measure(state.usage)
     pairs = [(kind, each) for kind in KINDS for _, each in sorted(state.stored(kind).items())]
     chance.shuffle(pairs)
     for kind, each in pairs:
         fresh.apply(kind, each)
-    fresh._departed = DepartedMembers(state._departed.shown())
+    fresh._broken_gangs.departed = DepartedMembers(state._broken_gangs.departed.shown())
     return fresh.snapshot()
 
 

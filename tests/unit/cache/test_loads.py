@@ -169,7 +169,7 @@ def test_what_follows_from_it_is_kept_while_its_node_has_the_same_tasks() -> Non
     load, _ = read(node_metric("n1", {"cpu": "1"}, at=NOW))
     state = ClusterState()
     apply(state, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n1", "containers": []}})
-    (task,) = state._tasks.values()
+    (task,) = state._pods.tasks.values()
     assert load is not None
     times = count(1)
 

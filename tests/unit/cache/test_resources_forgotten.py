@@ -74,7 +74,7 @@ def test_a_resource_that_comes_back_is_there_again() -> None:
     state.snapshot()
     for name in names:
         state.remove("Pod", pod(name.rpartition("/")[2]))
-    state._resource_limit = 0
+    state._rows._limit = 0
     assert len(state.snapshot().resources) == 4
 
     filled(state, pod("again", group="g", **amount(odd(7), "1")), pod("fits", group="g", **amount(odd(0), "2")))
