@@ -7,7 +7,7 @@ from benchmarks import clusters
 from benchmarks.clusters import Object, gang
 from benchmarks.cycles import DEFAULT, UNSUITED, Bench, built_in, collector_off, entry
 from benchmarks.inputs import drawn
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 
 __all__ = ["table"]
 
@@ -33,7 +33,7 @@ def busy_and_waiting(nodes: int = NODES, pods: int = PODS) -> Iterator[Object]:
 
 def table(runs: int, seed: int = 0, *, nodes: int = NODES, pods: int = PODS) -> Iterator[str]:
     """Yield the lines of the table; a plugin's cost is a cycle with it less one without, by turns, the median."""
-    state = books_from_objects(drawn(busy_and_waiting(nodes, pods), seed))
+    state = state_from_objects(drawn(busy_and_waiting(nodes, pods), seed))
     with collector_off():
         usual = Bench(state)
         cycles = [usual.cycle() for _ in range(runs + 1)][1:]

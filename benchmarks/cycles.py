@@ -14,7 +14,7 @@ from benchmarks.clusters import Object
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, at_least, below
 from pyroclast.actions.registry import register_built_in as register_actions
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration, parse
 from pyroclast.framework.cycle import run_cycle
@@ -391,7 +391,7 @@ def b9(runs: int, seed: int) -> Iterator[Result]:
 
 def books_of(name: str, seed: int) -> ClusterState:
     """Return the books of an input."""
-    return books_from_objects(INPUTS[name].objects(seed))
+    return state_from_objects(INPUTS[name].objects(seed))
 
 
 def unbound(measured: Measured, wanted: int) -> str:

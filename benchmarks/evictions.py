@@ -9,8 +9,8 @@ from benchmarks.clusters import Object, gang
 from benchmarks.cycles import DEFAULT, Bench, collector_off
 from benchmarks.inputs import NOW, Input
 from benchmarks.results import Result, below
-from pyroclast.cache.files.objects import books_from_objects
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.files.objects import state_from_objects
+from pyroclast.cache.options import StateOptions
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
@@ -78,7 +78,7 @@ def full_queues(nodes: int = 5000, jobs: int = 5000) -> Iterator[Object]:
 
 def b3(runs: int, seed: int) -> Iterator[Result]:
     """Time of a cycle that takes half of a cluster back for the queue that lacks it."""
-    bench = Bench(books_from_objects(INPUTS["b3"].objects(seed)), EVICTING)
+    bench = Bench(state_from_objects(INPUTS["b3"].objects(seed)), EVICTING)
     with collector_off():
         measured = [bench.cycle() for _ in range(runs + 1)][1:]
     plans = measured[0].report.plans
@@ -95,7 +95,7 @@ def b3(runs: int, seed: int) -> Iterator[Result]:
 
 def gangs_reclaim(runs: int, seed: int) -> Iterator[Result]:
     """Time of the action gangreclaim where 20 gangs of ten get plans among 20,000 pods of one queue."""
-    bench = Bench(books_from_objects(INPUTS["gangs"].objects(seed)), GANG_EVICTING)
+    bench = Bench(state_from_objects(INPUTS["gangs"].objects(seed)), GANG_EVICTING)
     with collector_off():
         measured = [bench.cycle() for _ in range(runs + 1)][1:]
     plans = [plan for plan in measured[0].report.plans if plan.evictions]
@@ -138,7 +138,7 @@ def at_rest(runs: int, seed: int) -> Iterator[Result]:
 def _second_cycle(name: str, runs: int, seed: int) -> tuple[float, CycleReport, float]:
     """Return the time of a cycle after which nothing changed, what the first one decided, and its time."""
     given = INPUTS[name]
-    cluster = SimulatedCluster(given.objects(seed), BooksOptions(), report=_raise, note=lambda _: None)
+    cluster = SimulatedCluster(given.objects(seed), StateOptions(), report=_raise, note=lambda _: None)
     first = Bench(cluster, given.config).cycle()
     cluster.settle([], first.report, now=NOW, recreate_evicted=False)  # what the first cycle says stands in the objects
     bench = Bench(cluster, given.config)

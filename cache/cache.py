@@ -22,7 +22,7 @@ from pyroclast.cache.execution.shard_status import shard_status, write_shard_sta
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.files.dump import Dump, take_dump
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.background import Background, Work
 from pyroclast.cache.sync.event_handlers import FOLLOWED, Arrivals, EventHandlers
@@ -59,7 +59,7 @@ class SchedulerCache:
         self,
         client: Client,
         writers: ClusterWriters,
-        options: BooksOptions | None = None,
+        options: StateOptions | None = None,
         *,
         kinds: Iterable[Resource[Any]] = FOLLOWED,
         may_write: Callable[[], bool] = lambda: True,
@@ -68,7 +68,7 @@ class SchedulerCache:
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
         on_trigger: Callable[[Trigger], None] = lambda _: None,
-        make_books: Callable[[BooksOptions | None, Callable[[ObjectError], None]], ClusterState] = ClusterState,
+        make_state: Callable[[StateOptions | None, Callable[[ObjectError], None]], ClusterState] = ClusterState,
         background: Background | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -85,11 +85,11 @@ class SchedulerCache:
             on_fault: Is told of each broken object and field.
             on_waiting_pod: Is told of each new pod without a node, after the first lists.
             on_trigger: Is called for each change that may let a cycle decide something new.
-            make_books: Makes the books; another kind of them may note what they are told.
+            make_state: Makes the books; another kind of them may note what they are told.
             background: Runs what goes on beside; to be shared with others who want its surprises told in one place.
             clock: For waiting and deadlines.
         """
-        self.state = make_books(options, on_fault)
+        self.state = make_state(options, on_fault)
         self.synced = asyncio.Event()
         """The first lists of all kinds are in the books."""
         self._client = client

@@ -8,7 +8,7 @@ from pyroclast.cache.sync.ring import Ownership
 from pyroclast.model.api import names
 from pyroclast.model.ids import QueueName
 
-__all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "BooksOptions"]
+__all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "StateOptions"]
 
 DEFAULT_QUEUE: Final = QueueName(names.DEFAULT_QUEUE)
 EVERY_NODE: Final = NodeSelector()
@@ -23,7 +23,7 @@ ALWAYS_IGNORED_PROVISIONERS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BooksOptions:
+class StateOptions:
     """How the books read the cluster."""
 
     scheduler_names: frozenset[str] = frozenset({names.DEFAULT_SCHEDULER})

@@ -20,7 +20,7 @@ import msgspec
 from pyroclast.cache.assumptions import Assumption, Assumptions
 from pyroclast.cache.carried_state import CarriedState
 from pyroclast.cache.execution.plan_faults import bind_faults, eviction_faults
-from pyroclast.cache.options import SINGLE, BooksOptions
+from pyroclast.cache.options import SINGLE, StateOptions
 from pyroclast.cache.stores.affinities import PlacedAffinities
 from pyroclast.cache.stores.broken_gangs import BrokenGangs
 from pyroclast.cache.stores.departed import DepartedMembers
@@ -74,10 +74,10 @@ class ClusterState:
     """The current state of the cluster."""
 
     def __init__(
-        self, options: BooksOptions | None = None, report: Callable[[ObjectError], None] | None = None
+        self, options: StateOptions | None = None, report: Callable[[ObjectError], None] | None = None
     ) -> None:
         """Start with an empty cluster; `report` receives each broken field of an object."""
-        self.options = options or BooksOptions()
+        self.options = options or StateOptions()
         self.fault_counts: Counter[str] = Counter()
         """Broken fields seen, by kind of object."""
         self._report = report

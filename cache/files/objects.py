@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pyroclast.cache.files.measurements import MEASURED, Measured, measurements
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS
 from pyroclast.kube import resources
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 
-__all__ = ["KINDS", "books_from_objects", "decoded", "decoder_of", "unfolded"]
+__all__ = ["KINDS", "decoded", "decoder_of", "state_from_objects", "unfolded"]
 
 KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
 """Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
@@ -41,9 +41,9 @@ def decoder_of(kind: str) -> wire.Decoder[Any]:
     return _DECODERS[kind]
 
 
-def books_from_objects(
+def state_from_objects(
     objects: Iterable[Mapping[str, Any]],
-    options: BooksOptions | None = None,
+    options: StateOptions | None = None,
     *,
     report: Callable[[ObjectError], None] | None = None,
     note: Callable[[str], None] | None = None,

@@ -1,6 +1,6 @@
 """Object filter: which objects belong to this scheduler, and which others it needs."""
 
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.sync.ring import owner_key
 from pyroclast.model import wire
 
@@ -10,7 +10,7 @@ __all__ = ["ObjectFilter"]
 class ObjectFilter:
     """Tells ours from others', by scheduler name and hash ring."""
 
-    def __init__(self, options: BooksOptions) -> None:
+    def __init__(self, options: StateOptions) -> None:
         """Judge by `options`."""
         self._options = options
 

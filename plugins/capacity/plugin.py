@@ -119,7 +119,7 @@ class Holding:
         self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total, kept=kept_guarantees(session))
         self._limits = limits(session.resources, session.queues, self.tree)
-        self.books: dict[QueueName, QueueUsage] = make_books(session, self.tree, self._limits)
+        self.books: dict[QueueName, QueueUsage] = make_state(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
         self._gates = LiftedGates(session, self._reserve)
@@ -493,7 +493,7 @@ def _share_key(book: QueueUsage) -> tuple[float, bool]:
     return book.share, not book.has_deserved
 
 
-def make_books(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueUsage]:
+def make_state(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueUsage]:
     """Count for each queue, with all that stands below it."""
     space, table, names = session.resources, session.snapshot.job_table, session.snapshot.queue_names
     held = table.by_queue(table.allocated, len(names))

@@ -96,7 +96,7 @@ class Division:
         self._lends_idle = lends_idle
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
         """Rows that a request is held to: the number of pods is not."""
-        self.books: dict[QueueName, QueueUsage] = make_books(session)
+        self.books: dict[QueueName, QueueUsage] = make_state(session)
         """Queues that have a job."""
         self._nothing = [0] * len(session.resources)
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
@@ -408,7 +408,7 @@ def _less(amounts: Sequence[int], fewer: Sequence[int]) -> list[int]:
     return list(map(sub, amounts, fewer))
 
 
-def make_books(session: Session) -> dict[QueueName, QueueUsage]:
+def make_state(session: Session) -> dict[QueueName, QueueUsage]:
     """Count for each queue that has a job, and divide the cluster among them."""
     table, names = session.snapshot.job_table, session.snapshot.queue_names
     count = len(names)

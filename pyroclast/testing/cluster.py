@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.model.queues import ROOT_QUEUE
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
@@ -31,7 +31,7 @@ def cluster_of(
     ]
     return SimulatedCluster(
         [*objects, *missing],
-        BooksOptions(shard_mode=shard_mode, shard_name=shard),
+        StateOptions(shard_mode=shard_mode, shard_name=shard),
         report=lambda fault: warnings.append(str(fault)),
         note=warnings.append,
     )

@@ -9,7 +9,7 @@ import structlog
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.writers import ClusterWriters
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.event_handlers import FOLLOWED
@@ -33,7 +33,7 @@ from pyroclast.scheduler.daemon.instrumented_writers import CountingBinder, Coun
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
 
-__all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "books_options", "followed", "make_cache"]
+__all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "followed", "make_cache", "state_options"]
 
 ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
 """Kinds without which no cycle begins: a pod not seen yet would be room promised twice."""
@@ -85,7 +85,7 @@ def make_cache(
     cache = SchedulerCache(
         client,
         writers,
-        books_options(options),
+        state_options(options),
         kinds=followed(options),
         may_write=is_leader,
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
@@ -93,7 +93,7 @@ def make_cache(
         on_waiting_pod=lambda pod: _watched(pod, metrics),
         on_trigger=on_trigger,
         background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
-        make_books=ClusterState if recorder is None else partial(RecordedBooks, recorder),
+        make_state=ClusterState if recorder is None else partial(RecordedBooks, recorder),
     )
     return cache, writers
 
@@ -108,11 +108,11 @@ def _watched(pod: wire.Pod, metrics: Metrics) -> None:
     metrics.observe("volcano_task_scheduling_latency_milliseconds", waited, "Watched")
 
 
-def books_options(options: Options) -> BooksOptions:
+def state_options(options: Options) -> StateOptions:
     """Return how the flags want the cluster to be read."""
     surroundings = options.environment
     ownership = Ownership.of_pod(surroundings.ring_member, surroundings.ring_size) if surroundings.ring_member else None
-    return BooksOptions(
+    return StateOptions(
         scheduler_names=frozenset(options.scheduler_name),
         default_queue=QueueName(options.default_queue),
         ungrouped_pods=options.ungrouped_pods,

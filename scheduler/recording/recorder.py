@@ -27,7 +27,7 @@ import numpy as np
 import structlog
 
 from pyroclast.cache.carried_state import CarriedState
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Observer
@@ -392,7 +392,7 @@ class RecordedBooks(ClusterState):
     def __init__(
         self,
         recorder: Recorder,
-        options: BooksOptions | None = None,
+        options: StateOptions | None = None,
         report: Callable[[ObjectError], None] | None = None,
     ) -> None:
         """Start with an empty cluster; `report` is told of each broken field."""

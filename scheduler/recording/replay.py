@@ -21,7 +21,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.scheduler.cli.environment import Environment
 from pyroclast.scheduler.cli.features import read_gates
 from pyroclast.scheduler.cli.options import Options
-from pyroclast.scheduler.daemon.cluster import books_options
+from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration, with_profile_for
 from pyroclast.scheduler.extenders.recorded import Recorded
 from pyroclast.scheduler.recording.recorder import (
@@ -131,7 +131,7 @@ class Replay:
         self._options = Options(**flags, features=features, environment=Environment(**header.environment))
         self._registry: Registry | None = None
         """Made with the first configuration."""
-        self._state = ClusterState(books_options(self._options))
+        self._state = ClusterState(state_options(self._options))
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
         self._settled = Settled()

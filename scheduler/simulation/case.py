@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pyroclast.cache.files.measurements import MEASURED
 from pyroclast.cache.files.objects import KINDS, unfolded
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.framework.configuration.suggest import did_you_mean
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.wire import unix_seconds
@@ -37,7 +37,7 @@ class Case:
     """Text or content of a configuration file; None for the one the batch has."""
     objects: tuple[Mapping[str, Any], ...]
     """Kubernetes objects with their kinds."""
-    state: BooksOptions
+    state: StateOptions
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Whose profile of the configuration decides: the first name's."""
     rounds: int = 1
@@ -73,7 +73,7 @@ def read_case(raw: Any, *, seed: int = 0) -> Case:
         config=_config(raw.get("config")),
         objects=tuple(objects),
         scheduler_names=scheduler_names or (DEFAULT_SCHEDULER,),
-        state=BooksOptions(
+        state=StateOptions(
             scheduler_names=frozenset(scheduler_names),
             ignore_scheduler_name=not scheduler_names,
             shard_mode=_shard_mode(shard),

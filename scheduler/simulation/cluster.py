@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pyroclast.cache.files.measurements import MEASURED, measurements
 from pyroclast.cache.files.objects import decoded, unfolded
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.stores.volumes import provisioning_driver
 from pyroclast.model import wire
@@ -37,7 +37,7 @@ class SimulatedCluster:
     def __init__(
         self,
         objects: Iterable[Mapping[str, Any]],
-        options: BooksOptions,
+        options: StateOptions,
         *,
         report: Callable[[ObjectError], None],
         note: Callable[[str], None],

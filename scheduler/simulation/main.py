@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pyroclast.cache.options import SINGLE, WAIT, BooksOptions
+from pyroclast.cache.options import SINGLE, WAIT, StateOptions
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.errors import ConfigError, PyroclastError
@@ -71,7 +71,7 @@ def _run_files(given: Any, registry: Registry, config: str) -> int:
 
 def _case(given: Any, config: str) -> Case:
     names = tuple(given.scheduler_name or [DEFAULT_SCHEDULER])
-    options = BooksOptions(scheduler_names=frozenset(names), ungrouped_pods=given.ungrouped_pods)
+    options = StateOptions(scheduler_names=frozenset(names), ungrouped_pods=given.ungrouped_pods)
     objects = read_objects(given.filename)
     dumped = moment_of_dump(objects)
     return Case(

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.cycles import built_in, configuration, everything
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.model.gangs.names import LABEL_MIN_AVAILABLE, TOPOLOGY_INDEX, TOTAL_NUMBER, WAITING_TIME
 from pyroclast.plugins.coscheduling import gang_rules
@@ -309,7 +309,7 @@ PLACES = [
 def test_no_value_in_any_field_stops_a_cycle(changes: list[tuple[tuple[int, Path], Any]]) -> None:
     """Whatever stands in nodes, queues, groups, pods and their kin, the sound gang beside them is placed."""
     cluster = SimulatedCluster(
-        [*SOUND.objects, *planted(ODD, changes)], BooksOptions(), report=lambda _: None, note=lambda _: None
+        [*SOUND.objects, *planted(ODD, changes)], StateOptions(), report=lambda _: None, note=lambda _: None
     )
     cluster.follow_gangs(gang_rules(PARSED.profiles[0]))
     report, _ = run_cycle(cluster.snapshot(), PARSED, registry=REGISTRY, now=NOW)

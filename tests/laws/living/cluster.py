@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pyroclast.cache.files.objects import decoded
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
@@ -25,7 +25,7 @@ class LivingCluster(SimulatedCluster):
         """Take objects over."""
         self.faults: list[str] = []
         super().__init__(
-            objects, BooksOptions(), report=lambda fault: self.faults.append(str(fault)), note=self.faults.append
+            objects, StateOptions(), report=lambda fault: self.faults.append(str(fault)), note=self.faults.append
         )
 
     # What others do
@@ -120,7 +120,7 @@ class LivingCluster(SimulatedCluster):
 
     def restart(self) -> None:
         """Begin anew with nothing but the objects, as a daemon does."""
-        usage, self._state = self._state.usage, ClusterState(BooksOptions())
+        usage, self._state = self._state.usage, ClusterState(StateOptions())
         self._state.measure(usage)
         for kind, objects in self._objects.items():
             for each in objects.values():

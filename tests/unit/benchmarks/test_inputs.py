@@ -11,7 +11,7 @@ from benchmarks.__main__ import main
 from benchmarks.catalogue import BENCHMARKS, INPUTS
 from benchmarks.cycles import Bench
 from benchmarks.inputs import Input, drawn
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.model.report import CycleReport
 from pyroclast.scheduler.cli import main as cli
 
@@ -38,7 +38,7 @@ def written(folder: Path, name: str, *flags: str) -> list[dict[str, Any]]:
 
 def decided_here(case: Input, seed: int) -> dict[str, Any]:
     """Decide as the benchmark does."""
-    report = Bench(books_from_objects(case.objects(seed, is_small=True)), case.config).cycle().report
+    report = Bench(state_from_objects(case.objects(seed, is_small=True)), case.config).cycle().report
     return {
         "binds": {f"{each.namespace}/{each.name}": each.node for plan in report.plans for each in plan.binds},
         "evictions": sorted(f"{each.namespace}/{each.name}" for plan in report.plans for each in plan.evictions),

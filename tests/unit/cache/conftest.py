@@ -9,7 +9,7 @@ import pytest
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.writers import ClusterWriters
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.binder import ApiBinder
 from pyroclast.kube.client import Client
@@ -95,7 +95,7 @@ async def following(tmp_path: Path) -> AsyncIterator[Following]:
             )
             faults: list[ObjectError] = []
             cache = SchedulerCache(
-                client, writers, BooksOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
+                client, writers, StateOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
             )
             made = Following(world, cache, writers, world.clock, faults)
             yield made

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pyroclast.cache.files.audit import differences
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId, NodeName, TaskId
@@ -16,7 +16,7 @@ from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, n
 def gang(*pods: Any, minimum: int = 2) -> ClusterState:
     """A node of 4 CPU and a gang with two pending pods of 1 CPU, unless pods are given."""
     members = pods or (pod("a", group="g", cpu="1"), pod("b", group="g", cpu="1"))
-    state = ClusterState(BooksOptions(assume_seconds=10))
+    state = ClusterState(StateOptions(assume_seconds=10))
     return filled(state, queue(), node(), group("g", minimum=minimum), *members)
 
 

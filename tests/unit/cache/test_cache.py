@@ -5,7 +5,7 @@ from typing import Any
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.first_queues import make_first_queues
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.sync.ring import HashRing, Ownership
 from pyroclast.kube.client import MediaType
 from pyroclast.kube.clock import SystemClock
@@ -441,7 +441,7 @@ async def test_shards_are_told_what_is_used(following: Following) -> None:
         body={"status": {"nodesInUse": ["n2"]}},
         media_type=MediaType.MERGE_PATCH,
     )
-    cache = SchedulerCache(world.client, following.writers, BooksOptions(shard_mode="hard"), audit_seconds=0)
+    cache = SchedulerCache(world.client, following.writers, StateOptions(shard_mode="hard"), audit_seconds=0)
     assert await cache.start(patience_seconds=10)
     cache.write(report())
     status = {"nodesInUse": ["n1"], "nodesToAdd": ["n2"], "nodesToRemove": []}
@@ -459,7 +459,7 @@ async def test_two_schedulers_on_one_server_share_its_objects(following: Followi
         await following.member(f"p{number}")
     caches = [
         SchedulerCache(
-            following.world.client, following.writers, BooksOptions(ownership=Ownership(ring, member)), audit_seconds=0
+            following.world.client, following.writers, StateOptions(ownership=Ownership(ring, member)), audit_seconds=0
         )
         for member in ring.members
     ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.node_selector import NodeSelector
 from pyroclast.cache.sync.ring import HashRing, Ownership
@@ -234,7 +234,7 @@ def test_a_job_appears_when_its_queue_does() -> None:
 
 def test_a_group_without_a_queue_is_in_the_default_one() -> None:
     """An empty `spec.queue` means the configured default."""
-    cluster_state = ClusterState(BooksOptions(default_queue=QueueName("q")))
+    cluster_state = ClusterState(StateOptions(default_queue=QueueName("q")))
     filled(cluster_state, queue(), group("g", queue=""))
 
     assert cluster_state.snapshot().jobs[JobId("ns/g")].queue == "q"
@@ -295,7 +295,7 @@ def test_pods_of_others_take_room_but_do_not_wait() -> None:
 
 def test_every_pod_is_ours_when_scheduler_names_are_not_looked_at() -> None:
     """As in simulations."""
-    cluster_state = ClusterState(BooksOptions(ignore_scheduler_name=True))
+    cluster_state = ClusterState(StateOptions(ignore_scheduler_name=True))
     filled(cluster_state, queue(), group("g"), pod("p", group="g", scheduler="default-scheduler"))
 
     assert len(cluster_state.snapshot().jobs[JobId("ns/g")].tasks) == 1
@@ -303,7 +303,7 @@ def test_every_pod_is_ours_when_scheduler_names_are_not_looked_at() -> None:
 
 def test_a_single_pod_is_a_gang_of_one_on_request() -> None:
     """With `single`, a pod without a group is a job of its own, in the queue that it names, and leaves with it."""
-    cluster_state = ClusterState(BooksOptions(ungrouped_pods="single"))
+    cluster_state = ClusterState(StateOptions(ungrouped_pods="single"))
     filled(cluster_state, queue(), pod("p", cpu="1", annotations={"scheduling.volcano.sh/queue-name": "q"}))
     (job,) = cluster_state.snapshot().jobs.values()
 
@@ -317,7 +317,7 @@ def test_a_single_pod_is_a_gang_of_one_on_request() -> None:
 
 def test_a_gang_of_one_joins_the_group_that_it_gets() -> None:
     """A controller names a group later: the made-up one is gone."""
-    cluster_state = ClusterState(BooksOptions(ungrouped_pods="single", default_queue=QueueName("q")))
+    cluster_state = ClusterState(StateOptions(ungrouped_pods="single", default_queue=QueueName("q")))
     filled(cluster_state, queue(), pod("p"))
     filled(cluster_state, group("g"), pod("p", group="g"))
 
@@ -326,7 +326,7 @@ def test_a_gang_of_one_joins_the_group_that_it_gets() -> None:
 
 def test_a_node_that_stops_matching_the_selector_leaves() -> None:
     """And comes back when it matches again, with what runs on it."""
-    cluster_state = ClusterState(BooksOptions(node_selector=NodeSelector.parse(["pool:batch", "broken"])))
+    cluster_state = ClusterState(StateOptions(node_selector=NodeSelector.parse(["pool:batch", "broken"])))
     filled(cluster_state, node(labels={"pool": "batch"}), pod("p", node="n1", phase="Running", cpu="1"))
     assert cluster_state.snapshot().nodes.names == ("n1",)
 
@@ -340,7 +340,7 @@ def test_a_node_that_stops_matching_the_selector_leaves() -> None:
 def test_schedulers_on_a_ring_share_everything_once() -> None:
     """Each pod, group and node is in the books of exactly one of two schedulers."""
     ring = HashRing(("s-0", "s-1"))
-    both = [ClusterState(BooksOptions(ownership=Ownership(ring, member))) for member in ring.members]
+    both = [ClusterState(StateOptions(ownership=Ownership(ring, member))) for member in ring.members]
     for number in range(20):
         for cluster_state in both:
             filled(cluster_state, queue(), node(f"n{number}"), group(f"g{number}"), pod(f"p{number}"))
@@ -359,7 +359,7 @@ def test_pods_of_one_owner_stay_together_on_a_ring() -> None:
     """The key is the owner's name, for pods and for their group."""
     ring = HashRing(("s-0", "s-1"))
     owner = ring.owner("train")
-    cluster_state = ClusterState(BooksOptions(ownership=Ownership(ring, owner)))
+    cluster_state = ClusterState(StateOptions(ownership=Ownership(ring, owner)))
     filled(cluster_state, *(pod(f"p{number}", owner="train") for number in range(10)))
 
     assert len(cluster_state.snapshot().orphan_pods) == 10
@@ -375,7 +375,7 @@ def test_shards_leave_out_what_others_use() -> None:
             status=wire.NodeShardStatus(nodes_in_use=used_now),
         )
 
-    cluster_state = ClusterState(BooksOptions(shard_mode="hard", shard_name="mine"))
+    cluster_state = ClusterState(StateOptions(shard_mode="hard", shard_name="mine"))
     filled(cluster_state, *(node(f"n{number}") for number in range(1, 5)))
     assert not cluster_state.snapshot().nodes.in_shard.any()
 
@@ -486,7 +486,7 @@ def test_a_node_of_another_ring_member_is_not_used() -> None:
     ring = HashRing(("s-0", "s-1"))
     ours = Ownership(ring, "s-0")
     name = next(f"n{number}" for number in range(99) if ring.owner(f"n{number}") == "s-1")
-    cluster_state = ClusterState(BooksOptions(ownership=ours))
+    cluster_state = ClusterState(StateOptions(ownership=ours))
     filled(cluster_state, node(name), pod("p", node=name, phase="Running", scheduler="other"))
 
     assert NodeName(name) not in cluster_state.snapshot().nodes.column

@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings
 
 from pyroclast.cache.files.audit import differences
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.node_selector import NodeSelector
 from pyroclast.model import wire
@@ -193,7 +193,7 @@ def step(state: ClusterState, data: st.DataObject, now: float) -> None:
 @given(data=st.data(), ungrouped=st.sampled_from(("wait", "single")))
 def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ungrouped: str) -> None:
     """Objects and plans come and go in any order; a fresh rebuild says the same as the running books."""
-    options = BooksOptions(
+    options = StateOptions(
         ungrouped_pods=ungrouped,
         node_selector=NodeSelector.parse(["use:yes"]),
         shard_mode="soft",

@@ -8,7 +8,7 @@ from typing import Any
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.files.dump import take_dump
 from pyroclast.cache.files.objects import decoded
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.api.names import POD_QUEUE_NAME, TASK_SPEC
 from pyroclast.model.errors import ObjectError
@@ -406,7 +406,7 @@ def test_priority_is_that_of_the_most_important_member() -> None:
 def test_what_cannot_be_read_is_reported_once() -> None:
     """And again when it is another fault, not whenever a member changes."""
     faults: list[ObjectError] = []
-    state = ClusterState(BooksOptions(), faults.append)
+    state = ClusterState(StateOptions(), faults.append)
     state.follow_gangs(GangRules())
     scenario = BASE.pod("p0", annotations=annotated("a", 1, mode="foo"))
     apply(state, *scenario.objects)

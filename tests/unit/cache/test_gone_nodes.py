@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.gone_nodes import delete_topology
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.kube.errors import ApiError
 from pyroclast.model import wire
 from tests.numatopologies import numatopology
@@ -49,7 +49,7 @@ async def test_it_goes_with_its_node(described: Following) -> None:
 async def test_who_does_not_lead_deletes_nothing(described: Following) -> None:
     """The leader does."""
     cache = SchedulerCache(
-        described.world.client, described.writers, BooksOptions(), audit_seconds=0, may_write=lambda: False
+        described.world.client, described.writers, StateOptions(), audit_seconds=0, may_write=lambda: False
     )
     assert await cache.start(patience_seconds=10)
     await delete_node(described, "n1")

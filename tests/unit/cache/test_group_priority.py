@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId
@@ -23,7 +23,7 @@ def member(name: str, priority: int | None, *, phase: str = "Pending", of: str =
 def priority(*pods: wire.Pod, caps: bool) -> int:
     """The priority of a group that names the class `high`, with these pods."""
     named = group("g", priority_class_name="high")
-    state = filled(ClusterState(BooksOptions(caps_group_priority=caps)), queue(), HIGH, LOW, named, *pods)
+    state = filled(ClusterState(StateOptions(caps_group_priority=caps)), queue(), HIGH, LOW, named, *pods)
     return state.snapshot().jobs[JobId(f"{named.metadata.namespace}/g")].priority
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyroclast.cache.files.dump import take_dump
-from pyroclast.cache.files.objects import books_from_objects, decoded
+from pyroclast.cache.files.objects import decoded, state_from_objects
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName, TaskId
@@ -150,9 +150,9 @@ def test_a_dump_has_it() -> None:
     metric = node_metric(
         "n1", {"cpu": "1"}, at=NOW, pods=[pod_metric("a", {"cpu": "1"})], statistics={"5m": {"avg": {"cpu": "1"}}}
     )
-    dumped = json.loads(take_dump(books_from_objects([metric]), NOW).encode())
+    dumped = json.loads(take_dump(state_from_objects([metric]), NOW).encode())
 
-    load, again = (books_from_objects(each).snapshot().loads[N1] for each in ([metric], [dumped]))
+    load, again = (state_from_objects(each).snapshot().loads[N1] for each in ([metric], [dumped]))
 
     assert load is not None
     assert again is not None

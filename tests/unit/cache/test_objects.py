@@ -9,8 +9,8 @@ import pytest
 
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.files.dump import take_dump
-from pyroclast.cache.files.objects import books_from_objects
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.files.objects import state_from_objects
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
@@ -36,7 +36,7 @@ QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metada
 
 def test_what_a_server_fills_in_is_filled_in() -> None:
     """Namespace `default`, UIDs, and a new pod is Pending."""
-    snapshot = books_from_objects([POD, GROUP, QUEUE]).snapshot()
+    snapshot = state_from_objects([POD, GROUP, QUEUE]).snapshot()
     (job,) = snapshot.jobs.values()
     (only,) = job.tasks.values()
 
@@ -50,7 +50,7 @@ def test_lists_are_unfolded() -> None:
     typed = {"apiVersion": "v1", "kind": "PodList", "items": [bare]}
     outer = {"apiVersion": "v1", "kind": "List", "items": [typed, GROUP, QUEUE]}
 
-    assert len(books_from_objects([outer]).snapshot().jobs) == 1
+    assert len(state_from_objects([outer]).snapshot().jobs) == 1
 
 
 def test_kinds_that_play_no_part_are_noted_once() -> None:
@@ -59,7 +59,7 @@ def test_kinds_that_play_no_part_are_noted_once() -> None:
     other = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
 
-    state = books_from_objects([secret, secret, other, {"metadata": {}}], note=notes.append)
+    state = state_from_objects([secret, secret, other, {"metadata": {}}], note=notes.append)
 
     assert not state.stored("PodGroup")
     assert notes == [
@@ -74,7 +74,7 @@ def test_a_broken_object_is_left_out_and_reported() -> None:
     faults: list[ObjectError] = []
     broken = {**GROUP, "metadata": {"name": "broken"}, "spec": {"minMember": "three"}}
 
-    state = books_from_objects([broken, POD, GROUP, QUEUE], report=faults.append)
+    state = state_from_objects([broken, POD, GROUP, QUEUE], report=faults.append)
 
     assert len(state.snapshot().jobs) == 1
     assert [(fault.kind, fault.name, fault.path) for fault in faults] == [
@@ -87,7 +87,7 @@ def test_the_last_of_two_objects_of_a_name_counts() -> None:
     older = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 5, "queue": "q"}}
     newer = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 2, "queue": "q"}}
 
-    (job,) = books_from_objects([older, newer, QUEUE]).snapshot().jobs.values()
+    (job,) = state_from_objects([older, newer, QUEUE]).snapshot().jobs.values()
 
     assert job.min_available == 2
 
@@ -96,7 +96,7 @@ def everything() -> ClusterState:
     """Books with something of most kinds, and decisions in flight."""
     claim = wire.PersistentVolumeClaim(metadata=wire.ObjectMeta(name="c", namespace="ns", uid="c"))
     high = wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=9)
-    state = ClusterState(BooksOptions(ignore_scheduler_name=True))
+    state = ClusterState(StateOptions(ignore_scheduler_name=True))
     filled(
         state,
         queue(weight=3, capability={"cpu": "7"}),
@@ -118,7 +118,7 @@ def test_a_dump_is_read_back_as_the_same_cluster() -> None:
     state = everything()
     dumped: dict[str, Any] = json.loads(take_dump(state, 1e9).encode())
 
-    again = books_from_objects([dumped], state.options)
+    again = state_from_objects([dumped], state.options)
 
     assert (task(again, "bind").status, task(again, "bind").node) == (TaskStatus.BOUND, "n1")
     assert task(again, "run").status is TaskStatus.RELEASING
@@ -132,7 +132,7 @@ def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
     state = ClusterState()
     filled(state, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
 
-    again = books_from_objects([json.loads(take_dump(state, 1e9).encode())])
+    again = state_from_objects([json.loads(take_dump(state, 1e9).encode())])
 
     assert differences(state.snapshot(), again.snapshot()) == []
 
@@ -147,7 +147,7 @@ def test_a_dump_holds_what_was_measured_and_the_moment() -> None:
     dumped = json.loads(take_dump(state, 1_800_000_000.5).encode())
 
     assert dumped["now"] == 1_800_000_000.5
-    assert books_from_objects([dumped]).snapshot().usage == usage
+    assert state_from_objects([dumped]).snapshot().usage == usage
 
 
 def test_measurements_are_written_by_hand_too() -> None:
@@ -155,16 +155,16 @@ def test_measurements_are_written_by_hand_too() -> None:
     measured = {"kind": "NodeUsage", "metadata": {"name": "n1"}, "cpuPercent": 50, "memoryPercent": 40}
     faults: list[ObjectError] = []
 
-    read = books_from_objects([{**measured, "measured": "2027-01-15T08:00:00Z"}]).usage
+    read = state_from_objects([{**measured, "measured": "2027-01-15T08:00:00Z"}]).usage
     assert read == {"n1": NodeUsage(cpu_percent=50, memory_percent=40, measured=1_800_000_000)}
     for broken in ({**measured, "measured": "today"}, measured):
-        assert books_from_objects([broken], report=faults.append).usage == {}
+        assert state_from_objects([broken], report=faults.append).usage == {}
     assert [(fault.kind, fault.name) for fault in faults] == [("NodeUsage", "n1")] * 2
 
 
 def test_a_dump_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
     """An empty file, or half a List, would pass for the cluster."""
-    dump = take_dump(books_from_objects([]), 1e9)
+    dump = take_dump(state_from_objects([]), 1e9)
     whole = tmp_path / "whole.json"
     dump.write(whole)
     assert whole.read_bytes() == dump.encode()

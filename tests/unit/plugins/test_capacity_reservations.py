@@ -3,7 +3,7 @@
 from typing import Any
 
 from pyroclast.actions.allocate import Allocate
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
@@ -30,7 +30,7 @@ def world(*objects: Any, lifts: bool = True) -> World:
         *objects,
     )
     there = opened(*given, plugins=["capacity"])
-    books = ClusterState(BooksOptions(lifts_queue_gates=lifts))
+    books = ClusterState(StateOptions(lifts_queue_gates=lifts))
     for each in (queue("default"), *given):
         books.apply(type(each).__name__, each)
     option = there.session.profile.plugins[0]

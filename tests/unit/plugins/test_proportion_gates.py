@@ -3,7 +3,7 @@
 from typing import Any
 
 from pyroclast.actions.allocate import Allocate
-from pyroclast.cache.options import BooksOptions
+from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
@@ -38,7 +38,7 @@ def world(*objects: Any) -> World:
         *objects,
     )
     there = opened(*given, plugins=["proportion"])
-    books = ClusterState(BooksOptions(lifts_queue_gates=True))
+    books = ClusterState(StateOptions(lifts_queue_gates=True))
     for each in (queue("default"), *given):
         books.apply(type(each).__name__, each)
     option = there.session.profile.plugins[0]

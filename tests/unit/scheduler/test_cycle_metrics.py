@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.model.ids import JobId
 from pyroclast.model.refusals import Refusal
@@ -68,7 +68,7 @@ def seen() -> Seen:
         group("large", 1),
         pod("large-0", "large", "64"),
     ]
-    snapshot = books_from_objects(objects).snapshot()
+    snapshot = state_from_objects(objects).snapshot()
     registry = load_registry()
     configuration = read_configuration(CONFIGURATION, registry).configuration
     report, _ = run_cycle(snapshot, configuration, registry=registry, now=SECOND_AFTER_CREATION)
@@ -88,7 +88,7 @@ def test_pods_on_lent_room_are_shown() -> None:
     """The gauge counts them by queue, and explain names them; pods within the share and those that ended are none."""
     lent = {"scheduling.pyroclast.io/lent": "true"}
     pods = [running("gang-0", lent), running("gang-1", {}), running("gang-2", lent, phase="Succeeded")]
-    snapshot = books_from_objects([QUEUE, NODE, group("gang", 1), *pods]).snapshot()
+    snapshot = state_from_objects([QUEUE, NODE, group("gang", 1), *pods]).snapshot()
     configuration = read_configuration(CONFIGURATION, load_registry()).configuration
     report, _ = run_cycle(snapshot, configuration, registry=load_registry(), now=SECOND_AFTER_CREATION)
     metrics = Metrics()

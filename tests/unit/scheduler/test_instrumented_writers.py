@@ -5,7 +5,7 @@ from pyroclast.kube.binding import BindOutcome, PlanOutcome
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.scheduler.cli.options import Options, parse_options
-from pyroclast.scheduler.daemon.cluster import books_options, followed
+from pyroclast.scheduler.daemon.cluster import followed, state_options
 from pyroclast.scheduler.daemon.instrumented_writers import CountingBinder, Rate
 from pyroclast.scheduler.monitoring.metrics import Metrics
 
@@ -103,7 +103,7 @@ def test_kinds_that_are_switched_off_are_not_followed() -> None:
 
 def test_flags_decide_how_the_cluster_is_read() -> None:
     """Names, queue, selector, ring and shard reach the books."""
-    read = books_options(
+    read = state_options(
         parse_options(
             [
                 "--scheduler-name=a",

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.settings import read_configuration
@@ -21,7 +21,7 @@ QUOTA = elastic_quota("q", least={"cpu": "1500m"}, most={"cpu": 4, "memory": "8G
 def seen(*quotas: dict[str, Any]) -> Seen:
     """A cycle on a cluster with quotas and one pod that runs."""
     scenario = Scenario().queue("default").node("n").running("a", on=["n"], cpu=2, memory="1Gi", labels=uses("q"))
-    state = books_from_objects([*scenario.add(*quotas).objects])
+    state = state_from_objects([*scenario.add(*quotas).objects])
     registry = load_registry()
     parsed = read_configuration(CONFIGURATION, registry, strict=False, generation=1)
     report, _ = run_cycle(state.snapshot(), parsed.configuration, registry=registry, now=1.0)

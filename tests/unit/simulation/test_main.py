@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from pyroclast.cache.files.dump import take_dump
-from pyroclast.cache.files.objects import books_from_objects
+from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage
 from pyroclast.scheduler.cli.main import main
@@ -182,7 +182,7 @@ def test_a_dump_replays_a_decision_about_usage(tmp_path: Path, capsys: pytest.Ca
         {"kind": "PodGroup", **gang},
         {"kind": "Pod", **pod("a", schedulerName="volcano")},
     ]
-    state = books_from_objects(objects)
+    state = state_from_objects(objects)
     loads = {"busy": 81.0, "idle": 80.0}
     state.measure(
         {

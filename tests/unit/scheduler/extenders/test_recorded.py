@@ -14,7 +14,7 @@ from pyroclast.framework.extension.outside import Answer, CycleCut, Question
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.scheduler.cli.commands.replay import main
 from pyroclast.scheduler.cli.options import parse_options
-from pyroclast.scheduler.daemon.cluster import books_options
+from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.extenders.recorded import Budget
 from pyroclast.scheduler.recording import recorder as recording
@@ -52,7 +52,7 @@ def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) ->
     registry, settled = load_registry(""), Settled()
     configuration = read_configuration(text, registry).configuration
     recorder = Recorder(file, options)
-    state = RecordedBooks(recorder, books_options(options))
+    state = RecordedBooks(recorder, state_options(options))
     for kind, each in decoded(objects()):
         state.apply(kind, each)
 
