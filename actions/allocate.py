@@ -25,8 +25,8 @@ from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.namespace_windows import window
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import TaskStatus
 
@@ -79,7 +79,7 @@ def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]
     """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
     if "enqueue" not in session.profile.actions:
         for job in session.jobs_at_admission():  # also jobs without tasks: their controllers wait for the phase
-            job.phase = JobPhase.INQUEUE
+            job.phase = PodGroupPhase.INQUEUE
             job.touched = True
     if most_templates:
         leave_out_unlike_jobs(session, most_templates)

@@ -25,13 +25,12 @@ import uvloop
 from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine, speed_now
 from pyroclast.controllers.jobs.reconciler import build
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.emulator.hollow.kubelets import DURATION
 from pyroclast.kube.client import Client
 from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import NODES
+from pyroclast.kube.resources import JOBS, NODES
 
 NAMESPACE = "default"
 WAIT_SECONDS = 1800.0

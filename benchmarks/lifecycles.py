@@ -25,12 +25,11 @@ import uvloop
 
 from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.emulator.hollow.kubelets import DURATION
 from pyroclast.kube.client import Client
 from pyroclast.kube.configuration import ClusterOptions, connect
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import PRIORITY_CLASSES
+from pyroclast.kube.resources import JOBS, PRIORITY_CLASSES
 
 NAMESPACE = "default"
 PODS = 10

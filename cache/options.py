@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import Ownership
 from pyroclast.model.api import names
 from pyroclast.model.ids import QueueName
@@ -11,7 +11,7 @@ from pyroclast.model.ids import QueueName
 __all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "StateOptions"]
 
 DEFAULT_QUEUE: Final = QueueName(names.DEFAULT_QUEUE)
-EVERY_NODE: Final = NodeSelector()
+EVERY_NODE: Final = NodeFilter()
 WAIT: Final = "wait"
 """Pods without a group wait for the controller that makes one."""
 SINGLE: Final = "single"
@@ -34,7 +34,7 @@ class StateOptions:
     """Queue of groups that name none."""
     ungrouped_pods: str = WAIT
     """`wait` or `single`."""
-    node_selector: NodeSelector = EVERY_NODE
+    node_selector: NodeFilter = EVERY_NODE
     ownership: Ownership | None = None
     """This scheduler's share of a hash ring; None where it is alone."""
     shard_mode: str = "none"

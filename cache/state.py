@@ -26,7 +26,7 @@ from pyroclast.cache.stores.broken_gangs import BrokenGangs
 from pyroclast.cache.stores.departed import DepartedMembers
 from pyroclast.cache.stores.gangs import GangKeeper
 from pyroclast.cache.stores.job_store import JobStore
-from pyroclast.cache.stores.lookups import LOOKUP_KINDS, Lookups
+from pyroclast.cache.stores.lookups import LOOKUP_KINDS, ObjectLookups
 from pyroclast.cache.stores.node_store import NodeStore, takes_room
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
@@ -97,7 +97,7 @@ class ClusterState:
         self._broken_gangs = BrokenGangs(self._jobs)
         self._queues = QueueStore(self.translator.queue, self._fault)
         self._priorities = PriorityClasses()
-        self._lookups = Lookups()
+        self._lookups = ObjectLookups()
         self._claims_by_volume = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._volume_lookup = VolumeLookup(
             claims=self._lookups.of("PersistentVolumeClaim"),

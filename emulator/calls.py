@@ -27,7 +27,6 @@ ACCEPTED = (
 TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 SHOWN_BYTES = 30
 """So much of a body that is not understood is in the answer."""
-APPLY = "application/apply-patch"
 VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 OPTIONS = {
     "update": "UpdateOptions",
@@ -83,18 +82,13 @@ class Call:
             supported = ", ".join(f'"{each}"' for each in VALIDATIONS)
             detail = f'Unsupported value: "{validation}": supported values: {supported}'
             raise self.wrong_option("fieldValidation", "FieldValueNotSupported", detail)
-        if "force" in self.query and self.verb == "patch" and not self.content_type.startswith(APPLY):
+        if "force" in self.query and self.verb == "patch" and "apply-patch" not in self.content_type:
             detail = "Forbidden: may not be specified for non-apply patch"
             raise self.wrong_option("force", "FieldValueForbidden", detail)
 
     def wrong_option(self, field: str, reason: str, detail: str) -> ApiError:
         """422 for an option of the request that cannot be."""
         return invalid("meta.k8s.io", OPTIONS.get(self.verb, "CreateOptions"), "", [cause(field, reason, detail)])
-
-    @property
-    def manager(self) -> str:
-        """Who is named in managedFields: `fieldManager`, else the first word of the user agent."""
-        return self.query.get("fieldManager") or self.agent.partition("/")[0] or "unknown"
 
     def flag(self, name: str) -> bool:
         """A boolean of the query, read as the API server reads it."""
@@ -147,7 +141,7 @@ def read_body(body: bytes, content_type: str) -> Any:
     media = content_type.partition(";")[0].strip().lower()
     if media in ("", "application/json", "*/*") or media.endswith("+json"):
         return read_json(body)
-    if media in ("application/yaml", "application/apply-patch+yaml"):
+    if media == "application/yaml":
         return read_yaml(body)
     if media == PROTOBUF:
         try:

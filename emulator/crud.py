@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from pyroclast.emulator.apply import ApplyConflict, ApplyError, apply, track
 from pyroclast.emulator.calls import Call, read_body
 from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
@@ -26,16 +25,7 @@ from pyroclast.emulator.statuses import (
     precondition,
 )
 from pyroclast.emulator.store import Collection, Record, encode, facets_of
-from pyroclast.emulator.strategies import (
-    UNTRACKED,
-    Context,
-    forbidden_value,
-    invalid_value,
-    metadata_faults,
-    restore,
-    section,
-)
-from pyroclast.emulator.trees import text_at
+from pyroclast.emulator.strategies import Context, forbidden_value, invalid_value, metadata_faults, restore, section
 from pyroclast.emulator.unknownfields import tidy
 from pyroclast.emulator.wrongtypes import refuse_wrong_types, wrong_type_in
 
@@ -51,11 +41,11 @@ SYSTEM_METADATA = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGra
 """What clients cannot change."""
 STRATEGIC = "application/strategic-merge-patch+json"
 PATCH_TYPES = frozenset({"application/json-patch+json", "application/merge-patch+json", STRATEGIC})
-"""Forms of patches, beside apply; custom resources know no strategic one."""
+"""Forms of patches; custom resources know no strategic one."""
 
 
-def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None = None) -> Record:
-    """Create an object; `managed` is its managedFields where somebody else has worked them out.
+def create(cluster: Cluster, call: Call, tree: Object) -> Record:
+    """Create an object.
 
     Raises:
         ApiError: As the real server refuses it.
@@ -73,7 +63,7 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
     if metadata.get("resourceVersion"):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     tidy(call, tree)
-    begin(metadata, cluster, resource)
+    begin(metadata, cluster)
     strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
     strategy.prepare_create(tree, context)
     metadata = tree["metadata"]
@@ -86,10 +76,6 @@ def create(cluster: Cluster, call: Call, tree: Object, managed: list[Any] | None
         raise invalid(resource.group, resource.kind, metadata.get("name", ""), faults)
     if collection.get(call.namespace, metadata["name"]) is not None:
         raise already_exists(resource.group, resource.plural, metadata["name"])
-    if managed is not None:
-        metadata["managedFields"] = managed
-    elif resource.plural not in UNTRACKED:
-        note_manager(cluster, call, None, tree)
     return keep(cluster, call, tree)
 
 
@@ -156,12 +142,17 @@ def check_namespace(cluster: Cluster, call: Call, name: str) -> None:
         raise forbidden(call.resource.group, call.resource.plural, name, why, [reason])
 
 
-def begin(metadata: Object, cluster: Cluster, resource: Resource) -> None:
+def begin(metadata: Object, cluster: Cluster) -> None:
     """Give a new object the metadata that the server owns."""
-    for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "resourceVersion"):
+    for key in (
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+        "resourceVersion",
+        "managedFields",
+    ):
         metadata.pop(key, None)
-    if resource.plural in UNTRACKED:
-        metadata.pop("managedFields", None)
     metadata["uid"] = str(uuid.UUID(bytes=random.randbytes(16), version=4))
     metadata["creationTimestamp"] = cluster.clock.now()
 
@@ -200,23 +191,6 @@ def ephemeral(tree: Object) -> Record:
     return Record(f"{namespace}/{name}", namespace, name, metadata["uid"], revision, encode(tree), facets_of(tree), ())
 
 
-def note_manager(cluster: Cluster, call: Call, before: Object | None, tree: Object) -> None:
-    """Write into managedFields who changed what; nobody is named where nothing is anybody's."""
-    managed = track(
-        before,
-        tree,
-        manager=call.manager,
-        operation="Update",
-        now=cluster.clock.now(),
-        subresource=call.subresource,
-        kind=call.resource.kind,
-    )
-    if managed:
-        tree["metadata"]["managedFields"] = managed
-    else:
-        tree["metadata"].pop("managedFields", None)
-
-
 def replace(cluster: Cluster, call: Call, tree: Object) -> tuple[Record, bool]:
     """PUT: replace an object; says whether it was created.
 
@@ -248,7 +222,7 @@ def replace(cluster: Cluster, call: Call, tree: Object) -> tuple[Record, bool]:
     return update(cluster, call, record, tree), False
 
 
-def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applied: bool = False) -> Record:
+def update(cluster: Cluster, call: Call, record: Record, tree: Object) -> Record:
     """Bring an object into a new state by the rules of its kind.
 
     Args:
@@ -256,7 +230,6 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applie
         call: The request.
         record: The state that is replaced.
         tree: The new state, the caller's to give away.
-        applied: Whether `managedFields` is already what it should be (server-side apply).
 
     Raises:
         ApiError: 409 or 422.
@@ -273,8 +246,7 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applie
     strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
     strategy.prepare_update(tree, old, context)
     metadata = tree["metadata"]
-    if not applied and "managedFields" not in metadata:
-        restore(metadata, old_metadata, "managedFields")
+    metadata.pop("managedFields", None)
     strategy.fill(tree, context)
     if not call.subresource:
         faults = metadata_faults(tree, resource.plural) + finalizer_faults(metadata, old_metadata)
@@ -287,8 +259,6 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object, *, applie
         return record
     if strategy.counts_generation(context) and strategy.spec_changed(tree, old, context):
         metadata["generation"] = int(old_metadata.get("generation", 0)) + 1
-    if not applied and (resource.plural not in UNTRACKED or metadata.get("managedFields")):
-        note_manager(cluster, call, old, tree)
     if is_finished(metadata) and not strategy.is_held(tree) and not call.dry_run:
         return cluster.collection(resource).remove(record, ordered(tree, resource))
     return keep(cluster, call, tree)
@@ -331,8 +301,8 @@ def is_finished(metadata: Object) -> bool:
     return bool(metadata.get("deletionTimestamp")) and not waits
 
 
-def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
-    """PATCH in its four forms; says whether the object was created (only apply does).
+def patch(cluster: Cluster, call: Call) -> Record:
+    """PATCH in its three forms; there is no server-side apply.
 
     Raises:
         ApiError: As the real server refuses it.
@@ -340,8 +310,6 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
     resource = call.resource
     media = call.content_type.partition(";")[0].strip()
     record = cluster.collection(resource).get(call.namespace, call.name)
-    if media == "application/apply-patch+yaml":
-        return apply_patch(cluster, call, record)
     if media not in PATCH_TYPES or (resource.custom and media == STRATEGIC):
         raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
     if record is None:
@@ -363,7 +331,7 @@ def patch(cluster: Cluster, call: Call) -> tuple[Record, bool]:
         raise bad_request("apiVersion and kind of the object cannot be changed by a patch")
     if metadata.get("name") != record.name:
         raise wrong_name(str(metadata.get("name")), record.name)
-    return update(cluster, call, record, tree), False
+    return update(cluster, call, record, tree)
 
 
 def patch_refused(error: PatchError, media: str) -> ApiError:
@@ -400,82 +368,3 @@ def in_part(live: Object, body: Object, merge: Callable[[Object, Object], Object
     touched = {key: live[key] for key in live if key in body}
     merged = merge(touched, body)
     return {**{key: value for key, value in live.items() if key not in touched}, **merged}
-
-
-def apply_patch(cluster: Cluster, call: Call, record: Record | None) -> tuple[Record, bool]:
-    """Server-side apply.
-
-    Raises:
-        ApiError: 409 with every conflicting field, 400 without a field manager.
-    """
-    resource = call.resource
-    if not call.query.get("fieldManager"):
-        detail = "Required value: is required for apply patch"
-        raise call.wrong_option("fieldManager", "FieldValueRequired", detail)
-    applied = call.read()
-    if not applied.get("kind") or not applied.get("apiVersion"):
-        group, _, version = (applied.get("apiVersion") or "").rpartition("/")
-        raise bad_request(f"invalid object type: {group}/{version}, Kind={applied.get('kind') or ''}")
-    check_type(applied, resource)
-    if fault := wrong_type_in(resource.group_version, resource.kind, applied):
-        raise unreadable_apply(applied, resource, fault)
-    metadata = section(applied, "metadata")
-    if metadata.get("managedFields"):
-        raise bad_request("metadata.managedFields must be nil")
-    if metadata.get("name", call.name) != call.name:
-        raise wrong_name(metadata["name"], call.name)
-    metadata["name"] = call.name
-    place(metadata, call)
-    if record is None and (metadata.get("uid") or call.subresource):
-        raise not_found(resource.group, resource.plural, call.name)
-    live = None if record is None else record.object()
-    if live is not None:
-        live["apiVersion"] = resource.group_version
-    try:
-        tree = apply(
-            live,
-            applied,
-            manager=call.manager,
-            force=call.flag("force"),
-            now=cluster.clock.now(),
-            subresource=call.subresource,
-            schema=cluster.schemas.get((resource.group, resource.version, resource.plural)),
-            kind=resource.kind,
-        )
-    except ApplyConflict as error:
-        raise apply_refused(error, resource) from error
-    except ApplyError as error:
-        raise ApiError(500, "", str(error)) from error  # the real server's own answer: no code of a client's fault
-    if record is None:
-        managed = tree["metadata"].pop("managedFields", [])
-        return create(cluster, call, tree, managed), True
-    return update(cluster, call, record, tree, applied=True), False
-
-
-def unreadable_apply(applied: Object, resource: Resource, fault: str) -> ApiError:
-    """The real server's own 500: it is the merge that cannot read a value, or the conversion of what came of it."""
-    name = f"{text_at(applied, 'metadata', 'namespace')}/{text_at(applied, 'metadata', 'name')}"
-    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    if fault.startswith("json:"):
-        return ApiError(500, "", f"failed to create typed patch object ({name}; {kind}): {fault}")
-    conversion = f"unable to convert unstructured object to {kind}: {fault}"
-    return ApiError(500, "", f"failed to convert new object ({name}; {kind}) to proper version: {conversion}")
-
-
-def apply_refused(error: ApplyConflict, resource: Resource) -> ApiError:
-    """409 naming each field and its owner."""
-    conflicts = error.conflicts
-    causes = [cause(one.field, "FieldManagerConflict", f'conflict with "{one.manager}"') for one in conflicts]
-    plural = "conflict" if len(conflicts) == 1 else "conflicts"
-    by_manager: dict[str, list[str]] = {}
-    for one in conflicts:
-        by_manager.setdefault(one.manager, []).append(one.field)
-    del resource
-    if len(conflicts) == 1:
-        text = f'conflict with "{conflicts[0].manager}": {conflicts[0].field}'
-    else:
-        text = "conflicts with " + "\n".join(
-            f'"{manager}":\n' + "\n".join(f"- {field}" for field in fields) for manager, fields in by_manager.items()
-        )
-    count = len(conflicts)
-    return ApiError(409, "Conflict", f"Apply failed with {count} {plural}: {text}", {"causes": causes})

@@ -6,10 +6,8 @@ from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.openapi import document, index
 from pyroclast.emulator.resources import Resource
 from pyroclast.emulator.store import encode
-from pyroclast.emulator.swagger import swagger
-from pyroclast.emulator.swaggerprotobuf import encode as encode_protobuf
 
-__all__ = ["VERSION", "Discovery"]
+__all__ = ["EMPTY_V2_PROTOBUF", "VERSION", "Discovery"]
 
 Object = dict[str, Any]
 
@@ -35,6 +33,10 @@ OF_OTHER_KIND: dict[str, Object] = {
     "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
 }
 """Subresources that are of another kind than their objects."""
+EMPTY_V2: Object = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": ""}, "paths": {}, "definitions": {}}
+"""kubectl asks for OpenAPI v2 before it creates reviews and lists, and checks no kind that it does not find there."""
+EMPTY_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""The form in which Go clients take it; the empty document is the empty message."""
 ROOTS = ("/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version")
 
 
@@ -60,10 +62,6 @@ class Discovery:
             self._cache[path] = encode(made)
         return self._cache[path]
 
-    def swagger_protobuf(self) -> bytes:
-        """The OpenAPI v2 document in the form that Go clients take."""
-        return encode_protobuf(self._swagger())
-
     def _make(self, parts: list[str]) -> Object | None:
         match parts:
             case ["version"]:
@@ -83,7 +81,7 @@ class Discovery:
             case ["apis", group, version]:
                 return self._resources(group, version)
             case ["openapi", "v2"]:
-                return self._swagger()
+                return EMPTY_V2
             case ["openapi", "v3"]:
                 return index((one.group, one.version) for one in self._cluster.registry)
             case ["openapi", "v3", "api", version]:
@@ -109,10 +107,6 @@ class Discovery:
             "groupVersion": f"{group}/{version}" if group else version,
             "resources": [line for resource in found for line in lines(resource)],
         }
-
-    def _swagger(self) -> Object:
-        served = dict.fromkeys((one.group, one.version) for one in self._cluster.registry)
-        return swagger(filter(None, (self._openapi(*each) for each in served)))
 
     def _openapi(self, group: str, version: str) -> Object | None:
         found = self._cluster.registry.of_group_version(group, version)

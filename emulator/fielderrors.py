@@ -45,14 +45,12 @@ class FieldError:
     detail: str = ""
     value: Any = ""
     """The offending value, where the message shows one."""
-    shows_value: bool = True
-    """Rules in CEL say nothing of the value."""
 
     @property
     def message(self) -> str:
         """The fault without its field, as in a Status' cause."""
         text = _WORDS.get(self.type, self.type)
-        if self.shows_value and self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE:
             text += f": {_shown(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 

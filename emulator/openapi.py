@@ -21,7 +21,7 @@ _API_VERSION = "The version of the API that this object is written in."
 _KIND = "The kind of this object."
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
-_PATCHES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
@@ -74,7 +74,7 @@ _FLAGS = {
     "list": ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "watch", "timeoutSeconds"),
     "post": ("dryRun", "fieldManager", "fieldValidation"),
     "put": ("dryRun", "fieldManager", "fieldValidation"),
-    "patch": ("dryRun", "fieldManager", "fieldValidation", "force"),
+    "patch": ("dryRun", "fieldManager", "fieldValidation"),
     "delete": ("dryRun", "gracePeriodSeconds", "propagationPolicy"),
     "deletecollection": ("dryRun", "labelSelector", "fieldSelector", "propagationPolicy"),
 }

@@ -5,13 +5,14 @@ from typing import Any
 from pyroclast.emulator.calls import Call
 from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.crud import check_type
-from pyroclast.emulator.podnames import label_name_faults, name_faults
+from pyroclast.emulator.labels import dns_label_faults
 from pyroclast.emulator.priorities import admit_priority
 from pyroclast.emulator.quantities import amount, requests_of
 from pyroclast.emulator.statuses import ApiError, bad_request, conflict, invalid, precondition
 from pyroclast.emulator.store import Record
 from pyroclast.emulator.strategies import (
     Context,
+    Faults,
     Strategy,
     forbidden_value,
     invalid_value,
@@ -19,12 +20,12 @@ from pyroclast.emulator.strategies import (
     restore,
     section,
 )
+from pyroclast.emulator.trees import items_at, value_at
 from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
 __all__ = ["PodStrategy", "bind"]
 
 Object = dict[str, Any]
-Faults = list[dict[str, str]]
 
 DEFAULT_GRACE_SECONDS = 30
 POD_DEFAULTS: Object = {
@@ -98,7 +99,7 @@ class PodStrategy(Strategy):
         spec = new.get("spec")
         if not isinstance(spec, dict):
             return [required("spec.containers")]
-        return [*name_faults(spec), *container_faults(spec)] if old is None else change_faults(spec, old["spec"])
+        return [*_name_faults(spec), *container_faults(spec)] if old is None else change_faults(spec, old["spec"])
 
     def grace_seconds(self, tree: Object, asked: int | None) -> int:
         """What was asked, else what the pod says; none for a pod without a node or one that has ended."""
@@ -200,7 +201,7 @@ def one_container(path: str, container: Object, names: set[str]) -> Faults:
     if not name:
         faults.append(required(f"{path}.name"))
     else:
-        faults += label_name_faults(f"{path}.name", name, names)
+        faults += _label_name_faults(f"{path}.name", name, names)
     if not container.get("image"):
         faults.append(required(f"{path}.image"))
     return faults + amount_faults(f"{path}.resources", container["resources"])
@@ -343,3 +344,32 @@ def bind_by_name(cluster: Cluster, call: Call, tree: Object) -> Object:
     check_type(tree, call.resource)
     call.name = section(tree, "metadata").get("name", "")
     return bind(cluster, call, tree)
+
+
+def _label_name_faults(field: str, name: Any, taken: set[str]) -> Faults:
+    """What is wrong with a name that is a DNS label among others, which it joins."""
+    faults = [invalid_value(field, name, text) for text in dns_label_faults(str(name))]
+    if not faults and name in taken:
+        faults.append({"field": field, "reason": "FieldValueDuplicate", "message": f'Duplicate value: "{name}"'})
+    taken.add(str(name))
+    return faults
+
+
+def _name_faults(spec: Any) -> Faults:
+    """What is wrong with the names of a specification, other than those of its containers."""
+    faults: Faults = []
+    volumes: set[str] = set()
+    for position, volume in enumerate(items_at(spec, "volumes")):
+        field, name = f"spec.volumes[{position}].name", value_at(volume, "name")
+        faults += _label_name_faults(field, name, volumes) if name else [required(field)]
+    for group in ("initContainers", "containers"):
+        for position, container in enumerate(items_at(spec, group)):
+            for place, mount in enumerate(items_at(container, "volumeMounts")):
+                name = value_at(mount, "name")
+                if name not in volumes:
+                    field = f"spec.{group}[{position}].volumeMounts[{place}].name"
+                    faults.append({"field": field, "reason": "FieldValueNotFound", "message": f'Not found: "{name}"'})
+    for key in ("hostname", "subdomain"):
+        if name := value_at(spec, key):
+            faults += [invalid_value(f"spec.{key}", name, text) for text in dns_label_faults(str(name))]
+    return faults

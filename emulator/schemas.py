@@ -9,7 +9,6 @@ from typing import Any
 
 from pyroclast.emulator.fielderrors import FieldError
 from pyroclast.emulator.schemachecks import Check, compile_check, list_type_faults
-from pyroclast.emulator.schemarules import Rules, compile_rules, rule_faults
 from pyroclast.emulator.shapes import Shape, shape_of
 from pyroclast.emulator.trees import copy_tree
 
@@ -28,8 +27,6 @@ class CompiledSchema:
     """The schema as it was given."""
     check: Check
     check_status: Check
-    rules: Rules | None
-    """Its rules in CEL, if it has any."""
 
     def default(self, obj: Json) -> None:
         """Fill in defaults; nulls that a field may not hold give way to its default, or fall away."""
@@ -51,16 +48,13 @@ class CompiledSchema:
 
     def validate(self, obj: Json) -> list[FieldError]:
         """Name every fault of the object; none when it is sound."""
-        faults = self.check(obj, "") + list_type_faults(obj, self.source, "")
-        return faults + rule_faults(self.rules, obj, faults)
+        return self.check(obj, "") + list_type_faults(obj, self.source, "")
 
     def validate_status(self, obj: Json) -> list[FieldError]:
         """Name every fault of the status alone, as a write to its subresource does: values are placed inside it."""
         status, part = obj.get("status"), _properties(self.source).get("status")
         faults = [] if status is None else [_under("status", fault) for fault in self.check_status(status, "")]
-        faults += list_type_faults(status, part, "status")
-        broken = rule_faults(self.rules, obj, faults)
-        return faults + [fault for fault in broken if fault.field.startswith(("status", "<nil>"))]
+        return faults + list_type_faults(status, part, "status")
 
 
 def _under(path: str, fault: FieldError) -> FieldError:
@@ -75,7 +69,6 @@ def compile_schema(open_api_schema: Json) -> CompiledSchema:
         source=source,
         check=compile_check(source),
         check_status=compile_check(_properties(source).get("status")),
-        rules=compile_rules(source),
     )
 
 

@@ -16,7 +16,7 @@ from pyroclast.emulator.access import REVIEWS
 from pyroclast.emulator.calls import Call, read_body
 from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.customresources import columns_of
-from pyroclast.emulator.discovery import Discovery
+from pyroclast.emulator.discovery import EMPTY_V2_PROTOBUF, Discovery
 from pyroclast.emulator.disruption import evict
 from pyroclast.emulator.pods import bind, bind_by_name
 from pyroclast.emulator.presentation import choose_form, compile_selectors, encode_list, encode_record, presenter
@@ -34,7 +34,6 @@ from pyroclast.emulator.statuses import (
     too_new,
 )
 from pyroclast.emulator.store import Page, Record, encode
-from pyroclast.emulator.swaggerprotobuf import FORM, FORM_ASKED
 from pyroclast.emulator.watches import BOOKMARK_SECONDS, Stream, bookmark, frame
 from pyroclast.emulator.wrongtypes import refuse_wrong_types
 
@@ -55,7 +54,6 @@ log = logging.getLogger(__name__)
 HEALTH = frozenset({"healthz", "livez", "readyz"})
 PUBLIC = HEALTH | {"version"}
 """What anybody may ask, as on a real server, whose probes show no token."""
-SWAGGER = ["openapi", "v2"]
 
 
 class ApiServer:
@@ -155,8 +153,8 @@ class ApiServer:
         document = self.discovery.find(parts)
         if document is None:
             raise not_found_path()
-        if parts == SWAGGER and FORM_ASKED in accept:
-            return Reply(body=self.discovery.swagger_protobuf(), content_type=FORM).response()
+        if parts == ["openapi", "v2"] and "proto-openapi.spec.v2" in accept:
+            return Reply(body=b"", content_type=EMPTY_V2_PROTOBUF).response()
         choose_form(accept if "as=" not in accept else "")
         return Reply(body=document).response()
 
@@ -274,8 +272,7 @@ class ApiServer:
                 return record, 201 if created else 200
             case "patch":
                 call.check_options()
-                record, created = crud.patch(cluster, call)
-                return record, 201 if created else 200
+                return crud.patch(cluster, call), 200
             case "delete":
                 record = cluster.record(resource, call.namespace, call.name)
                 last, gone = deletion.delete(cluster, resource, record, deletion.read_options(call))

@@ -43,8 +43,6 @@ COUNTING = frozenset(
     }
 )
 """Built-in kinds whose `metadata.generation` counts changes of the specification."""
-UNTRACKED = frozenset({"pods", "nodes", "events", "leases"})
-"""Kinds whose plain writes leave managedFields out until somebody applies to them: the hot path does not pay."""
 STATUS_FROM_CLIENT = frozenset({"nodes"})
 """Kinds whose status may come with the creation, as the kubelet registers its node."""
 

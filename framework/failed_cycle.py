@@ -11,7 +11,7 @@ import msgspec
 from pyroclast.framework.cycle import empty_report
 from pyroclast.framework.diagnosis.closing import UNSCHEDULABLE, differs
 from pyroclast.model.jobs import Job
-from pyroclast.model.report import Condition, CycleReport, GroupStatus, PodCondition
+from pyroclast.model.report import CycleReport, GroupCondition, GroupStatus, PodCondition
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -57,7 +57,7 @@ def _is_told(job: Job, message: str) -> bool:
 
 def _status(job: Job, message: str) -> GroupStatus:
     old = job.group.status
-    condition = Condition(type=UNSCHEDULABLE, status="True", reason=REASON, message=message, transition_id=job.uid)
+    condition = GroupCondition(type=UNSCHEDULABLE, status="True", reason=REASON, message=message, transition_id=job.uid)
     return GroupStatus(
         job=job.id,
         uid=job.uid,

@@ -19,8 +19,8 @@ import msgspec
 from multidict import CIMultiDict
 from yarl import URL
 
-from pyroclast.kube.configuration import Cluster
-from pyroclast.kube.connections import Answer, Connections
+from pyroclast.kube.configuration import ClusterAccess
+from pyroclast.kube.connections import Connections, HttpResponse
 from pyroclast.kube.errors import NoAnswerError, refusal
 from pyroclast.kube.metrics import REQUEST_SECONDS, REQUESTS
 from pyroclast.kube.version import own_version
@@ -69,7 +69,7 @@ class Client:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterAccess,
         *,
         component: str,
         connections: int = 32,
@@ -231,7 +231,9 @@ class Client:
                 self._count(method, "<error>", perf_counter() - begun)
             raise NoAnswerError(f"{method} {path}: {type(error).__name__}: {error}") from error
 
-    async def _ask(self, method: str, path: str, *, head: _Head, body: bytes, lane: Lane, timeout: float) -> Answer:
+    async def _ask(
+        self, method: str, path: str, *, head: _Head, body: bytes, lane: Lane, timeout: float
+    ) -> HttpResponse:
         """Send a small request the short way, count it, and turn the transport's errors into ours."""
         connections = self._connections.get(lane)
         if connections is None:

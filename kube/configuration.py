@@ -21,7 +21,7 @@ from yaml import YAMLError
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.model.errors import ConfigError
 
-__all__ = ["Cluster", "ClusterOptions", "ConfigError", "connect"]
+__all__ = ["ClusterAccess", "ClusterOptions", "ConfigError", "connect"]
 
 _REFRESH_SECONDS: Final = 60.0
 """How long a credential that may change is used before its source is asked again, as client-go does for token files."""
@@ -46,7 +46,7 @@ class ClusterOptions:
     """Address of the API server; overrides the one found otherwise."""
 
 
-class Cluster:
+class ClusterAccess:
     """An API server with our credentials for it."""
 
     def __init__(
@@ -225,13 +225,13 @@ class Cluster:
         return self._options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
 
 
-async def connect(options: ClusterOptions, *, clock: Clock | None = None) -> Cluster:
+async def connect(options: ClusterOptions, *, clock: Clock | None = None) -> ClusterAccess:
     """Find the API server and our credentials for it.
 
     Raises:
         ConfigError: Nothing usable was found.
     """
-    cluster = Cluster(options, clock=clock)
+    cluster = ClusterAccess(options, clock=clock)
     await cluster.load()
     return cluster
 

@@ -16,7 +16,7 @@ from typing import Final, cast
 import httptools
 from yarl import URL
 
-__all__ = ["Answer", "BrokenAnswerError", "Connections"]
+__all__ = ["BrokenAnswerError", "Connections", "HttpResponse"]
 
 _IDLE_SECONDS: Final = 60.0
 """Older connections are not used again: API servers and what stands before them close idle ones without a word."""
@@ -33,7 +33,7 @@ class BrokenAnswerError(ConnectionError):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A whole answer."""
 
     status: int
@@ -53,7 +53,7 @@ class _Connection(asyncio.Protocol):
         self._loop = loop
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[HttpResponse] | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -63,7 +63,7 @@ class _Connection(asyncio.Protocol):
         self._retry_after: str | None = None
         self._has_headers = self._has_length = False
 
-    async def ask(self, request: bytes) -> Answer:
+    async def ask(self, request: bytes) -> HttpResponse:
         """Send a request and wait for its answer; a connection that was left while it was asked is of no use."""
         assert self._transport is not None
         self._answer = self._loop.create_future()
@@ -152,7 +152,7 @@ class _Connection(asyncio.Protocol):
     def _complete(self) -> None:
         if self._answer is not None and not self._answer.done():
             status = self._parser.get_status_code()
-            self._answer.set_result(Answer(status, b"".join(self._body), self._retry_after))
+            self._answer.set_result(HttpResponse(status, b"".join(self._body), self._retry_after))
         self._forget()
 
     def _fail(self, why: str, *, abort: bool = True) -> None:
@@ -173,7 +173,7 @@ class Connections:
 
     async def ask(
         self, request: bytes, *, server: URL, tls: ssl.SSLContext | None, server_name: str | None, timeout: float
-    ) -> Answer:
+    ) -> HttpResponse:
         """Send a request once, over a connection that is free, and wait for its whole answer.
 
         Args:

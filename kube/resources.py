@@ -5,21 +5,33 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 from pyroclast.model import wire
+from pyroclast.model.api.batch import CronJob, Job
+from pyroclast.model.api.bus import Command
+from pyroclast.model.api.definitions import KubernetesObject
+from pyroclast.model.api.flow import JobFlow, JobTemplate
 from pyroclast.model.wire import Decoder
 
 __all__ = [
     "ALL",
+    "COMMANDS",
     "CONFIG_MAPS",
+    "CRON_JOBS",
     "CSI_DRIVERS",
     "CSI_NODES",
     "CSI_STORAGE_CAPACITIES",
     "DEVICES",
     "DEVICE_CLASSES",
     "ELASTIC_QUOTAS",
+    "ELASTIC_QUOTA_PROFILES",
+    "EVENTS",
     "GANG_POD_GROUPS",
     "HYPER_NODES",
+    "JOBS",
+    "JOB_FLOWS",
+    "JOB_TEMPLATES",
     "LEASES",
     "NAMESPACES",
+    "NETWORK_POLICIES",
     "NODES",
     "NODE_METRICS",
     "NODE_SHARDS",
@@ -36,6 +48,7 @@ __all__ = [
     "RESOURCE_CLAIMS",
     "RESOURCE_QUOTAS",
     "RESOURCE_SLICES",
+    "SECRETS",
     "SERVICES",
     "STATEFUL_SETS",
     "STORAGE_CLASSES",
@@ -45,6 +58,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+K = TypeVar("K", bound=KubernetesObject)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +133,15 @@ def _devices(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = F
     )
 
 
-def _volcano(
-    group: str, version: str, plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False
-) -> Resource[T]:
+def _custom(struct: type[K]) -> Resource[K]:
+    definition = struct.definition
     return Resource(
-        group=f"{group}.volcano.sh",
-        version=version,
-        plural=plural,
-        kind=kind,
+        group=definition.group,
+        version=definition.version,
+        plural=definition.plural,
+        kind=definition.kind,
         struct=struct,
-        is_namespaced=is_namespaced,
+        is_namespaced=definition.is_namespaced,
         is_optional=True,
     )
 
@@ -137,6 +150,7 @@ PODS: Final = _core("pods", "Pod", wire.Pod)
 NODES: Final = _core("nodes", "Node", wire.Node, is_namespaced=False)
 NAMESPACES: Final = _core("namespaces", "Namespace", wire.Namespace, is_namespaced=False)
 SERVICES: Final = _core("services", "Service", wire.Service)
+SECRETS: Final = _core("secrets", "Secret", wire.Secret)
 REPLICATION_CONTROLLERS: Final = _core("replicationcontrollers", "ReplicationController", wire.ReplicationController)
 RESOURCE_QUOTAS: Final = _core("resourcequotas", "ResourceQuota", wire.ResourceQuota)
 PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", "PersistentVolumeClaim", wire.PersistentVolumeClaim)
@@ -154,6 +168,14 @@ REPLICA_SETS: Final = Resource(
 STATEFUL_SETS: Final = Resource(
     group="apps", version="v1", plural="statefulsets", kind="StatefulSet", struct=wire.StatefulSet, is_namespaced=True
 )
+NETWORK_POLICIES: Final = Resource(
+    group="networking.k8s.io",
+    version="v1",
+    plural="networkpolicies",
+    kind="NetworkPolicy",
+    struct=wire.NetworkPolicy,
+    is_namespaced=True,
+)
 POD_DISRUPTION_BUDGETS: Final = Resource(
     group="policy",
     version="v1",
@@ -162,6 +184,8 @@ POD_DISRUPTION_BUDGETS: Final = Resource(
     struct=wire.PodDisruptionBudget,
     is_namespaced=True,
 )
+EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
+"""As plain JSON: people read them."""
 CONFIG_MAPS: Final = _core("configmaps", "ConfigMap", wire.ConfigMap)
 """Single ones are followed, by their names."""
 PRIORITY_CLASSES: Final = Resource(
@@ -178,20 +202,19 @@ LEASES: Final = Resource(
 RESOURCE_CLAIMS: Final = _devices("resourceclaims", "ResourceClaim", wire.ResourceClaim, is_namespaced=True)
 RESOURCE_SLICES: Final = _devices("resourceslices", "ResourceSlice", wire.ResourceSlice)
 DEVICE_CLASSES: Final = _devices("deviceclasses", "DeviceClass", wire.DeviceClass)
-POD_GROUPS: Final = _volcano("scheduling", "v1beta1", "podgroups", "PodGroup", wire.PodGroup, is_namespaced=True)
-QUEUES: Final = _volcano("scheduling", "v1beta1", "queues", "Queue", wire.Queue)
-HYPER_NODES: Final = _volcano("topology", "v1alpha1", "hypernodes", "HyperNode", wire.HyperNode)
-NODE_SHARDS: Final = _volcano("shard", "v1alpha1", "nodeshards", "NodeShard", wire.NodeShard)
-NUMATOPOLOGIES: Final = _volcano("nodeinfo", "v1alpha1", "numatopologies", "Numatopology", wire.Numatopology)
-ELASTIC_QUOTAS: Final = Resource(
-    group="scheduling.sigs.k8s.io",
-    version="v1alpha1",
-    plural="elasticquotas",
-    kind="ElasticQuota",
-    struct=wire.ElasticQuota,
-    is_namespaced=True,
-    is_optional=True,
-)
+POD_GROUPS: Final = _custom(wire.PodGroup)
+QUEUES: Final = _custom(wire.Queue)
+HYPER_NODES: Final = _custom(wire.HyperNode)
+NODE_SHARDS: Final = _custom(wire.NodeShard)
+NUMATOPOLOGIES: Final = _custom(wire.Numatopology)
+ELASTIC_QUOTAS: Final = _custom(wire.ElasticQuota)
+ELASTIC_QUOTA_PROFILES: Final = _custom(wire.ElasticQuotaProfile)
+DEVICES: Final = _custom(wire.KoordinatorDevice)
+COMMANDS: Final = _custom(Command)
+CRON_JOBS: Final = _custom(CronJob)
+JOBS: Final = _custom(Job)
+JOB_FLOWS: Final = _custom(JobFlow)
+JOB_TEMPLATES: Final = _custom(JobTemplate)
 GANG_POD_GROUPS: Final = Resource(
     group="scheduling.sigs.k8s.io",
     version="v1alpha1",
@@ -201,15 +224,6 @@ GANG_POD_GROUPS: Final = Resource(
     is_namespaced=True,
     is_optional=True,
     alias="GangPodGroup",
-)
-DEVICES: Final = Resource(
-    group="scheduling.koordinator.sh",
-    version="v1alpha1",
-    plural="devices",
-    kind="Device",
-    struct=wire.KoordinatorDevice,
-    is_namespaced=False,
-    is_optional=True,
 )
 NODE_METRICS: Final = Resource(
     group="slo.koordinator.sh",
@@ -254,4 +268,4 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     GANG_POD_GROUPS,
     DEVICES,
 )
-"""All others."""
+"""All others that the scheduler follows."""

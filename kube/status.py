@@ -29,6 +29,7 @@ from pyroclast.model.wire import (
     ObjectMeta,
     Pod,
     PodGroup,
+    PodGroupCondition,
     PodGroupStatus,
     Queue,
     ResourceList,
@@ -403,7 +404,7 @@ class StatusWriter:
         )
 
 
-def _undated(condition: Condition) -> tuple[str, str, str, str]:
+def _undated(condition: Condition | PodGroupCondition) -> tuple[str, str, str, str]:
     return condition.type, condition.status, condition.reason, condition.message
 
 

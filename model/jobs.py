@@ -9,33 +9,21 @@ A job's phase, as Volcano writes it::
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from pyroclast.model import wire
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
-from pyroclast.model.plain_members import with_plain_members
 from pyroclast.model.resources import Amounts
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["NO_QUEUE", "Departed", "Job", "JobPhase", "JobTable"]
+__all__ = ["NO_QUEUE", "Departed", "Job", "JobTable"]
 
 NO_QUEUE: Final = -1
 """Queue number of a job whose queue is unknown."""
-
-
-@with_plain_members
-class JobPhase(StrEnum):
-    """Phase of a PodGroup."""
-
-    PENDING = "Pending"
-    INQUEUE = "Inqueue"
-    RUNNING = "Running"
-    UNKNOWN = "Unknown"
-    COMPLETED = "Completed"
 
 
 class Departed(NamedTuple):
@@ -70,7 +58,7 @@ class Job:
     """`spec.minTaskMember`; empty means no minimum by role."""
     min_resources: Amounts | None
     """`spec.minResources`; None means that nothing is reserved when it is enqueued."""
-    phase: JobPhase
+    phase: PodGroupPhase
     created: float
     """Creation of the PodGroup, seconds since 1970."""
     waiting_seconds: float | None

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from pyroclast.model import wire
+from pyroclast.model.api.meta import ResourceList
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.quantity import QuantityError, format_bytes, format_count, format_millis, millis, parse, units
-from pyroclast.model.requests import Asked, Exact, combined
-from pyroclast.model.wire.base import EMPTY, ResourceList, Wire
+from pyroclast.model.requests import ContainerAmounts, Exact, combined
 
-__all__ = ["PodNeeds", "add_usages", "pod_needs", "quota_usage", "usage_text"]
+__all__ = ["add_usages", "quota_usage", "read_pod_spec", "usage_text"]
 
 _CPU: Final = "cpu"
 _BY_OWN_NAME: Final = frozenset({_CPU, "memory", "ephemeral-storage"})
@@ -27,36 +27,27 @@ _REQUESTS: Final = "requests."
 _LIMITS: Final = "limits."
 
 
-class PodNeeds(Wire, frozen=True, kw_only=True):
-    """The part of a pod's spec that says what it needs."""
-
-    containers: tuple[wire.Container, ...] = ()
-    init_containers: tuple[wire.Container, ...] = ()
-    overhead: ResourceList = EMPTY
-    resources: wire.ResourceRequirements | None = None
+_POD_SPEC: Final = wire.Decoder("Pod", wire.PodSpec)
 
 
-_NEEDS: Final = wire.Decoder("Pod", PodNeeds)
-
-
-def pod_needs(spec: Mapping[str, Any]) -> PodNeeds:
-    """Read what a pod needs from its spec, or its template's, as plain JSON.
+def read_pod_spec(spec: Mapping[str, Any]) -> wire.PodSpec:
+    """Read the spec of a pod or of a template from plain JSON.
 
     Raises:
         ObjectError: A field has the wrong type.
     """
-    return _NEEDS.convert(spec)
+    return _POD_SPEC.convert(spec)
 
 
-def quota_usage(needs: PodNeeds | wire.PodSpec) -> Exact:
+def quota_usage(spec: wire.PodSpec) -> Exact:
     """Return what one pod counts for, exactly.
 
     Raises:
         ObjectError: An amount is no quantity.
     """
-    requests = _effective(needs, lambda resources: resources.requests)
-    limits = _effective(needs, lambda resources: resources.limits)
-    for name, amount in _read(needs.overhead, "overhead").items():
+    requests = _effective(spec, lambda resources: resources.requests)
+    limits = _effective(spec, lambda resources: resources.limits)
+    for name, amount in _read(spec.overhead, "overhead").items():
         requests[name] = requests.get(name, Fraction()) + amount
         if limits.get(name):  # what is not limited is not limited by its overhead
             limits[name] += amount
@@ -83,17 +74,13 @@ def usage_text(usage: Exact) -> dict[str, str]:
     return {name: _text(name, usage[name]) for name in sorted(usage)}
 
 
-def _effective(
-    needs: PodNeeds | wire.PodSpec, amounts_of: Callable[[wire.ResourceRequirements], ResourceList]
-) -> Exact:
+def _effective(spec: wire.PodSpec, amounts_of: Callable[[wire.ResourceRequirements], ResourceList]) -> Exact:
     """Return the effective requests or limits of a pod without its overhead."""
-    regular = [_asked(container, amounts_of, "containers", at) for at, container in enumerate(needs.containers)]
-    initial = [
-        _asked(container, amounts_of, "initContainers", at) for at, container in enumerate(needs.init_containers)
-    ]
+    regular = [_asked(container, amounts_of, "containers", at) for at, container in enumerate(spec.containers)]
+    initial = [_asked(container, amounts_of, "initContainers", at) for at, container in enumerate(spec.init_containers)]
     effective = combined(regular, initial)
-    if needs.resources is not None:
-        for name, amount in _read(amounts_of(needs.resources), "resources").items():
+    if spec.resources is not None:
+        for name, amount in _read(amounts_of(spec.resources), "resources").items():
             if name in _POD_LEVEL or name.startswith(_HUGE_PAGES):
                 effective[name] = amount
     return effective
@@ -104,9 +91,9 @@ def _asked(
     amounts_of: Callable[[wire.ResourceRequirements], ResourceList],
     where: str,
     at: int,
-) -> Asked:
+) -> ContainerAmounts:
     amounts = _read(amounts_of(container.resources), f"{where}[{at}].resources")
-    return Asked(amounts, is_sidecar=container.restart_policy == "Always")
+    return ContainerAmounts(amounts, is_sidecar=container.restart_policy == "Always")
 
 
 def _read(resources: ResourceList, path: str) -> Exact:

@@ -4,26 +4,26 @@ from collections.abc import Mapping
 
 import msgspec
 
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.plan import Plan
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import Amounts
 
 __all__ = [
-    "Condition",
     "CycleReport",
     "EventNote",
+    "GroupCondition",
     "GroupStatus",
     "JobShare",
     "PodCondition",
-    "QueueStatus",
+    "QueueAllocation",
     "QuotaFigures",
     "Sample",
 ]
 
 
-class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class GroupCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A condition of a PodGroup."""
 
     type: str
@@ -40,11 +40,11 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     job: JobId
     uid: str
-    phase: JobPhase
+    phase: PodGroupPhase
     running: int
     succeeded: int
     failed: int
-    conditions: tuple[Condition, ...]
+    conditions: tuple[GroupCondition, ...]
     """Those that differ, each to replace the one of its type; conditions of other types stay."""
     annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
@@ -62,7 +62,7 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """None leaves the field as it is; an empty name clears it, for a pod that waits for no node any more."""
 
 
-class QueueStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class QueueAllocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """New `status.allocated` of a queue; given only when it differs."""
 
     queue: QueueName
@@ -136,11 +136,11 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """In the order of their commits."""
     pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
     """Places held in this cycle for tasks that wait for room to be released."""
-    phases: Mapping[JobId, JobPhase]
+    phases: Mapping[JobId, PodGroupPhase]
     """Phases at the end of the cycle, of jobs whose status may have to be written."""
     group_statuses: tuple[GroupStatus, ...]
     pod_conditions: tuple[PodCondition, ...]
-    queue_statuses: tuple[QueueStatus, ...]
+    queue_statuses: tuple[QueueAllocation, ...]
     events: tuple[EventNote, ...]
     """What was noted, in order; `kube.events` sends what is news."""
     refusals: Mapping[JobId, tuple[Refusal, ...]]

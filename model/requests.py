@@ -26,7 +26,7 @@ __all__ = [
     "LARGEST_REQUEST",
     "SCORED_CPU_MILLIS",
     "SCORED_MEMORY_BYTES",
-    "Asked",
+    "ContainerAmounts",
     "Exact",
     "PodRequest",
     "amounts",
@@ -155,7 +155,7 @@ def pod_request(pod: wire.Pod, volumes: Amounts | None = None) -> PodRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ContainerAmounts:
     """Request, or limit, of one container."""
 
     request: Exact
@@ -183,22 +183,22 @@ class _Reader:
             exact[name] = value
         return exact
 
-    def containers(self) -> list[Asked]:
+    def containers(self) -> list[ContainerAmounts]:
         """Read what regular containers ask for."""
         statuses = self.pod.status.container_statuses
         return [
-            Asked(self._container(container, statuses, f"spec.containers[{position}]"))
+            ContainerAmounts(self._container(container, statuses, f"spec.containers[{position}]"))
             for position, container in enumerate(self.pod.spec.containers)
         ]
 
-    def init_containers(self) -> list[Asked]:
+    def init_containers(self) -> list[ContainerAmounts]:
         """Read what init containers ask for; only sidecars can be resized."""
         asked = []
         for position, container in enumerate(self.pod.spec.init_containers):
             is_sidecar = container.restart_policy == "Always"
             statuses = self.pod.status.init_container_statuses if is_sidecar else ()
             path = f"spec.initContainers[{position}]"
-            asked.append(Asked(self._container(container, statuses, path), is_sidecar))
+            asked.append(ContainerAmounts(self._container(container, statuses, path), is_sidecar))
         return asked
 
     def pod_level(self) -> Exact | None:
@@ -237,7 +237,7 @@ def is_resize_infeasible(pod: wire.Pod) -> bool:
     )
 
 
-def combined(regular: list[Asked], initial: list[Asked]) -> Exact:
+def combined(regular: list[ContainerAmounts], initial: list[ContainerAmounts]) -> Exact:
     """Add up what runs side by side, and take the most that any moment of the start needs."""
     total: Exact = {}
     for container in regular:
@@ -257,8 +257,8 @@ def combined(regular: list[Asked], initial: list[Asked]) -> Exact:
     return total
 
 
-def _filled(containers: list[Asked], defaults: Exact) -> list[Asked]:
-    return [Asked(defaults | container.request, container.is_sidecar) for container in containers]
+def _filled(containers: list[ContainerAmounts], defaults: Exact) -> list[ContainerAmounts]:
+    return [ContainerAmounts(defaults | container.request, container.is_sidecar) for container in containers]
 
 
 def _add(sums: Exact, more: Exact) -> None:

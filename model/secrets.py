@@ -2,10 +2,10 @@
 
 from typing import Final
 
-__all__ = ["NO_SECRET", "Secret"]
+__all__ = ["NO_SECRET", "SecretText"]
 
 
-class Secret:
+class SecretText:
     """A password or token; `reveal` is called where it is sent, and nowhere else."""
 
     __slots__ = ("_text",)
@@ -24,7 +24,7 @@ class Secret:
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold the same text."""
-        return isinstance(other, Secret) and self._text == other._text
+        return isinstance(other, SecretText) and self._text == other._text
 
     def __hash__(self) -> int:
         """Return a hash of the text."""
@@ -35,4 +35,4 @@ class Secret:
         return "***" if self._text else "''"
 
 
-NO_SECRET: Final = Secret("")
+NO_SECRET: Final = SecretText("")

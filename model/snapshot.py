@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray
-from pyroclast.model.elastic import ElasticQuota, QuotaUses
+from pyroclast.model.elastic import ParsedQuota, QuotaUses
 from pyroclast.model.gangs import GangGroup
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.jobs import Departed, Job, JobTable
@@ -99,7 +99,7 @@ class Snapshot:
     """The inside of nodes that have a Numatopology; None where it cannot be read."""
     loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=SealedDict)
     """What nodes and their pods use, of nodes that have a NodeMetric; None where it cannot be read."""
-    elastic_quotas: Mapping[str, ElasticQuota] = field(default_factory=SealedDict)
+    elastic_quotas: Mapping[str, ParsedQuota] = field(default_factory=SealedDict)
     """By name, which is unique in the cluster: of several the oldest counts."""
     quota_uses: QuotaUses | None = None
     """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""

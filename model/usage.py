@@ -8,7 +8,7 @@ import msgspec
 
 from pyroclast.model.ids import NodeName
 from pyroclast.model.sealed import SealedDict
-from pyroclast.model.secrets import NO_SECRET, Secret
+from pyroclast.model.secrets import NO_SECRET, SecretText
 
 __all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
 
@@ -46,6 +46,6 @@ class UsageSource:
     """Of Elasticsearch."""
     username: str = ""
     """For basic authentication; empty for none."""
-    password: Secret = NO_SECRET
+    password: SecretText = NO_SECRET
     host_field: str = "host.hostname"
     """Field of Elasticsearch's documents that names the node."""

@@ -27,7 +27,7 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE
 from pyroclast.model.quantity import format_bytes, format_millis
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.report import Condition
+from pyroclast.model.report import GroupCondition
 from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus
@@ -270,7 +270,7 @@ def _refuse_empty(session: Session, job: SessionJob, reason: str, message: str) 
     session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
 
 
-def _changed_at(known: wire.Condition | None) -> float:
+def _changed_at(known: wire.PodGroupCondition | None) -> float:
     """Return when a condition changed, seconds since 1970; a time that cannot be read is long ago."""
     try:
         return 0.0 if known is None else unix_seconds(known.last_transition_time)
@@ -340,9 +340,9 @@ def listed(jobs: Sequence[JobId]) -> str:
     return " and ".join(jobs)
 
 
-def condition(session: Session, type_: str, reason: str, message: str, *, status: str = "True") -> Condition:
+def condition(session: Session, type_: str, reason: str, message: str, *, status: str = "True") -> GroupCondition:
     """Make a condition that holds as of this session."""
-    return Condition(type=type_, status=status, reason=reason, message=message, transition_id=session.uid)
+    return GroupCondition(type=type_, status=status, reason=reason, message=message, transition_id=session.uid)
 
 
 def _enough_sub_jobs(job: SessionJob, holds: Any) -> bool:

@@ -14,10 +14,11 @@ from pyroclast.framework.session.nodes import NodeColumns, NodeView
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.errors import ArgumentError, ConfigError, PyroclastError
 from pyroclast.model.ids import JobId, NodeName, QueueName, SubJobId, TaskId
-from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.jobs import Job
 from pyroclast.model.nodes import Node
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan, Preparation
 from pyroclast.model.queues import Queue
@@ -43,7 +44,6 @@ __all__ = [
     "IntArray",
     "Job",
     "JobId",
-    "JobPhase",
     "Ledger",
     "Locality",
     "Node",
@@ -55,6 +55,7 @@ __all__ = [
     "Plan",
     "PlanOutcome",
     "Plugin",
+    "PodGroupPhase",
     "Preparation",
     "Preparer",
     "PyroclastError",

@@ -70,7 +70,7 @@ def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodG
     known = {condition.type: condition for condition in group.status.conditions}
     for new in status.conditions:
         old = known.get(new.type)
-        known[new.type] = wire.Condition(
+        known[new.type] = wire.PodGroupCondition(
             type=new.type,
             status=new.status,
             reason=new.reason,

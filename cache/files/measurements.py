@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from pyroclast.model import wire
+from pyroclast.model.api.meta import ObjectMeta, Wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage
-from pyroclast.model.wire.base import ObjectMeta, Wire
 
-__all__ = ["MEASURED", "Measured", "measured_objects", "measurements"]
+__all__ = ["MEASURED", "NodeMeasurement", "measured_objects", "measurements"]
 
 MEASURED: Final = "NodeUsage"
 """The kind."""
 
 
-class Measured(Wire, frozen=True, kw_only=True):
+class NodeMeasurement(Wire, frozen=True, kw_only=True):
     """Averages over the last ten minutes of one node."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -37,7 +37,7 @@ def measured_objects(usage: Mapping[NodeName, NodeUsage]) -> list[tuple[str, Any
     return [
         (
             MEASURED,
-            Measured(
+            NodeMeasurement(
                 metadata=ObjectMeta(name=name),
                 cpu_percent=each.cpu_percent,
                 memory_percent=each.memory_percent,

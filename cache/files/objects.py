@@ -8,7 +8,7 @@ play no part are noted. Measurements of usage may stand among them (`cache.files
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from pyroclast.cache.files.measurements import MEASURED, Measured, measurements
+from pyroclast.cache.files.measurements import MEASURED, NodeMeasurement, measurements
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS
@@ -31,7 +31,7 @@ _GROUPS: Final = {
 
 _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
     **{kind: _RESOURCES[kind].decoder for kind in KINDS},
-    MEASURED: wire.Decoder(MEASURED, Measured),
+    MEASURED: wire.Decoder(MEASURED, NodeMeasurement),
 }
 _ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
 

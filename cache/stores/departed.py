@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Final
 
 from pyroclast.cache.stores.job_store import JobEntry
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import Departed, JobPhase
+from pyroclast.model.jobs import Departed
 from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["DepartedMembers"]
@@ -82,4 +83,4 @@ class DepartedMembers:
 
 def _is_over(entry: JobEntry) -> bool:
     """Return whether a job has completed, or is none of a PodGroup."""
-    return entry.facts is None or entry.is_made_up or entry.facts.phase is JobPhase.COMPLETED
+    return entry.facts is None or entry.is_made_up or entry.facts.phase is PodGroupPhase.COMPLETED

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pyroclast.model import wire
 from pyroclast.model.api.names import POD_QUEUE_NAME
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.gangs import Gang
 from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["by_age", "group_of_gangs", "highest_priority", "ready_counts"]
@@ -55,5 +55,5 @@ def group_of_gangs(
             queue=oldest.metadata.annotations.get(POD_QUEUE_NAME, ""),
             priority_class_name=oldest.spec.priority_class_name,
         ),
-        status=wire.PodGroupStatus(phase=JobPhase.RUNNING if is_running else JobPhase.INQUEUE),
+        status=wire.PodGroupStatus(phase=PodGroupPhase.RUNNING if is_running else PodGroupPhase.INQUEUE),
     )

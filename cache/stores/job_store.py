@@ -16,10 +16,11 @@ from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.translation.template_deltas import JOB_SEGMENTS, TemplateDeltas
 from pyroclast.cache.translation.translate import GroupFacts
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import JobId, QueueName, TaskId
-from pyroclast.model.jobs import NO_QUEUE, Job, JobPhase, JobTable
+from pyroclast.model.jobs import NO_QUEUE, Job, JobTable
 from pyroclast.model.resources import Amounts, ResourceSpace
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
 
@@ -281,8 +282,8 @@ class JobStore:
         self._matrix.values[self._matrix.slices[_MIN_RESOURCES_SEGMENT], column] = self._space.vector(minimum or {})
         self._matrix.values[fixed + _HAS_MIN_RESOURCES, column] = minimum is not None
         self._matrix.values[fixed + _MIN_AVAILABLE, column] = 0 if facts is None else facts.min_available
-        self._matrix.values[fixed + _INQUEUE, column] = facts is not None and facts.phase is JobPhase.INQUEUE
-        self._matrix.values[fixed + _RUNNING, column] = facts is not None and facts.phase is JobPhase.RUNNING
+        self._matrix.values[fixed + _INQUEUE, column] = facts is not None and facts.phase is PodGroupPhase.INQUEUE
+        self._matrix.values[fixed + _RUNNING, column] = facts is not None and facts.phase is PodGroupPhase.RUNNING
 
 
 class _Priority(NamedTuple):

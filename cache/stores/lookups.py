@@ -7,7 +7,7 @@ from pyroclast.model import wire
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.snapshot import ClusterObjects
 
-__all__ = ["LOOKUP_KINDS", "Lookups"]
+__all__ = ["LOOKUP_KINDS", "ObjectLookups"]
 
 LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "Namespace": "namespaces",
@@ -39,7 +39,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
 """Kind to the field of `ClusterObjects` that holds it."""
 
 
-class Lookups:
+class ObjectLookups:
     """Objects by kind and name; frozen copies are made anew only for kinds that changed."""
 
     def __init__(self) -> None:
@@ -85,9 +85,9 @@ class Lookups:
             for each in objects.values():
                 yield kind, each
 
-    def copy(self) -> "Lookups":
+    def copy(self) -> "ObjectLookups":
         """Return lookups of the same objects that change on their own."""
-        copied = Lookups()
+        copied = ObjectLookups()
         copied._objects = {kind: dict(objects) for kind, objects in self._objects.items()}
         copied._changed = set(LOOKUP_KINDS)
         return copied

@@ -14,7 +14,7 @@ from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray
-from pyroclast.model.elastic import Claim, ElasticQuota, QuotaUses, read_quota
+from pyroclast.model.elastic import Claim, ParsedQuota, QuotaUses, read_quota
 from pyroclast.model.elastic.quota import age, is_said_alike
 from pyroclast.model.elastic.uses import claim_of, counts
 from pyroclast.model.errors import ObjectError
@@ -30,8 +30,8 @@ class QuotaKeeper:
     def __init__(self, report: Callable[[ObjectError], None]) -> None:
         """Tell `report` of what cannot be read, once for each time that an object says it anew."""
         self._report = report
-        self._by_key: dict[str, ElasticQuota] = {}
-        self._by_name: Mapping[str, ElasticQuota] | None = MappingProxyType({})
+        self._by_key: dict[str, ParsedQuota] = {}
+        self._by_name: Mapping[str, ParsedQuota] | None = MappingProxyType({})
         self._shadowed: dict[str, str] = {}
         """Quotas that do not count, and which of their name does, by `namespace/name`."""
 
@@ -57,10 +57,10 @@ class QuotaKeeper:
         for quota in self._by_key.values():
             yield from _amounts_in(quota)
 
-    def by_name(self) -> Mapping[str, ElasticQuota]:
+    def by_name(self) -> Mapping[str, ParsedQuota]:
         """Return the readings in the order of their names; of several of one name the oldest counts, others hear it."""
         if self._by_name is None:
-            found: dict[str, ElasticQuota] = {}
+            found: dict[str, ParsedQuota] = {}
             shadowed: dict[str, str] = {}
             for quota in sorted(self._by_key.values(), key=lambda each: age(each.object)):
                 counts = found.setdefault(quota.name, quota)
@@ -141,5 +141,5 @@ class UsesByClaim:
             del counted[claim]
 
 
-def _amounts_in(quota: ElasticQuota) -> tuple[Amounts, ...]:
+def _amounts_in(quota: ParsedQuota) -> tuple[Amounts, ...]:
     return quota.maximum, quota.minimum, quota.weight, quota.tree_total or NO_AMOUNTS

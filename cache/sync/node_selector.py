@@ -7,17 +7,17 @@ are ignored, and without valid entries every node is taken.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["NodeSelector"]
+__all__ = ["NodeFilter"]
 
 
 @dataclass(frozen=True, slots=True)
-class NodeSelector:
+class NodeFilter:
     """Labels, any one of which makes a node eligible."""
 
     labels: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def parse(cls, entries: Iterable[str]) -> "NodeSelector":
+    def parse(cls, entries: Iterable[str]) -> "NodeFilter":
         """Read the entries of the flag."""
         pairs = (entry.partition(":") for entry in entries)
         return cls(frozenset((key.strip(), value.strip()) for key, _, value in pairs if value.strip()))

@@ -200,4 +200,6 @@ def _trimmed(spec: wire.PodSpec) -> wire.PodSpec:
         restart_policy="",
         termination_grace_period_seconds=None,
         active_deadline_seconds=None,
+        hostname="",
+        subdomain="",
     )

@@ -29,11 +29,11 @@ from pyroclast.model.api.names import (
     TASK_PRIORITY,
     TASK_SPEC,
 )
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.devices.koordinator.layout import node_devices
 from pyroclast.model.devices.koordinator.offers import offers_of
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.nodes import Node
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.queues import OPEN, Queue, rooted
@@ -71,7 +71,7 @@ class GroupFacts:
     min_available: int
     min_by_role: Mapping[str, int]
     min_resources: Amounts | None
-    phase: JobPhase
+    phase: PodGroupPhase
     created: float
     waiting_seconds: float | None
     preemptable: bool | None
@@ -99,7 +99,7 @@ def single_job_id(pod: wire.Pod) -> JobId:
 
 def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
     """Make up the group of a pod that is a gang of one."""
-    phases = {TaskStatus.PENDING: JobPhase.PENDING, TaskStatus.SUCCEEDED: JobPhase.COMPLETED}
+    phases = {TaskStatus.PENDING: PodGroupPhase.PENDING, TaskStatus.SUCCEEDED: PodGroupPhase.COMPLETED}
     return wire.PodGroup(
         metadata=wire.ObjectMeta(
             name=f"podgroup-{pod.metadata.uid}",
@@ -117,7 +117,7 @@ def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
             queue=pod.metadata.annotations.get(POD_QUEUE_NAME, ""),
             priority_class_name=pod.spec.priority_class_name,
         ),
-        status=wire.PodGroupStatus(phase=phases.get(status, JobPhase.RUNNING)),
+        status=wire.PodGroupStatus(phase=phases.get(status, PodGroupPhase.RUNNING)),
     )
 
 
@@ -316,14 +316,14 @@ class Translator:
             self._report(ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative; read as 0"))
         return max(minimum, 0)
 
-    def _phase(self, group: wire.PodGroup) -> JobPhase:
-        text = group.status.phase or JobPhase.PENDING
+    def _phase(self, group: wire.PodGroup) -> PodGroupPhase:
+        text = group.status.phase or PodGroupPhase.PENDING
         try:
-            return JobPhase(text)
+            return PodGroupPhase(text)
         except ValueError:
             message = f"{text!r} is not a phase; read as Pending"
             self._report(ObjectError("PodGroup", group.metadata.key, "status.phase", message))
-            return JobPhase.PENDING
+            return PodGroupPhase.PENDING
 
     def _created(self, kind: str, metadata: wire.ObjectMeta) -> float:
         try:

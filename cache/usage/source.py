@@ -7,7 +7,7 @@ from pyroclast.model.errors import PyroclastError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage
 
-__all__ = ["PERIOD", "Source", "SourceError", "paired"]
+__all__ = ["PERIOD", "SourceError", "UsageReader", "paired"]
 
 PERIOD: Final = "10m"
 """Over which averages are taken."""
@@ -17,7 +17,7 @@ class SourceError(PyroclastError):
     """A source did not answer, or with something else than measurements; earlier ones stay until they are too old."""
 
 
-class Source(Protocol):
+class UsageReader(Protocol):
     """A monitoring system."""
 
     async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:

@@ -17,7 +17,7 @@ from pyroclast.cache.state import ClusterState
 from pyroclast.cache.usage.adaptor import Adaptor
 from pyroclast.cache.usage.elasticsearch import Elasticsearch
 from pyroclast.cache.usage.prometheus import Prometheus
-from pyroclast.cache.usage.source import Source, SourceError
+from pyroclast.cache.usage.source import SourceError, UsageReader
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.model.ids import NodeName
@@ -99,7 +99,7 @@ class UsageWatch:
         if source == self._source:
             self._state.measure(self._with_earlier(found))
 
-    def _made(self, source: UsageSource) -> Source:
+    def _made(self, source: UsageSource) -> UsageReader:
         match source.type:
             case "prometheus":
                 return Prometheus(source)

@@ -28,7 +28,7 @@ from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.lookups import Lookups
 from pyroclast.controllers.admission.patches import Patch
 from pyroclast.controllers.admission.resource_groups import ResourceGroup
-from pyroclast.controllers.admission.reviews import Review, Verdict
+from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review
 from pyroclast.controllers.admission.rules import (
     cronjobs,
     elastic_quotas,
@@ -44,11 +44,11 @@ from pyroclast.model import wire
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
-__all__ = ["SERVICES", "Known", "Policy", "Service", "judge"]
+__all__ = ["SERVICES", "AdmissionPolicy", "KnownCluster", "WebhookService", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class AdmissionPolicy:
     """What an operator chose."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
@@ -64,7 +64,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownCluster:
     """What is known of the cluster."""
 
     lookups: Lookups | None = None
@@ -78,12 +78,12 @@ class Known:
 
 
 Object = Mapping[str, Any]
-Mutation = Callable[[Object, Review, Policy, Known], list[Patch]]
-Validation = Callable[[Review, Policy, Known], tuple[Fault, ...]]
+Mutation = Callable[[Object, Review, AdmissionPolicy, KnownCluster], list[Patch]]
+Validation = Callable[[Review, AdmissionPolicy, KnownCluster], tuple[Fault, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class WebhookService:
     """What one path answers."""
 
     path: str
@@ -109,44 +109,46 @@ _UNREAD: Final = "the queues could not be read; rules about queues were not chec
 _UNREAD_QUOTAS: Final = "the other quotas could not be read; rules about them were not checked, the scheduler will"
 
 
-def judge(service: Service, review: Review, policy: Policy, known: Known) -> Verdict:
+def judge(service: WebhookService, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> AdmissionVerdict:
     """Answer one question; what is not the service's business is allowed."""
     resource = review.resource
     is_ours = (resource.group, resource.resource) == (service.group, service.resource) and not review.sub_resource
     if not is_ours or review.operation not in service.operations:
-        return Verdict()
+        return AdmissionVerdict()
     if review.operation != "DELETE" and not isinstance(review.object, Mapping):
-        return Verdict(faults=(Fault(field="(whole object)", value=review.object, rule="is no object"),))
+        return AdmissionVerdict(faults=(Fault(field="(whole object)", value=review.object, rule="is no object"),))
     try:
         if service.mutation is not None:
-            return Verdict(patches=service.mutation(review.object, review, policy, known))
+            return AdmissionVerdict(patches=service.mutation(review.object, review, policy, known))
         faults = service.validation(review, policy, known) if service.validation is not None else ()
     except RecursionError:
-        return Verdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
+        return AdmissionVerdict(faults=(Fault(field="(whole object)", rule="is nested too deeply"),))
     warnings = service.warnings(review.object) if service.warnings is not None and not faults else ()
     unread = [_UNREAD] if service.reads_queues and known.lookups is None else []
     reads_quotas = service.reads_quotas and (service.resource != "pods" or policy.checks_quota_labels)
     unread += [_UNREAD_QUOTAS] if reads_quotas and known.quotas is None else []
-    return Verdict(faults=faults, warnings=(*unread, *warnings))
+    return AdmissionVerdict(faults=faults, warnings=(*unread, *warnings))
 
 
 def _old(review: Review) -> Object | None:
     return review.old_object if review.operation == "UPDATE" and isinstance(review.old_object, Mapping) else None
 
 
-def _mutated_job(job: Object, _review: Review, policy: Policy, _known: Known) -> list[Patch]:
+def _mutated_job(job: Object, _review: Review, policy: AdmissionPolicy, _known: KnownCluster) -> list[Patch]:
     return jobs.defaulted(job, scheduler_name=policy.scheduler_names[0])
 
 
-def _mutated_pod_group(pod_group: Object, _review: Review, _policy: Policy, known: Known) -> list[Patch]:
+def _mutated_pod_group(
+    pod_group: Object, _review: Review, _policy: AdmissionPolicy, known: KnownCluster
+) -> list[Patch]:
     return podgroups.defaulted(pod_group, known.namespace_annotations)
 
 
-def _mutated_queue(queue: Object, _review: Review, _policy: Policy, _known: Known) -> list[Patch]:
+def _mutated_queue(queue: Object, _review: Review, _policy: AdmissionPolicy, _known: KnownCluster) -> list[Patch]:
     return queues.defaulted(queue)
 
 
-def _mutated_pod(pod: Object, review: Review, policy: Policy, known: Known) -> list[Patch]:
+def _mutated_pod(pod: Object, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> list[Patch]:
     return pods.defaulted(
         pod,
         namespace=review.namespace,
@@ -157,19 +159,19 @@ def _mutated_pod(pod: Object, review: Review, policy: Policy, known: Known) -> l
     )
 
 
-def _queue_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, ...]:
+def _queue_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:
     if review.operation == "DELETE":
         return () if known.lookups is None else queues.deletion_faults(review.name, known.lookups, policy.queue_limits)
     return queues.faults_of(review.object, _old(review), known.lookups, policy.queue_limits)
 
 
-def _quota_faults(review: Review, _policy: Policy, known: Known) -> tuple[Fault, ...]:
+def _quota_faults(review: Review, _policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:
     if review.operation == "DELETE":
         return elastic_quotas.faults_of_deletion(review.namespace, review.name, known.quotas or ())
     return elastic_quotas.faults_of(review.object, _old(review), known.quotas)
 
 
-def _pod_faults(review: Review, policy: Policy, known: Known) -> tuple[Fault, ...]:
+def _pod_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:
     return pods.faults_of(
         review.object,
         _old(review),
@@ -187,11 +189,13 @@ def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:
 
 _CREATE: Final = ("CREATE",)
 _CHANGES: Final = ("CREATE", "UPDATE")
-SERVICES: Final[Mapping[str, Service]] = {
+SERVICES: Final[Mapping[str, WebhookService]] = {
     service.path: service
     for service in (
-        Service(path="/jobs/mutate", api_version=BATCH, resource="jobs", operations=_CREATE, mutation=_mutated_job),
-        Service(
+        WebhookService(
+            path="/jobs/mutate", api_version=BATCH, resource="jobs", operations=_CREATE, mutation=_mutated_job
+        ),
+        WebhookService(
             path="/jobs/validate",
             api_version=BATCH,
             resource="jobs",
@@ -200,7 +204,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             warnings=jobs.warnings_of,
             reads_queues=True,
         ),
-        Service(
+        WebhookService(
             path="/podgroups/mutate",
             api_version=SCHEDULING,
             resource="podgroups",
@@ -208,7 +212,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             mutation=_mutated_pod_group,
             reads_namespace=True,
         ),
-        Service(
+        WebhookService(
             path="/podgroups/validate",
             api_version=SCHEDULING,
             resource="podgroups",
@@ -217,14 +221,14 @@ SERVICES: Final[Mapping[str, Service]] = {
             reads_queues=True,
             warnings=podgroups.warnings_of,
         ),
-        Service(
+        WebhookService(
             path="/queues/mutate",
             api_version=SCHEDULING,
             resource="queues",
             operations=_CREATE,
             mutation=_mutated_queue,
         ),
-        Service(
+        WebhookService(
             path="/queues/validate",
             api_version=SCHEDULING,
             resource="queues",
@@ -232,7 +236,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             validation=_queue_faults,
             reads_queues=True,
         ),
-        Service(
+        WebhookService(
             path="/pods/mutate",
             api_version="v1",
             resource="pods",
@@ -240,7 +244,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             mutation=_mutated_pod,
             reads_trees=True,
         ),
-        Service(
+        WebhookService(
             path="/pods/validate",
             api_version="v1",
             resource="pods",
@@ -248,7 +252,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             validation=_pod_faults,
             reads_quotas=True,
         ),
-        Service(
+        WebhookService(
             path="/hypernodes/validate",
             api_version=TOPOLOGY,
             resource="hypernodes",
@@ -256,14 +260,14 @@ SERVICES: Final[Mapping[str, Service]] = {
             validation=_by(hypernodes.faults_of),
             warnings=hypernodes.warnings_of,
         ),
-        Service(
+        WebhookService(
             path="/cronjobs/validate",
             api_version=BATCH,
             resource="cronjobs",
             operations=_CHANGES,
             validation=_by(cronjobs.faults_of),
         ),
-        Service(
+        WebhookService(
             path="/jobflows/validate",
             api_version=FLOW,
             resource="jobflows",
@@ -271,7 +275,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             validation=_by(jobflows.faults_of),
             warnings=jobflows.warnings_of,
         ),
-        Service(
+        WebhookService(
             path="/elasticquotas/validate",
             api_version=ELASTIC_QUOTAS,
             resource="elasticquotas",

@@ -15,7 +15,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Bodies", "Questioners", "listen"]
+__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Questioners", "RequestBodies", "listen"]
 
 LARGEST_BODY_BYTES: Final = 8 * 2**20
 """The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
@@ -48,7 +48,7 @@ class Questioners:
         return min(idle or connections, key=lambda each: self._rank.get(each, 0))
 
 
-class Bodies:
+class RequestBodies:
     """Reads questions within the limits."""
 
     def __init__(self) -> None:

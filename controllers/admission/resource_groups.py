@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from pyroclast.model.api.meta import EMPTY, Wire
 from pyroclast.model.errors import ConfigError
-from pyroclast.model.wire.base import EMPTY, Wire
 from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["ResourceGroup", "read_resource_groups"]

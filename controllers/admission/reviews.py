@@ -9,10 +9,10 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import Fault, told
 from pyroclast.controllers.admission.patches import Patch
+from pyroclast.model.api.meta import Wire
 from pyroclast.model.errors import PyroclastError
-from pyroclast.model.wire.base import Wire
 
-__all__ = ["Review", "ReviewError", "ReviewedResource", "Verdict", "answer", "read_review"]
+__all__ = ["AdmissionVerdict", "Review", "ReviewError", "ReviewedResource", "answer", "read_review"]
 
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
@@ -57,7 +57,7 @@ class _Envelope(Wire, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AdmissionVerdict:
     """What is said of an object."""
 
     faults: tuple[Fault, ...] = ()
@@ -94,7 +94,7 @@ def read_review(body: bytes) -> Review:
     return envelope.request
 
 
-def answer(review: Review, verdict: Verdict) -> bytes:
+def answer(review: Review, verdict: AdmissionVerdict) -> bytes:
     """Write the answer to a question."""
     response: dict[str, Any] = {"uid": review.uid, "allowed": not verdict.faults}
     if verdict.faults:

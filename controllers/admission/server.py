@@ -17,13 +17,19 @@ import structlog
 from aiohttp import web
 
 from pyroclast.controllers.admission.certificates.clients import names_of
-from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, Service, judge
-from pyroclast.controllers.admission.limits import LARGEST_BODY_BYTES, SMALL_BODY_BYTES, Bodies, Questioners, listen
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, WebhookService, judge
+from pyroclast.controllers.admission.limits import (
+    LARGEST_BODY_BYTES,
+    SMALL_BODY_BYTES,
+    Questioners,
+    RequestBodies,
+    listen,
+)
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
-from pyroclast.controllers.admission.reviews import Review, ReviewError, Verdict, answer, read_review
+from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewError, answer, read_review
 from pyroclast.controllers.admission.rules.shape import member
-from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.elastic.names import QUOTA_NAME
 from pyroclast.model.errors import ConfigError
@@ -45,8 +51,8 @@ class Server:
 
     def __init__(
         self,
-        cluster: Cluster,
-        policy: Policy,
+        cluster: AdmissionCluster,
+        policy: AdmissionPolicy,
         paths: Iterable[str] = SERVICES,
         *,
         body_seconds: float = _BODY_SECONDS,
@@ -65,7 +71,7 @@ class Server:
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
         """Held by the large question that is being judged, in a thread: that may take seconds."""
-        self._bodies, self._questioners = Bodies(), Questioners()
+        self._bodies, self._questioners = RequestBodies(), Questioners()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
@@ -114,7 +120,7 @@ class Server:
             return web.Response(text="ok")
         return web.Response(status=503, text="queues, quotas and namespaces are not listed yet\n")
 
-    def _handler(self, service: Service) -> Handler:
+    def _handler(self, service: WebhookService) -> Handler:
         async def handle(request: web.Request) -> web.Response:
             async with AsyncExitStack() as held:
                 outcome, response = await self._answered(service, request, held)
@@ -123,7 +129,9 @@ class Server:
 
         return handle
 
-    async def _answered(self, service: Service, request: web.Request, held: AsyncExitStack) -> tuple[str, web.Response]:
+    async def _answered(
+        self, service: WebhookService, request: web.Request, held: AsyncExitStack
+    ) -> tuple[str, web.Response]:
         """Answer one request; the first of the pair is how, for the metric."""
         if self._client_names and not self._client_names.intersection(names_of(request.get_extra_info("peercert"))):
             return "forbidden", _text(403, "the client's certificate has none of the expected names")
@@ -159,7 +167,7 @@ class Server:
         outcome = "refused" if verdict.faults else "allowed"
         return outcome, web.Response(body=answer(review, verdict), content_type="application/json")
 
-    async def _verdict(self, service: Service, review: Review, *, is_large: bool) -> Verdict:
+    async def _verdict(self, service: WebhookService, review: Review, *, is_large: bool) -> AdmissionVerdict:
         known = await self._known(service, review)
         verdict = await self._judged(service, review, known, is_large=is_large)
         if verdict.faults and (service.reads_queues or service.reads_quotas):
@@ -168,10 +176,10 @@ class Server:
             verdict = await self._judged(service, review, known, is_large=is_large)
         return verdict
 
-    async def _known(self, service: Service, review: Review, *, is_fresh: bool = False) -> Known:
+    async def _known(self, service: WebhookService, review: Review, *, is_fresh: bool = False) -> KnownCluster:
         cluster = self._cluster
         queues = cluster.fresh if is_fresh else cluster.lookups
-        return Known(
+        return KnownCluster(
             lookups=await queues() if service.reads_queues else None,
             quotas=await cluster.quotas(is_fresh=is_fresh) if service.reads_quotas else None,
             tree_nodes=self._tree_nodes(review) if service.reads_trees else None,
@@ -184,7 +192,9 @@ class Server:
         quota = member(review.object, "metadata", "labels", QUOTA_NAME)
         return self._cluster.nodes_of_tree(quota if isinstance(quota, str) else "", review.namespace)
 
-    async def _judged(self, service: Service, review: Review, known: Known, *, is_large: bool) -> Verdict:
+    async def _judged(
+        self, service: WebhookService, review: Review, known: KnownCluster, *, is_large: bool
+    ) -> AdmissionVerdict:
         if not is_large:
             return judge(service, review, self.policy, known)
         if known.lookups is not None:

@@ -15,11 +15,11 @@ from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.files import CertificateFiles
 from pyroclast.controllers.admission.certificates.keeping import Keeper
 from pyroclast.controllers.admission.certificates.secret import SharedSecret
-from pyroclast.controllers.admission.handlers import Policy
+from pyroclast.controllers.admission.handlers import AdmissionPolicy
 from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.resource_groups import ResourceGroup, read_resource_groups
 from pyroclast.controllers.admission.server import Server
-from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError
@@ -54,7 +54,7 @@ class Admission:
             ConfigError: The file of resource groups cannot be used.
         """
         self._options, self._clock = options, clock or SystemClock()
-        self._cluster = Cluster(client)
+        self._cluster = AdmissionCluster(client)
         source = (
             CertificateFiles(options.tls_cert_file, options.tls_private_key_file, options.ca_cert_file)
             if options.tls_cert_file
@@ -147,8 +147,8 @@ class Admission:
         self._groups_text = text
         return read_resource_groups(text)
 
-    def _policy(self, groups: tuple[ResourceGroup, ...]) -> Policy:
-        return Policy(
+    def _policy(self, groups: tuple[ResourceGroup, ...]) -> AdmissionPolicy:
+        return AdmissionPolicy(
             scheduler_names=self._options.scheduler_names,
             queue_limits=self._options.queue_limits,
             resource_groups=groups,

@@ -12,12 +12,11 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
-from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, QUEUES
 from pyroclast.controllers.runtime.store import Index, Store
 from pyroclast.kube.client import Client
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.reflector import HasMetadata, Reflector
-from pyroclast.kube.resources import ELASTIC_QUOTAS, NAMESPACES, Resource
+from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NAMESPACES, QUEUES, Resource
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.api.quota import ElasticQuotaProfile
 from pyroclast.model.api.scheduling import Queue
@@ -26,7 +25,7 @@ from pyroclast.model.elastic.quota import age, listed_namespaces
 from pyroclast.model.errors import CacheError, ObjectError
 from pyroclast.model.wire import ElasticQuota, Namespace
 
-__all__ = ["Cluster"]
+__all__ = ["AdmissionCluster"]
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -48,7 +47,7 @@ def _tree_of(profile: ElasticQuotaProfile) -> Iterable[str]:
     return filter(None, (profile.metadata.labels.get(TREE_ID),))
 
 
-class Cluster:
+class AdmissionCluster:
     """Queues, elastic quotas with their profiles, and namespaces."""
 
     def __init__(self, client: Client) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from pyroclast.controllers.admission.handlers import SERVICES, Service
+from pyroclast.controllers.admission.handlers import SERVICES, WebhookService
 from pyroclast.model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 from pyroclast.model.elastic.names import NAMESPACES
 
@@ -113,7 +113,7 @@ def configurations(options: WebhookOptions) -> list[dict[str, Any]]:
     ]
 
 
-def _webhook(service: Service, verb: str, options: WebhookOptions) -> dict[str, Any]:
+def _webhook(service: WebhookService, verb: str, options: WebhookOptions) -> dict[str, Any]:
     of_pods = service.resource == "pods"
     webhook: dict[str, Any] = {
         "name": f"{verb}{_SINGULAR[service.resource]}.volcano.sh",
@@ -167,7 +167,7 @@ def _client_config(path: str, options: WebhookOptions) -> dict[str, Any]:
     return where | trusted
 
 
-def _conditions(service: Service, options: WebhookOptions) -> list[dict[str, str]]:
+def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[str, str]]:
     """Say in CEL what need not be asked about."""
     if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)

@@ -9,11 +9,11 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import told
 from pyroclast.controllers.admission.rules.cronjobs import faults_of
-from pyroclast.controllers.cronjobs.observing import Note, beyond_history, observed, served_until, without_jobs
+from pyroclast.controllers.cronjobs.observing import CronJobEvent, beyond_history, observed, served_until, without_jobs
 from pyroclast.controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
-from pyroclast.controllers.kinds import CRON_JOBS
 from pyroclast.controllers.runtime.invalid_condition import INVALID
 from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.kube.resources import CRON_JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
 
@@ -30,7 +30,7 @@ _LONGEST_WAIT: Final = 600.0
 class Decision:
     """What to do, in this order: note, write the status, delete, make."""
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[CronJobEvent, ...] = ()
     status: CronJobStatus
     deletes: tuple[Job, ...] = ()
     """Of the past; one that stays holds nothing up."""
@@ -59,20 +59,20 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
     try:
         zone = zone_named(cron_job.spec.time_zone) if cron_job.spec.time_zone else UTC
     except ScheduleError as error:
-        return _noted(base, Note(reason="InvalidTimeZone", message=f"Invalid time zone: {error}"))
+        return _noted(base, CronJobEvent(reason="InvalidTimeZone", message=f"Invalid time zone: {error}"))
     try:
         schedule = parse(cron_job.spec.schedule, zone)
     except ScheduleError as error:
         message = f"unparseable schedule for cronjob: {error}"
-        return _noted(base, Note(reason="UnParseableCronJobSchedule", message=message))
+        return _noted(base, CronJobEvent(reason="UnParseableCronJobSchedule", message=message))
     if "TZ" in cron_job.spec.schedule:
         message = f"TZ in the schedule {cron_job.spec.schedule!r} is not supported officially; timeZone is ignored"
-        base = _noted(base, Note(reason="UnsupportedSchedule", message=message))
+        base = _noted(base, CronJobEvent(reason="UnsupportedSchedule", message=message))
     # A zone in the schedule was told in the words that users of CronJobs know, and is followed as theirs are.
     has_zone = "TZ" in cron_job.spec.schedule
     faults = tuple(fault for fault in faults_of(cron_job) if not (has_zone and fault.field == "spec.schedule"))
     if faults:
-        return _noted(base, Note(reason=INVALID, message=told(faults)))
+        return _noted(base, CronJobEvent(reason=INVALID, message=told(faults)))
     return _timed(cron_job, jobs, base, schedule=schedule, zone=zone, now=now)
 
 
@@ -86,7 +86,7 @@ def _timed(
     following = schedule.first_after(last or served)
     if following is None and last is None:
         message = f"Error getting schedule time: {cron_job.spec.schedule!r} is never due"
-        return _noted(base, Note(reason="InvalidSchedule", message=message))
+        return _noted(base, CronJobEvent(reason="InvalidSchedule", message=message))
     base = replace(base, requeue_after=_wait(following, now))
     deadline = cron_job.spec.starting_deadline_seconds
     since = served if deadline is None else max(served, second - deadline)
@@ -94,7 +94,7 @@ def _timed(
         return base
     if schedule.count_until(second, after=since, most=_MANY + 1) > _MANY:
         message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        base = _noted(base, Note(reason="TooManyMissedTimes", message=message))
+        base = _noted(base, CronJobEvent(reason="TooManyMissedTimes", message=message))
     if job_name(cron_job, last) in {*(each.name for each in base.status.active), *(job.metadata.name for job in jobs)}:
         return base
     return _due(cron_job, jobs, base, due=last, zone=zone)
@@ -105,11 +105,11 @@ def _due(cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, due: int, zo
     running = {each.uid for each in base.status.active}
     if running and cron_job.spec.concurrency_policy == ConcurrencyPolicy.FORBID:
         message = "Skipping job creation because another job is already running"
-        return _noted(base, Note(reason="ForbidConcurrent", message=message))
+        return _noted(base, CronJobEvent(reason="ForbidConcurrent", message=message))
     if running and cron_job.spec.concurrency_policy == ConcurrencyPolicy.REPLACE:
         replaced = tuple(job for job in jobs if job.metadata.uid in running)
         base = replace(
-            _noted(base, Note(reason="ReplaceConcurrent", message="Replacing active job for CronJob")),
+            _noted(base, CronJobEvent(reason="ReplaceConcurrent", message="Replacing active job for CronJob")),
             status=without_jobs(base.status, replaced),
             replaced=replaced,
         )
@@ -142,5 +142,5 @@ def _wait(following: int | None, now: float) -> float | None:
     return None if following is None else min(max(following + _GRACE - now, _GRACE), _LONGEST_WAIT)
 
 
-def _noted(decision: Decision, note: Note) -> Decision:
+def _noted(decision: Decision, note: CronJobEvent) -> Decision:
     return replace(decision, notes=(*decision.notes, note))

@@ -9,19 +9,19 @@ from typing import Final
 
 import msgspec
 
-from pyroclast.controllers.kinds import JOBS
+from pyroclast.kube.resources import JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import CronJob, CronJobStatus, Job, JobPhase
 from pyroclast.model.api.meta import ObjectReference
 from pyroclast.model.wire.times import time_text, unix_seconds
 
-__all__ = ["Note", "beyond_history", "observed", "reference_to", "served_until", "with_job", "without_jobs"]
+__all__ = ["CronJobEvent", "beyond_history", "observed", "reference_to", "served_until", "with_job", "without_jobs"]
 
 _FINISHED: Final = frozenset({JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class CronJobEvent:
     """An event to record on the CronJob."""
 
     type: str = "Warning"
@@ -29,7 +29,7 @@ class Note:
     message: str
 
 
-def observed(cron_job: CronJob, jobs: Sequence[Job], now: float) -> tuple[CronJobStatus, tuple[Note, ...]]:
+def observed(cron_job: CronJob, jobs: Sequence[Job], now: float) -> tuple[CronJobStatus, tuple[CronJobEvent, ...]]:
     """Return the status that the Jobs bear out, and what became of Jobs that ran."""
     status = cron_job.status
     by_uid = {job.metadata.uid: job for job in jobs}
@@ -91,12 +91,14 @@ def without_jobs(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
     return msgspec.structs.replace(status, active=tuple(each for each in status.active if each.uid not in uids))
 
 
-def _farewells(status: CronJobStatus, by_uid: dict[str, Job]) -> Iterator[Note]:
+def _farewells(status: CronJobStatus, by_uid: dict[str, Job]) -> Iterator[CronJobEvent]:
     for each in status.active:
         if each.uid not in by_uid:
-            yield Note(reason="StaleReference", message=f'Active job "{each.name}" no longer exists (UID: {each.uid})')
+            yield CronJobEvent(
+                reason="StaleReference", message=f'Active job "{each.name}" no longer exists (UID: {each.uid})'
+            )
         elif _is_finished(by_uid[each.uid]):
-            yield Note(
+            yield CronJobEvent(
                 type="Normal",
                 reason="SawCompletedJob",
                 message=f"Saw completed job: {each.name} in active, remove",

@@ -13,7 +13,7 @@ import msgspec
 
 from pyroclast.controllers.cronjobs.deciding import Decision, decide
 from pyroclast.controllers.cronjobs.observing import with_job
-from pyroclast.controllers.kinds import CRON_JOBS, JOBS
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -21,6 +21,7 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store
 from pyroclast.controllers.runtime.writing import controlled_by
 from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import CRON_JOBS, JOBS
 from pyroclast.model.api.batch import CronJob, CronJobStatus, Job
 
 __all__ = ["CronJobs", "build"]
@@ -33,24 +34,23 @@ def build(operator: Operator, options: ControllerOptions) -> None:
     CronJobs(operator, options)
 
 
-class CronJobs:
+class CronJobs(Controller):
     """Makes Jobs at set times. Its keys are CronJobs."""
 
     name: ClassVar[str] = "cronjob"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow CronJobs and Jobs."""
-        self._operator = operator
         self._cron_jobs: Store[CronJob] = operator.store(CRON_JOBS)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_CRON_JOB: controller_index(CRON_JOBS)})
         self._expected = operator.expectations()
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=CRON_JOBS, keys=own_key),
                 Watch(resource=JOBS, keys=keys_of_controller(CRON_JOBS)),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:

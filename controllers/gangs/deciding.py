@@ -13,10 +13,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from pyroclast.controllers.runtime.pods import Pod
-from pyroclast.model.wire import GangPodGroup, GangPodGroupStatus, time_text, unix_seconds
+from pyroclast.model.wire import GangPodGroup, GangPodGroupStatus, Pod, time_text, unix_seconds
 
-__all__ = ["Members", "count", "decide"]
+__all__ = ["GangMembers", "count", "decide"]
 
 _ENDS: Final = frozenset({"Finished", "Failed"})
 _FORGOTTEN_SECONDS: Final = 48 * 3600.0
@@ -24,7 +23,7 @@ _FORGOTTEN_SECONDS: Final = 48 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class GangMembers:
     """The members of a gang, counted."""
 
     pods: int = 0
@@ -37,13 +36,13 @@ class Members:
     """`namespace/name` of what controls them, sorted, with commas."""
 
 
-def count(pods: Iterable[Pod]) -> Members:
+def count(pods: Iterable[Pod]) -> GangMembers:
     """Count members."""
     known = list(pods)
     phases = [pod.status.phase for pod in known]
     controllers = ((pod.metadata.namespace, pod.metadata.controller) for pod in known)
     owners = {f"{namespace}/{controller.name}" for namespace, controller in controllers if controller is not None}
-    return Members(
+    return GangMembers(
         pods=len(known),
         scheduled=sum(bool(pod.spec.node_name) for pod in known),
         running=phases.count("Running"),
@@ -53,7 +52,7 @@ def count(pods: Iterable[Pod]) -> Members:
     )
 
 
-def decide(group: GangPodGroup, members: Members, now: float) -> GangPodGroupStatus:
+def decide(group: GangPodGroup, members: GangMembers, now: float) -> GangPodGroupStatus:
     """Return the status that a group should have, seconds since 1970 being `now`."""
     status = group.status
     if status.phase in _ENDS or _is_forgotten(group):
@@ -78,7 +77,7 @@ def decide(group: GangPodGroup, members: Members, now: float) -> GangPodGroupSta
     )
 
 
-def _phase(members: Members, minimum: int) -> str:
+def _phase(members: GangMembers, minimum: int) -> str:
     if members.succeeded >= minimum > 0:
         return "Finished"
     if members.failed and members.failed + members.running + members.succeeded >= minimum:

@@ -6,39 +6,39 @@ from typing import ClassVar, Final
 import msgspec
 
 from pyroclast.controllers.gangs.deciding import count, decide
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writing import means_another
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import GANG_POD_GROUPS
+from pyroclast.kube.resources import GANG_POD_GROUPS, PODS
 from pyroclast.model.gangs.identity import gang_of
-from pyroclast.model.wire import GangPodGroup
+from pyroclast.model.wire import GangPodGroup, Pod
 
 __all__ = ["GangStatuses"]
 
 _BY_GANG: Final = "gangs:gang"
 
 
-class GangStatuses:
+class GangStatuses(Controller):
     """Keeps the status of groups whose members are placed by our schedulers."""
 
     name: ClassVar[str] = "gang"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow groups and pods."""
-        self._operator, self._schedulers = operator, options.scheduler_names
+        self._schedulers = options.scheduler_names
         self._groups: Store[GangPodGroup] = operator.store(GANG_POD_GROUPS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GANG: _gang_of})
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=GANG_POD_GROUPS, keys=lambda _, new: () if new is None else (key_of(new),)),
                 Watch(resource=PODS, keys=self._keys_of_pod),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:

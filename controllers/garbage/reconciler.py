@@ -1,41 +1,42 @@
 """Deletes Jobs whose time to live is over. Its keys are Jobs."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from pyroclast.controllers.garbage.commands import CommandCollector
-from pyroclast.controllers.garbage.expiry import finished_at
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.controllers.runtime.ages import Ages
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.kube.errors import ApiError
-from pyroclast.model.api.batch import Job
+from pyroclast.kube.resources import COMMANDS, JOBS
+from pyroclast.model.api.batch import Job, JobPhase
+from pyroclast.model.api.bus import Command
+from pyroclast.model.wire import unix_seconds
 
-__all__ = ["GarbageCollector", "build"]
+__all__ = ["GarbageCollector", "build", "finished_at"]
+
+_FINISHED: Final = frozenset({JobPhase.COMPLETED.value, JobPhase.FAILED.value, JobPhase.TERMINATED.value})
+"""An aborted Job may be resumed, so it never expires."""
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
     GarbageCollector(operator, options)
-    CommandCollector(operator)
+    _CommandCollector(operator, options)
 
 
-class GarbageCollector:
+class GarbageCollector(Controller):
     """Deletes Jobs that have had their time."""
 
     name: ClassVar[str] = "garbage"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow Jobs."""
-        self._operator = operator
         self._jobs: Store[Job] = operator.store(JOBS)
         self._ages: Ages[Key] = Ages(operator.clock)
-        operator.reconciler(
-            self, watches=[Watch(resource=JOBS, keys=_keys_of_job)], workers=options.workers_of(self.name)
-        )
+        super().__init__(operator, options, watches=[Watch(resource=JOBS, keys=_keys_of_job)])
 
     async def reconcile(self, key: Key) -> float | None:
         """Delete a Job, or say when to look again.
@@ -71,3 +72,43 @@ class GarbageCollector:
 def _keys_of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
     """One that is to go, and one that was to: it is gone, or is to stay."""
     return {key_of(job) for job in (old, new) if job is not None and finished_at(job) is not None}
+
+
+def finished_at(job: Job) -> float | None:
+    """Return when a Job that has a time to live ended, in seconds since 1970; None for one that is to stay."""
+    state = job.status.state
+    is_finished = state.phase in _FINISHED and not job.metadata.deletion_timestamp
+    if job.spec.ttl_seconds_after_finished is None or not is_finished:
+        return None
+    try:
+        return unix_seconds(state.last_transition_time) or None
+    except ValueError:
+        return None
+
+
+class _CommandCollector(Controller):
+    """Deletes Commands without a target. Those for kinds that are not ours may be others' to obey."""
+
+    name: ClassVar[str] = "command-garbage"
+
+    def __init__(self, operator: Operator, options: ControllerOptions) -> None:
+        """Follow Commands."""
+        self._commands: Store[Command] = operator.store(COMMANDS)
+        super().__init__(operator, options, watches=[Watch(resource=COMMANDS, keys=_keys_of_aimless)], workers=1)
+
+    async def reconcile(self, key: Key) -> float | None:
+        """Say why a Command has no effect, and delete it.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        command = self._commands.get(*key)
+        if command is not None and command.target is None:
+            message = f"{command.action or 'no action'} is ignored: target is missing, expected a Job or a Queue"
+            self._operator.record(COMMANDS, command, "Warning", "InvalidCommand", message)
+            await self._operator.writer.delete(COMMANDS, command.metadata)
+        return None
+
+
+def _keys_of_aimless(_: Command | None, new: Command | None) -> Iterable[Key]:
+    return () if new is None or new.target is not None else (key_of(new),)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from pyroclast.controllers.nodes import Node
 from pyroclast.model.api.topology import HyperNode, MemberSelector
 from pyroclast.model.matching.patterns import Names, PatternError, found_in
 from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.wire import Node
 
 __all__ = ["depends_on_nodes", "member_names"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pyroclast.controllers.nodes import Node
 from pyroclast.model.api import names
 from pyroclast.model.api.topology import HyperNode
+from pyroclast.model.wire import Node
 
 __all__ = ["SOURCE", "discovered", "name_prefix"]
 

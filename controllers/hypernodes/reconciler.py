@@ -10,8 +10,7 @@ from pyroclast.controllers.admission.rules.hypernodes import faults_of
 from pyroclast.controllers.hypernodes.counting import depends_on_nodes, member_names
 from pyroclast.controllers.hypernodes.labelled import SOURCE, discovered
 from pyroclast.controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
-from pyroclast.controllers.kinds import HYPER_NODES
-from pyroclast.controllers.nodes import NODES, Node
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import Complaints, renewed_conditions
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
@@ -20,8 +19,10 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.events import Regarding
+from pyroclast.kube.resources import HYPER_NODES, NODES
 from pyroclast.model.api import names
 from pyroclast.model.api.topology import HyperNode
+from pyroclast.model.wire import Node
 
 __all__ = ["NodeCounts", "TopologyDiscovery", "build"]
 
@@ -39,24 +40,23 @@ def build(operator: Operator, options: ControllerOptions) -> None:
     TopologyDiscovery(operator, options)
 
 
-class NodeCounts:
+class NodeCounts(Controller):
     """Writes how many members HyperNodes have. Its keys are HyperNodes."""
 
     name: ClassVar[str] = "hypernode"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow HyperNodes and nodes."""
-        self._operator = operator
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
         self._complaints = Complaints(operator, HYPER_NODES)
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=HYPER_NODES, keys=own_key),
                 Watch(resource=NODES, keys=self._keys_of_node),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:
@@ -90,22 +90,22 @@ class NodeCounts:
         return [key_of(hyper_node) for hyper_node in self._hyper_nodes.by(_BY_SELECTOR, _NODES_COUNT)]
 
 
-class TopologyDiscovery:
+class TopologyDiscovery(Controller):
     """Makes the HyperNodes that labels of nodes ask for. It has one key."""
 
     name: ClassVar[str] = "topology-discovery"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow HyperNodes and nodes."""
-        self._operator = operator
         self._place = options.discovery_config_map
         self._told: tuple[SettingsFault, ...] = ()
         self._about: Regarding | None = None
         """The settings, once they were read."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
         self._nodes: Store[Node] = operator.store(NODES)
-        queue = operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=HYPER_NODES, keys=_key_of_discovery),
                 Watch(resource=NODES, keys=lambda old, new: [_DISCOVERY] if _is_relabelled(old, new) else ()),
@@ -113,7 +113,7 @@ class TopologyDiscovery:
             workers=1,
         )
         # Settings may come to a cluster that has neither nodes nor HyperNodes yet.
-        queue.add(_DISCOVERY)
+        self._queue.add(_DISCOVERY)
 
     async def reconcile(self, _: Key) -> float | None:
         """Bring discovered HyperNodes and labels together.

@@ -11,7 +11,7 @@ import msgspec
 from pyroclast.controllers.jobflows.deciding import decide
 from pyroclast.controllers.jobflows.metrics import ENDED
 from pyroclast.controllers.jobs.patches import difference
-from pyroclast.controllers.kinds import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -19,6 +19,7 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writing import controlled_by
 from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import JobFlow, JobFlowStatus, JobTemplate
 
@@ -28,26 +29,25 @@ _BY_JOB_FLOW: Final = "jobflow"
 _BY_TEMPLATE: Final = "template"
 
 
-class JobFlows:
+class JobFlows(Controller):
     """Makes the Jobs of flows. Its keys are JobFlows."""
 
     name: ClassVar[str] = "jobflow"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow flows, templates and Jobs."""
-        self._operator = operator
         self._flows: Store[JobFlow] = operator.store(JOB_FLOWS, {_BY_TEMPLATE: _templates_of})
         self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_JOB_FLOW: controller_index(JOB_FLOWS)})
         self._expected = operator.expectations()
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=JOB_FLOWS, keys=own_key),
                 Watch(resource=JOBS, keys=keys_of_controller(JOB_FLOWS)),
                 Watch(resource=JOB_TEMPLATES, keys=self._keys_of_users),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:

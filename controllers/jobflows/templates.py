@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from pyroclast.controllers.jobflows.deciding import full_name
-from pyroclast.controllers.kinds import JOB_TEMPLATES, JOBS
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store
+from pyroclast.kube.resources import JOB_TEMPLATES, JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import JobTemplate
@@ -19,23 +20,22 @@ __all__ = ["JobTemplates"]
 _BY_TEMPLATE: Final = "jobtemplate"
 
 
-class JobTemplates:
+class JobTemplates(Controller):
     """Keeps the statuses of JobTemplates. Its keys are JobTemplates."""
 
     name: ClassVar[str] = "jobtemplate"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow templates and Jobs."""
-        self._operator = operator
         self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_TEMPLATE: _template_of})
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=JOB_TEMPLATES, keys=own_key),
                 Watch(resource=JOBS, keys=_keys_of_template),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:

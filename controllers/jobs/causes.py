@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from pyroclast.controllers.runtime.pods import ContainerStatus, Pod, Terminated
+from pyroclast.model.wire import ContainerStateTerminated, ContainerStatus, Pod
 
 __all__ = ["exit_codes", "failed_pod", "why_failed", "why_pending"]
 
@@ -46,7 +46,7 @@ def failed_pod(pod: Pod) -> str:
     return _joined(f"pod {pod.metadata.name} failed{code}", why_failed(pod))
 
 
-def _failures(pod: Pod) -> Iterator[tuple[str, Terminated]]:
+def _failures(pod: Pod) -> Iterator[tuple[str, ContainerStateTerminated]]:
     """Give the containers that ended with an exit code other than 0."""
     for status in _statuses(pod):
         ended = status.state.terminated

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.controllers.runtime.writing import owner_reference
-from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from pyroclast.kube.resources import JOBS, PERSISTENT_VOLUME_CLAIMS
 from pyroclast.model.api.batch import Job
 
 __all__ = ["RECORD", "ClaimPlan", "claim_name", "claims_of", "without_made_names"]

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pyroclast.controllers.jobs.observed import Observed, Place, is_leaving
-from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.controllers.jobs.observed import Observed, PodPlace, is_leaving
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import TaskState
+from pyroclast.model.wire import Pod
 
 __all__ = ["Counts", "count"]
 
@@ -37,7 +37,7 @@ class Counts:
         return None if state is None else state.phase.get("Succeeded", 0)
 
 
-def count(seen: Observed, killed: Iterable[Pod] = (), done: Iterable[Place] = ()) -> Counts:
+def count(seen: Observed, killed: Iterable[Pod] = (), done: Iterable[PodPlace] = ()) -> Counts:
     """Count the pods of a Job.
 
     Args:

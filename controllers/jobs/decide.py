@@ -11,9 +11,9 @@ from typing import Final
 from pyroclast.controllers.jobs.counting import count
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
 from pyroclast.controllers.jobs.finished import done_places, is_missed_when_gone
-from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import ENDED, Observed, is_given_up, is_leaving, is_new, member_version
-from pyroclast.controllers.jobs.policies import Answer, answers
+from pyroclast.controllers.jobs.policies import PolicyAction, answers
 from pyroclast.controllers.jobs.reasons import EXECUTE_ACTION, INVALID
 from pyroclast.controllers.jobs.states import RESTS, after_ending, after_restart
 from pyroclast.controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
@@ -22,7 +22,7 @@ from pyroclast.controllers.jobs.targets import ALL, covers, is_whole
 from pyroclast.controllers.jobs.transitions import alive, apply_command, covered, phase_of, step_for, take
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import JobPhase
-from pyroclast.model.api.bus import Event
+from pyroclast.model.api.bus import LifecycleEvent
 from pyroclast.model.wire.times import time_text
 
 __all__ = ["decide", "take_leave"]
@@ -33,7 +33,7 @@ _COLLECTORS: Final = frozenset({"foregroundDeletion", "orphan"})
 
 def decide(seen: Observed) -> Decision:
     """Return the next step of a Job that is not being deleted."""
-    memory = Memory.read(seen.job.status.controlled_resources)
+    memory = JobMemory.read(seen.job.status.controlled_resources)
     memory = replace(memory, done=done_places(seen, memory))
     spent = next((command for command in seen.commands if command.metadata.uid == memory.command), None)
     if spent is not None:
@@ -59,7 +59,7 @@ def take_leave(seen: Observed) -> Decision:
     """
     if set(seen.job.metadata.finalizers) <= _COLLECTORS:
         return Decision()  # the garbage collector takes all of it away
-    memory = Memory.read(seen.job.status.controlled_resources)
+    memory = JobMemory.read(seen.job.status.controlled_resources)
     memory = replace(memory, done=done_places(seen, memory))
     counts = count(seen, done=memory.done)
     new = entered(seen, with_counts(seen, counts), JobPhase(phase_of(seen)), memory)
@@ -75,7 +75,7 @@ def _is_to_be_forwarded(seen: Observed) -> bool:
     )
 
 
-def _go_on(seen: Observed, memory: Memory, waiting: list[Answer]) -> Decision:
+def _go_on(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> Decision:
     """Do what the phase asks for."""
     phase = phase_of(seen)
     if phase in RESTS:
@@ -90,14 +90,14 @@ def _go_on(seen: Observed, memory: Memory, waiting: list[Answer]) -> Decision:
     return _until(decision, seen, waiting)
 
 
-def _refuse(seen: Observed, memory: Memory) -> Decision:
+def _refuse(seen: Observed, memory: JobMemory) -> Decision:
     """Say what is wrong with a new Job, where admission did not; it begins when that is mended."""
     new = entered(seen, seen.job.status, JobPhase.PENDING, memory, reason=INVALID, message=seen.refusal)
     told = EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     return Decision(status=changed(seen, new), events=(told,))
 
 
-def _rest(seen: Observed, memory: Memory, phase: str) -> Decision:
+def _rest(seen: Observed, memory: JobMemory, phase: str) -> Decision:
     """Stop what still runs, and keep it stopped."""
     victims = alive(seen)
     counts = count(seen, victims, memory.done)
@@ -113,7 +113,7 @@ def _rest(seen: Observed, memory: Memory, phase: str) -> Decision:
     )
 
 
-def _restart(seen: Observed, memory: Memory) -> Decision:
+def _restart(seen: Observed, memory: JobMemory) -> Decision:
     """Kill what is to be restarted; when all of it is going, go on."""
     targets = memory.restarting or (ALL,)
     version = seen.job.status.version
@@ -146,12 +146,12 @@ def _restart(seen: Observed, memory: Memory) -> Decision:
     return Decision(status=entered(seen, status, phase, replace(memory, restarting=())))
 
 
-def _remember(seen: Observed, memory: Memory, waiting: list[Answer]) -> Memory:
+def _remember(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> JobMemory:
     """Keep which pods have not ended, and since when those are missed whose policy waits."""
     evicted = {
         answer.occurrence.place: memory.evicted.get(answer.occurrence.place, seen.now)
         for answer in waiting
-        if answer.occurrence.event is Event.POD_EVICTED and answer.occurrence.place is not None
+        if answer.occurrence.event is LifecycleEvent.POD_EVICTED and answer.occurrence.place is not None
     }
     known = frozenset(
         place
@@ -164,7 +164,7 @@ def _remember(seen: Observed, memory: Memory, waiting: list[Answer]) -> Memory:
     return replace(memory, known=known, evicted=evicted)
 
 
-def _until(decision: Decision, seen: Observed, waiting: list[Answer]) -> Decision:
+def _until(decision: Decision, seen: Observed, waiting: list[PolicyAction]) -> Decision:
     """Come again when the next policy is due."""
     if not waiting:
         return decision
@@ -174,7 +174,7 @@ def _until(decision: Decision, seen: Observed, waiting: list[Answer]) -> Decisio
             message=f"{answer.action} is due at {time_text(answer.due)}, unless this ends: {answer.occurrence}",
         )
         for answer in waiting
-        if answer.occurrence.event is not Event.POD_PENDING
+        if answer.occurrence.event is not LifecycleEvent.POD_PENDING
     )
     due = min(answer.due for answer in waiting)
     return replace(decision, requeue_after=max(0.0, due - seen.now), events=(*decision.events, *told))

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pyroclast.controllers.jobs.claims import ClaimPlan
-from pyroclast.controllers.jobs.observed import Place
-from pyroclast.controllers.runtime.pods import Pod
+from pyroclast.controllers.jobs.observed import PodPlace
 from pyroclast.model.api.batch import JobStatus
 from pyroclast.model.api.bus import Command
 from pyroclast.model.api.scheduling import PodGroup
+from pyroclast.model.wire import Pod
 
 __all__ = ["Decision", "EventRecord"]
 
@@ -50,7 +50,7 @@ class Decision:
     """A merge patch of the pod group."""
     objects: Literal["there", "gone", "as they are"] = "as they are"
     """What is to become of the objects of plugins; `gone` is done before the status forgets them."""
-    creates: tuple[Place, ...] = ()
+    creates: tuple[PodPlace, ...] = ()
     """Pods to make."""
     command: Command | None = None
     """Command to delete: it was carried out, or can have no effect."""

@@ -7,11 +7,11 @@ its node or the cluster ended, and not its containers, was evicted, and is misse
 
 from typing import Final
 
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, PodPlace, is_given_up, is_leaving
 from pyroclast.controllers.jobs.targets import ALL, covers
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.wire import Pod
 
 __all__ = ["done_places", "is_missed_when_gone"]
 
@@ -20,7 +20,7 @@ _OWN_REASONS: Final = frozenset({"", "DeadlineExceeded"})
 _DISRUPTED: Final = "DisruptionTarget"
 
 
-def done_places(seen: Observed, memory: Memory) -> frozenset[Place]:
+def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
     """Return the places whose pods have succeeded, as they are there or were before."""
     if seen.reruns_succeeded or _is_whole_rerun(seen, memory):
         return frozenset()
@@ -47,7 +47,7 @@ def is_missed_when_gone(seen: Observed, pod: Pod, *, was_known: bool) -> bool:
     return pod.status.phase == "Failed" and _is_disrupted(pod)
 
 
-def _is_whole_rerun(seen: Observed, memory: Memory) -> bool:
+def _is_whole_rerun(seen: Observed, memory: JobMemory) -> bool:
     """Return whether all pods are being restarted, those that have ended too."""
     is_restarting = seen.job.status.state.phase == JobPhase.RESTARTING
     return is_restarting and ALL in (memory.restarting or (ALL,))
@@ -57,7 +57,7 @@ def _has_succeeded(pod: Pod) -> bool:
     return pod.status.phase == "Succeeded" and not is_leaving(pod) and not is_given_up(pod)
 
 
-def _is_still_done(seen: Observed, place: Place) -> bool:
+def _is_still_done(seen: Observed, place: PodPlace) -> bool:
     name = seen.name_of(place)
     if name is None:
         return False  # the Job was made smaller

@@ -14,14 +14,14 @@ from pyroclast.controllers.admission.rules.podgroups import queue_of
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.pods import pod_group_name, task_key
 from pyroclast.controllers.jobs.states import least_of_tasks
-from pyroclast.controllers.kinds import JOBS, POD_GROUPS
 from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.kube.resources import JOBS, POD_GROUPS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, TaskSpec
+from pyroclast.model.api.meta import EMPTY
 from pyroclast.model.api.scheduling import NetworkTopologySpec, PodGroup
 from pyroclast.model.quantity import QuantityError, parse
-from pyroclast.model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
-from pyroclast.model.wire.base import EMPTY
+from pyroclast.model.quota_usage import add_usages, quota_usage, read_pod_spec, usage_text
 
 __all__ = ["group_change", "group_manifest", "minimum_resources", "task_minimum"]
 
@@ -101,7 +101,7 @@ def minimum_resources(job: Job, priorities: Mapping[str, int]) -> dict[str, str]
     ranked = sorted(job.spec.tasks, key=lambda task: -_priority(task, priorities))
     counts = _first_pods if job.spec.min_available < least_of_tasks(ranked) else _minimums
     usages = (
-        (quota_usage(pod_needs(task.template.get("spec") or {})), number)
+        (quota_usage(read_pod_spec(task.template.get("spec") or {})), number)
         for task, number in counts(ranked, job.spec.min_available)
     )
     return usage_text(add_usages(*usages))

@@ -21,13 +21,13 @@ from typing import Final
 
 from pyroclast.controllers.jobs.causes import exit_codes, why_failed, why_pending
 from pyroclast.controllers.jobs.durations import duration_text
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, PodPlace, is_given_up, is_leaving, member_version
 from pyroclast.controllers.jobs.targets import covers, is_whole
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.model.api.batch import JobPhase
-from pyroclast.model.api.bus import Event
+from pyroclast.model.api.bus import LifecycleEvent
 from pyroclast.model.api.scheduling import PodGroupPhase
+from pyroclast.model.wire import Pod
 from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["JobEvent", "occurrences"]
@@ -40,10 +40,10 @@ _NO_LIMIT: Final = -1
 class JobEvent:
     """Something happened."""
 
-    event: Event
+    event: LifecycleEvent
     at: float
     """When, seconds since 1970."""
-    place: Place | None = None
+    place: PodPlace | None = None
     """To which pod; None when it concerns the Job as a whole."""
     pod: str = ""
     exit_codes: tuple[int, ...] = ()
@@ -62,7 +62,9 @@ class JobEvent:
         return f"{self}{lasted}{f': {self.detail}' if self.detail else ''}"
 
 
-def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozenset(Event)) -> tuple[JobEvent, ...]:
+def occurrences(
+    seen: Observed, memory: JobMemory, events: Collection[str] = frozenset(LifecycleEvent)
+) -> tuple[JobEvent, ...]:
     """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
     found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
@@ -71,7 +73,7 @@ def occurrences(seen: Observed, memory: Memory, events: Collection[str] = frozen
     )
 
 
-def _standing(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
+def _standing(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
     """Give the pods that neither we gave up nor somebody else takes away."""
     for place, pod in seen.members.items():
         if is_leaving(pod) or is_given_up(pod):
@@ -80,31 +82,31 @@ def _standing(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
             yield place, pod
 
 
-def _counted(seen: Observed, memory: Memory) -> Iterator[tuple[Place, Pod]]:
+def _counted(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
     """Give those of them whose fate means something: of this version."""
     for place, pod in _standing(seen, memory):
         if member_version(pod) == seen.job.status.version:
             yield place, pod
 
 
-def _evictions(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _evictions(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     for place in {*memory.known, *memory.evicted}:
         name = seen.name_of(place)
         if name is None or place in memory.done:
             continue
         if place in memory.known and name not in seen.pods:
-            yield JobEvent(event=Event.POD_EVICTED, at=seen.now, place=place, pod=name)
+            yield JobEvent(event=LifecycleEvent.POD_EVICTED, at=seen.now, place=place, pod=name)
         elif place in memory.evicted:
             successor = seen.pods.get(name)
             if successor is None or successor.status.phase not in {"Running", *ENDED}:
-                yield JobEvent(event=Event.POD_EVICTED, at=memory.evicted[place], place=place, pod=name)
+                yield JobEvent(event=LifecycleEvent.POD_EVICTED, at=memory.evicted[place], place=place, pod=name)
 
 
-def _failures(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _failures(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Failed":
             yield JobEvent(
-                event=Event.POD_FAILED,
+                event=LifecycleEvent.POD_FAILED,
                 at=_ended_at(pod),
                 place=place,
                 pod=pod.metadata.name,
@@ -113,11 +115,11 @@ def _failures(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
             )
 
 
-def _waits(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _waits(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Pending":
             yield JobEvent(
-                event=Event.POD_PENDING,
+                event=LifecycleEvent.POD_PENDING,
                 at=_moment(pod.metadata.creation_timestamp, otherwise=seen.now),
                 place=place,
                 pod=pod.metadata.name,
@@ -125,14 +127,14 @@ def _waits(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
             )
 
 
-def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _completed_tasks(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     """The pod that ended last completed its task."""
     succeeded: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
         succeeded[place.task] = succeeded.get(place.task, 0) + (pod.status.phase == "Succeeded")
     for place in memory.done - seen.members.keys():
         succeeded[place.task] = succeeded.get(place.task, 0) + 1
-    last: dict[str, tuple[float, Place, Pod]] = {}
+    last: dict[str, tuple[float, PodPlace, Pod]] = {}
     for place, pod in _counted(seen, memory):
         if pod.status.phase == "Succeeded":
             last[place.task] = max(
@@ -140,26 +142,26 @@ def _completed_tasks(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
             )
     for name, (at, place, pod) in last.items():
         if succeeded[name] >= seen.tasks[name].replicas:
-            yield JobEvent(event=Event.TASK_COMPLETED, at=at, place=place, pod=pod.metadata.name)
+            yield JobEvent(event=LifecycleEvent.TASK_COMPLETED, at=at, place=place, pod=pod.metadata.name)
 
 
-def _failed_tasks(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _failed_tasks(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     """The pod that restarted most often failed its task."""
     restarts: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
         if pod.status.phase in {"Running", "Pending"}:
             restarts[place.task] = restarts.get(place.task, 0) + _restarts(pod)
-    worst: dict[str, tuple[int, Place, Pod]] = {}
+    worst: dict[str, tuple[int, PodPlace, Pod]] = {}
     for place, pod in _counted(seen, memory):
         if pod.status.phase in {"Running", "Pending"} and _restarts(pod) > worst.get(place.task, (0,))[0]:
             worst[place.task] = (_restarts(pod), place, pod)
     for name, (_, place, pod) in worst.items():
         limit = seen.tasks[name].max_retry or _DEFAULT_TASK_RETRIES
         if limit != _NO_LIMIT and restarts[name] >= limit:
-            yield JobEvent(event=Event.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
+            yield JobEvent(event=LifecycleEvent.TASK_FAILED, at=_ended_at(pod), place=place, pod=pod.metadata.name)
 
 
-def _unknown_group(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
+def _unknown_group(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
     group, state = seen.pod_group, seen.job.status.state
     if group is None or group.status.phase != PodGroupPhase.UNKNOWN:
         return
@@ -170,16 +172,16 @@ def _unknown_group(seen: Observed, memory: Memory) -> Iterator[JobEvent]:
         for condition in group.status.conditions
         if condition.type == "Unschedulable"
     ]
-    yield JobEvent(event=Event.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
+    yield JobEvent(event=LifecycleEvent.UNKNOWN, at=max([*moments, _moment(state.last_transition_time, otherwise=0.0)]))
 
 
 _FINDERS: Final = {
-    Event.POD_EVICTED: _evictions,
-    Event.POD_FAILED: _failures,
-    Event.POD_PENDING: _waits,
-    Event.TASK_COMPLETED: _completed_tasks,
-    Event.TASK_FAILED: _failed_tasks,
-    Event.UNKNOWN: _unknown_group,
+    LifecycleEvent.POD_EVICTED: _evictions,
+    LifecycleEvent.POD_FAILED: _failures,
+    LifecycleEvent.POD_PENDING: _waits,
+    LifecycleEvent.TASK_COMPLETED: _completed_tasks,
+    LifecycleEvent.TASK_FAILED: _failed_tasks,
+    LifecycleEvent.UNKNOWN: _unknown_group,
 }
 
 

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyroclast.controllers.jobs.observed import Place
+from pyroclast.controllers.jobs.observed import PodPlace
 from pyroclast.controllers.jobs.targets import Target, targets_in
 
-__all__ = ["Memory"]
+__all__ = ["JobMemory"]
 
 _PODS: Final = "pods-"
 _DONE: Final = "done-"
@@ -34,14 +34,14 @@ _MOST_INDEXES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class JobMemory:
     """What a status remembers, read."""
 
-    known: frozenset[Place] = frozenset()
+    known: frozenset[PodPlace] = frozenset()
     """Pods of the current version that were seen, have not ended and were not given up."""
-    done: frozenset[Place] = frozenset()
+    done: frozenset[PodPlace] = frozenset()
     """Places whose pods have succeeded, whatever became of the pods."""
-    evicted: Mapping[Place, float] = field(default_factory=dict)
+    evicted: Mapping[PodPlace, float] = field(default_factory=dict)
     """When pods were missed first, of those whose policy waits."""
     restarting: tuple[Target, ...] = ()
     command: str = ""
@@ -49,19 +49,19 @@ class Memory:
     """Entries that are not ours."""
 
     @classmethod
-    def read(cls, resources: Mapping[str, str]) -> "Memory":
+    def read(cls, resources: Mapping[str, str]) -> "JobMemory":
         """Read `status.controlledResources`; what cannot be read was not written by us and is dropped."""
-        known: set[Place] = set()
-        done: set[Place] = set()
-        evicted: dict[Place, float] = {}
+        known: set[PodPlace] = set()
+        done: set[PodPlace] = set()
+        evicted: dict[PodPlace, float] = {}
         others: dict[str, str] = {}
         for key, value in resources.items():
             if key.startswith(_PODS):
-                known.update(Place(key.removeprefix(_PODS), index) for index in _indexes(value))
+                known.update(PodPlace(key.removeprefix(_PODS), index) for index in _indexes(value))
             elif key.startswith(_DONE):
-                done.update(Place(key.removeprefix(_DONE), index) for index in _indexes(value))
+                done.update(PodPlace(key.removeprefix(_DONE), index) for index in _indexes(value))
             elif key.startswith(_EVICTED):
-                evicted.update((Place(key.removeprefix(_EVICTED), index), at) for index, at in _moments(value))
+                evicted.update((PodPlace(key.removeprefix(_EVICTED), index), at) for index, at in _moments(value))
             elif key not in {_RESTARTING, _COMMAND}:
                 others[key] = value
         return cls(
@@ -89,7 +89,7 @@ class Memory:
         return dict(sorted(written.items()))
 
 
-def _by_task(places: Iterable[Place]) -> dict[str, list[int]]:
+def _by_task(places: Iterable[PodPlace]) -> dict[str, list[int]]:
     """Group places, with ascending indexes."""
     by_task: dict[str, list[int]] = {}
     for place in sorted(places):

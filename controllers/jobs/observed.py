@@ -8,13 +8,13 @@ from typing import Final
 
 from pyroclast.controllers.jobs.pods import pod_name, task_key
 from pyroclast.controllers.jobs.reasons import INVALID
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, JobPhase, TaskSpec
 from pyroclast.model.api.bus import Command
 from pyroclast.model.api.scheduling import PodGroup, Queue
+from pyroclast.model.wire import Pod
 
-__all__ = ["ENDED", "Observed", "Place", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
+__all__ = ["ENDED", "Observed", "PodPlace", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
 
 _SAME_SECONDS: Final = 1.0
 """Times that are nearer are the same: what is said of them must not change with every look."""
@@ -25,7 +25,7 @@ ENDED = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class PodPlace:
     """Where a pod belongs inside its Job."""
 
     task: str
@@ -75,7 +75,7 @@ class Observed:
         return {task_key(task): task for task in self.job.spec.tasks}
 
     @cached_property
-    def members(self) -> Mapping[Place, Pod]:
+    def members(self) -> Mapping[PodPlace, Pod]:
         """Pods that stand in a place of the Job, in order of tasks and indexes.
 
         Found by the pods: a Job may ask for any number of them.
@@ -89,10 +89,12 @@ class Observed:
             if key is not None and _INDEX.fullmatch(number) and int(number) < self.tasks[key].replicas:
                 found[key].append((int(number), pod))
         return {
-            Place(key, index): pod for key, pods in found.items() for index, pod in sorted(pods, key=lambda one: one[0])
+            PodPlace(key, index): pod
+            for key, pods in found.items()
+            for index, pod in sorted(pods, key=lambda one: one[0])
         }
 
-    def name_of(self, place: Place) -> str | None:
+    def name_of(self, place: PodPlace) -> str | None:
         """Name the pod of a place; None where the Job has no such place."""
         task = self.tasks.get(place.task)
         if task is None or place.index >= task.replicas:

@@ -25,10 +25,10 @@ from pyroclast.controllers.runtime.invalid_condition import grace_left
 from pyroclast.controllers.runtime.store import Key, key_of
 from pyroclast.kube.clock import Clock
 from pyroclast.model.api.batch import Job, JobSpec
+from pyroclast.model.api.meta import EMPTY
 from pyroclast.model.api.scheduling import PodGroup
-from pyroclast.model.wire.base import EMPTY
 
-__all__ = ["Observer", "change_refusal"]
+__all__ = ["JobObserver", "change_refusal"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class _Objections(TypedDict):
     cautions: tuple[tuple[str, str], ...]
 
 
-class Observer:
+class JobObserver:
     """Puts together what there is of a Job; what follows from its spec alone is kept while the spec is the same."""
 
     def __init__(self, stores: Stores, *, clock: Clock, scheduler_name: str, reruns_succeeded: bool = False) -> None:

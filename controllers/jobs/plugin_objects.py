@@ -14,29 +14,15 @@ from pyroclast.controllers.jobs.plugins.registry import plugins_of
 from pyroclast.controllers.runtime.store import Key, key_of
 from pyroclast.controllers.runtime.writing import NameTakenError, Writer, controlled_by
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.resources import CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES, Resource
 from pyroclast.model.api.batch import Job
-from pyroclast.model.api.meta import ObjectMeta
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.wire import ObjectMeta
 
 __all__ = ["PluginObjects", "check_owner"]
 
 
-class _Any(Wire, frozen=True, kw_only=True):
-    """An object of which only the identity matters."""
-
-    metadata: ObjectMeta
-
-
-def _plain(plural: str, kind: str, group: str = "") -> Resource[_Any]:
-    return Resource(group=group, version="v1", plural=plural, kind=kind, struct=_Any, is_namespaced=True)
-
-
-KINDS: Final = {
-    "ConfigMap": _plain("configmaps", "ConfigMap"),
-    "NetworkPolicy": _plain("networkpolicies", "NetworkPolicy", "networking.k8s.io"),
-    "Secret": _plain("secrets", "Secret"),
-    "Service": _plain("services", "Service"),
+KINDS: Final[Mapping[str, Resource[Any]]] = {
+    each.kind: each for each in (CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES)
 }
 """What plugins own."""
 

@@ -10,45 +10,53 @@ from typing import Final
 
 from pyroclast.controllers.jobs.durations import seconds_of
 from pyroclast.controllers.jobs.job_events import JobEvent, occurrences
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import Observed, Place
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import Observed, PodPlace
 from pyroclast.controllers.jobs.targets import Target, partition_of
 from pyroclast.model.api.batch import LifecyclePolicy
-from pyroclast.model.api.bus import Action, Event
+from pyroclast.model.api.bus import LifecycleAction, LifecycleEvent
 
-__all__ = ["TARGETED", "WHOLE", "Answer", "answers", "target_of"]
+__all__ = ["TARGETED", "WHOLE", "PolicyAction", "answers", "target_of"]
 
 WHOLE: Final = frozenset(
-    {Action.ABORT_JOB, Action.RESTART_JOB, Action.TERMINATE_JOB, Action.COMPLETE_JOB, Action.RESUME_JOB}
+    {
+        LifecycleAction.ABORT_JOB,
+        LifecycleAction.RESTART_JOB,
+        LifecycleAction.TERMINATE_JOB,
+        LifecycleAction.COMPLETE_JOB,
+        LifecycleAction.RESUME_JOB,
+    }
 )
 """Actions on the Job as a whole."""
-TARGETED: Final = frozenset({Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
+TARGETED: Final = frozenset(
+    {LifecycleAction.RESTART_TASK, LifecycleAction.RESTART_POD, LifecycleAction.RESTART_PARTITION}
+)
 """Actions on some of its pods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PolicyAction:
     """What a policy wants done about an occurrence."""
 
     occurrence: JobEvent
-    action: Action
+    action: LifecycleAction
     due: float
     """When, seconds since 1970."""
     delay: float = 0.0
     """How long it lasts by then: the policy's timeout, in seconds."""
 
 
-def answers(seen: Observed, memory: Memory) -> tuple[Answer, ...]:
+def answers(seen: Observed, memory: JobMemory) -> tuple[PolicyAction, ...]:
     """Return what policies want done, in the order in which it happened; what none wants is left out."""
     happened = occurrences(seen, memory, _asked_for(seen))
     return tuple(answer for occurrence in happened if (answer := _answer(seen, occurrence)) is not None)
 
 
-def target_of(seen: Observed, action: Action, place: Place) -> Target | None:
+def target_of(seen: Observed, action: LifecycleAction, place: PodPlace) -> Target | None:
     """Return what a targeted action kills when it answers what happened to a pod; None without such a thing."""
-    if action is Action.RESTART_TASK:
+    if action is LifecycleAction.RESTART_TASK:
         return Target("task", place.task)
-    if action is Action.RESTART_POD:
+    if action is LifecycleAction.RESTART_POD:
         return Target("pod", place.task, place.index)
     partition = partition_of(seen, place)
     return None if partition is None else Target("partition", place.task, partition)
@@ -59,21 +67,21 @@ def _asked_for(seen: Observed) -> frozenset[str]:
     policies = [*seen.job.spec.policies, *(policy for task in seen.job.spec.tasks for policy in task.policies)]
     events = {event for policy in policies for event in (policy.event, *policy.events) if event}
     if any(policy.exit_code for policy in policies):
-        events.add(Event.POD_FAILED)
-    return frozenset(Event) if Event.ANY in events else frozenset(events)
+        events.add(LifecycleEvent.POD_FAILED)
+    return frozenset(LifecycleEvent) if LifecycleEvent.ANY in events else frozenset(events)
 
 
-def _answer(seen: Observed, occurrence: JobEvent) -> Answer | None:
+def _answer(seen: Observed, occurrence: JobEvent) -> PolicyAction | None:
     own = seen.tasks[occurrence.place.task].policies if occurrence.place else ()
     policy = _first(own, occurrence) or _first(seen.job.spec.policies, occurrence)
     if policy is None or policy.action not in WHOLE | TARGETED:
         return None
-    action = Action(policy.action)
+    action = LifecycleAction(policy.action)
     if action in TARGETED and (occurrence.place is None or target_of(seen, action, occurrence.place) is None):
         return None  # no task, pod or partition is meant: by an Unknown pod group, or in a task without partitions
     delay = (seconds_of(policy.timeout) or 0.0) if policy.timeout else 0.0
     since = seen.since((occurrence.event, occurrence.place), occurrence.at)
-    return Answer(occurrence=occurrence, action=action, due=since + delay, delay=delay)
+    return PolicyAction(occurrence=occurrence, action=action, due=since + delay, delay=delay)
 
 
 def _first(policies: Iterable[LifecyclePolicy], occurrence: JobEvent) -> LifecyclePolicy | None:
@@ -82,7 +90,7 @@ def _first(policies: Iterable[LifecyclePolicy], occurrence: JobEvent) -> Lifecyc
 
 def _matches(policy: LifecyclePolicy, occurrence: JobEvent) -> bool:
     events = {policy.event, *policy.events} - {""}
-    if occurrence.event in events or Event.ANY in events:
+    if occurrence.event in events or LifecycleEvent.ANY in events:
         # Every pod is pending for a moment: only to be so for too long is an event.
-        return occurrence.event is not Event.POD_PENDING or seconds_of(policy.timeout) is not None
+        return occurrence.event is not LifecycleEvent.POD_PENDING or seconds_of(policy.timeout) is not None
     return bool(policy.exit_code) and policy.exit_code in occurrence.exit_codes

@@ -12,9 +12,9 @@ from pyroclast.controllers.jobs import metrics
 from pyroclast.controllers.jobs.claims import ClaimPlan
 from pyroclast.controllers.jobs.decide import decide, take_leave
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import Observed, Place, is_given_up, is_leaving
-from pyroclast.controllers.jobs.observing import Observer, change_refusal
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import Observed, PodPlace, is_given_up, is_leaving
+from pyroclast.controllers.jobs.observing import JobObserver, change_refusal
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.plugin_objects import PluginObjects, check_owner
 from pyroclast.controllers.jobs.plugins.registry import plugins_of
@@ -28,17 +28,15 @@ from pyroclast.controllers.jobs.reasons import (
     POD_GROUP_ERROR,
     PVC_ERROR,
 )
-from pyroclast.controllers.jobs.rounds import Round
+from pyroclast.controllers.jobs.rounds import SyncRound
 from pyroclast.controllers.jobs.states import FINISHED
 from pyroclast.controllers.jobs.statuses import remembering_plugins
 from pyroclast.controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from pyroclast.controllers.jobs.watches import watches_of
-from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.keys import keys_of_controller
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key
 from pyroclast.controllers.runtime.writing import NamespaceEndingError, Writer, controlled_by, means_another
@@ -46,13 +44,14 @@ from pyroclast.kube.clock import Clock
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.events import Regarding, regarding
 from pyroclast.kube.gathering import gathered
-from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from pyroclast.kube.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, JobPhase, JobStatus, TaskSpec
 from pyroclast.model.errors import PyroclastError
+from pyroclast.model.wire import Pod
 from pyroclast.model.wire.times import unix_seconds
 
-__all__ = ["JobReconciler", "Recorder", "build"]
+__all__ = ["EventSink", "JobReconciler", "build"]
 
 _AT_A_TIME: Final = 16
 """Pods of one Job that are made or deleted at a time."""
@@ -67,7 +66,7 @@ _TOLD: Final = 4096
 _log = structlog.get_logger(__name__)
 
 
-class Recorder(Protocol):
+class EventSink(Protocol):
     """Where events go."""
 
     def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
@@ -85,7 +84,7 @@ class JobReconciler:
         *,
         stores: Stores,
         writer: Writer,
-        events: Recorder,
+        events: EventSink,
         expectations: Expectations,
         clock: Clock,
         scheduler_name: str = names.DEFAULT_SCHEDULER,
@@ -104,7 +103,9 @@ class JobReconciler:
         """
         self._stores, self._writer, self._events = stores, writer, events
         self._expectations, self._clock = expectations, clock
-        self._observer = Observer(stores, clock=clock, scheduler_name=scheduler_name, reruns_succeeded=reruns_succeeded)
+        self._observer = JobObserver(
+            stores, clock=clock, scheduler_name=scheduler_name, reruns_succeeded=reruns_succeeded
+        )
         self._objects = PluginObjects(writer)
         self._paused_until: dict[Key, float] = {}
         self._vanished: dict[Key, set[str]] = {}
@@ -168,7 +169,7 @@ class JobReconciler:
 
     async def _is_true(self, seen: Observed) -> bool:
         """Tell whether pods that are missed are really gone; a store of a new leader may lag behind the last one's."""
-        known = Memory.read(seen.job.status.controlled_resources).known
+        known = JobMemory.read(seen.job.status.controlled_resources).known
         missed = [name for name in map(seen.name_of, sorted(known)) if name is not None and name not in seen.pods]
         room = asyncio.Semaphore(_AT_A_TIME)
 
@@ -312,13 +313,13 @@ class JobReconciler:
 
     # --- pods --------------------------------------------------------------------------------------------------------
 
-    async def _create_pods(self, key: Key, seen: Observed, places: Sequence[Place]) -> None:
+    async def _create_pods(self, key: Key, seen: Observed, places: Sequence[PodPlace]) -> None:
         # Built from the Job as it was seen: its version is that of the status which was just written.
         tasks = seen.tasks
         # Before Volcano 1.5 groups had the names of their Jobs: pods join the group that is there.
         group = seen.pod_group.metadata.name if seen.pod_group is not None else ""
 
-        async def create(place: Place) -> None:
+        async def create(place: PodPlace) -> None:
             pod = _complete_pod(seen.job, tasks[place.task], place.index, group)
             made = await self._writer.create(PODS, pod)
             check_owner(seen.job, made.object)
@@ -360,7 +361,7 @@ class JobReconciler:
             known = self._stores.jobs.get(job.metadata.namespace, job.metadata.name)
             return known is not None and known.metadata.uid == job.metadata.uid
 
-        made = Round[Any](at_a_time=_AT_A_TIME, is_wanted=is_there)
+        made = SyncRound[Any](at_a_time=_AT_A_TIME, is_wanted=is_there)
         await made.run(work, items)
         if made.first is None:
             return

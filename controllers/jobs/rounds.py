@@ -14,7 +14,7 @@ from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.gathering import gathered
 from pyroclast.model.errors import PyroclastError
 
-__all__ = ["Round"]
+__all__ = ["SyncRound"]
 
 _ALIKE: Final = 5
 """Refusals with the same reason after which the other pods are not tried: their template is the same."""
@@ -24,7 +24,7 @@ _IN_A_ROW: Final = 20
 T = TypeVar("T")
 
 
-class Round(Generic[T]):
+class SyncRound(Generic[T]):
     """One round; its failures can be read when `run` has returned."""
 
     def __init__(self, *, at_a_time: int, is_wanted: Callable[[], bool]) -> None:

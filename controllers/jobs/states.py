@@ -20,7 +20,7 @@ from typing import Final
 from pyroclast.controllers.jobs.counting import Counts
 from pyroclast.controllers.jobs.policies import TARGETED
 from pyroclast.model.api.batch import JobPhase, JobSpec, TaskSpec
-from pyroclast.model.api.bus import Action
+from pyroclast.model.api.bus import LifecycleAction
 
 __all__ = [
     "ENDING",
@@ -47,9 +47,9 @@ RESTS: Final = frozenset({JobPhase.ABORTED, *ENDING, *FINISHED})
 """Phases in which nothing is to run."""
 
 _STOPS: Final = {
-    Action.ABORT_JOB: JobPhase.ABORTING,
-    Action.COMPLETE_JOB: JobPhase.COMPLETING,
-    Action.TERMINATE_JOB: JobPhase.TERMINATING,
+    LifecycleAction.ABORT_JOB: JobPhase.ABORTING,
+    LifecycleAction.COMPLETE_JOB: JobPhase.COMPLETING,
+    LifecycleAction.TERMINATE_JOB: JobPhase.TERMINATING,
 }
 
 
@@ -66,17 +66,17 @@ class Transition:
     """It counts against the retries."""
 
 
-def transition(phase: str, action: Action, *, retry_count: int, max_retry: int) -> Transition | None:
+def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_retry: int) -> Transition | None:
     """Return what an action does in a phase; None when nothing."""
     if phase in {JobPhase.ABORTING, JobPhase.ABORTED}:
-        is_obeyed = action is Action.RESUME_JOB
+        is_obeyed = action is LifecycleAction.RESUME_JOB
         return Transition(phase=JobPhase.RESTARTING, is_retry=True) if is_obeyed else None
     if phase in RESTS:
         return None
     if action in _STOPS:
         return Transition(phase=_STOPS[action])
     is_retry = phase != JobPhase.RESTARTING
-    if action is Action.RESTART_JOB:
+    if action is LifecycleAction.RESTART_JOB:
         # The last attempt's pods stay, for whoever looks into why it failed.
         is_last = retry_count >= max_retry - 1
         return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)

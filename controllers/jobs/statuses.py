@@ -6,7 +6,7 @@ import msgspec
 
 from pyroclast.controllers.jobs.counting import Counts
 from pyroclast.controllers.jobs.durations import duration_text
-from pyroclast.controllers.jobs.memory import Memory
+from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import Observed
 from pyroclast.controllers.jobs.states import RESTS
 from pyroclast.model.api.batch import Job, JobCondition, JobPhase, JobState, JobStatus
@@ -37,7 +37,7 @@ def entered(
     seen: Observed,
     status: JobStatus,
     phase: JobPhase,
-    memory: Memory,
+    memory: JobMemory,
     *,
     reason: str | None = None,
     message: str | None = None,

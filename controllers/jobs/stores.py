@@ -4,16 +4,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
-from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.keys import controller_index
 from pyroclast.controllers.runtime.operator import Operator
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.store import Store
-from pyroclast.kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES
+from pyroclast.kube.resources import (
+    COMMANDS,
+    JOBS,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_GROUPS,
+    PODS,
+    PRIORITY_CLASSES,
+    QUEUES,
+)
 from pyroclast.model import wire
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.bus import Command
 from pyroclast.model.api.scheduling import PodGroup, Queue
+from pyroclast.model.wire import Pod
 
 __all__ = [
     "COMMAND_JOB",

@@ -3,29 +3,31 @@
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from pyroclast.controllers.jobs.causes import failed_pod
 from pyroclast.controllers.jobs.claims import RECORD, ClaimPlan, claims_of
 from pyroclast.controllers.jobs.counting import Counts, count
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
-from pyroclast.controllers.jobs.dependencies import has_what_it_waits_for
 from pyroclast.controllers.jobs.groups import group_change, group_manifest
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_given_up, is_leaving, member_version
-from pyroclast.controllers.jobs.outcomes import outcome
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, PodPlace, is_given_up, is_leaving, member_version
 from pyroclast.controllers.jobs.plugins.registry import plugins_of
 from pyroclast.controllers.jobs.pods import pod_name
 from pyroclast.controllers.jobs.reasons import INVALID, POD_GROUP_ERROR, POD_GROUP_PENDING, PVC_ERROR
-from pyroclast.controllers.jobs.states import while_pending, while_running
+from pyroclast.controllers.jobs.states import tasks_that_fell_short, while_pending, while_running
 from pyroclast.controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
-from pyroclast.controllers.runtime.pods import Pod
-from pyroclast.model.api.batch import JobPhase
+from pyroclast.model.api.batch import Iteration, JobPhase, TaskSpec
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase
 from pyroclast.model.errors import ObjectError
+from pyroclast.model.wire import Pod
 from pyroclast.model.wire.times import unix_seconds
 
 __all__ = ["sync"]
 
+_TOO_FEW_SUCCEEDED = "TooFewSucceeded"
+"""Reason of the state of a Job that failed without an action."""
 
-def sync(seen: Observed, memory: Memory) -> Decision:
+
+def sync(seen: Observed, memory: JobMemory) -> Decision:
     """Bring a Job that is Pending or Running to what its spec says."""
     strays = tuple(_strays(seen))
     surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
@@ -35,7 +37,7 @@ def sync(seen: Observed, memory: Memory) -> Decision:
     phase = _next_phase(seen, counts)
     if wanted.objects == "there":
         memory = replace(memory, others={**memory.others, **_records(seen)})
-    reason, message = outcome(seen, counts, phase) if _starts_afresh(seen, phase) else (None, None)
+    reason, message = _outcome(seen, counts, phase) if _starts_afresh(seen, phase) else (None, None)
     new = entered(seen, status, phase, memory, reason=reason, message=message)
     if phase not in {JobPhase.PENDING, JobPhase.RUNNING}:
         return Decision(status=new)  # it is over: nothing more is made
@@ -65,7 +67,7 @@ def _strays(seen: Observed) -> Iterator[Pod]:
 # --- what is to be there ---------------------------------------------------------------------------------------------
 
 
-def _wanted(seen: Observed, done: Collection[Place]) -> Decision:
+def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
     """Return what is to be made; nothing while something stands in the way."""
     trouble = _trouble(seen)
     if trouble is not None:
@@ -122,11 +124,11 @@ def _is_admitted(group: PodGroup) -> bool:
     return group.status.phase not in {"", PodGroupPhase.PENDING}
 
 
-def _missing(seen: Observed, done: Collection[Place]) -> Iterator[Place]:
+def _missing(seen: Observed, done: Collection[PodPlace]) -> Iterator[PodPlace]:
     for key, task in seen.tasks.items():
-        if has_what_it_waits_for(seen, task, done):
+        if _has_what_it_waits_for(seen, task, done):
             for index in range(task.replicas):
-                place = Place(key, index)
+                place = PodPlace(key, index)
                 if pod_name(seen.job.metadata.name, task.name, index) not in seen.pods and place not in done:
                     yield place
 
@@ -158,3 +160,59 @@ def _moment(text: str) -> float:
         return unix_seconds(text)
     except ValueError:
         return 0.0
+
+
+def _has_what_it_waits_for(seen: Observed, task: TaskSpec, done: Collection[PodPlace] = ()) -> bool:
+    """Tell whether the tasks that a task depends on have started: one of several with `any`, otherwise all."""
+    if task.depends_on is None:
+        return True
+    started = [_has_started(seen, name, done) for name in task.depends_on.name]
+    if len(started) > 1 and task.depends_on.iteration == Iteration.ANY:
+        return any(started)
+    return all(started)
+
+
+def _has_started(seen: Observed, name: str, done: Collection[PodPlace]) -> bool:
+    """Tell whether as many pods of a task run and are ready, or succeeded, as it needs."""
+    task = seen.tasks.get(name)
+    if task is None:
+        return False
+    started = sum(_is_started(pod) for place, pod in seen.members.items() if place.task == name)
+    started += sum(place.task == name and place not in seen.members for place in done)
+    return task.min_available is None or started >= task.min_available
+
+
+def _is_started(pod: Pod) -> bool:
+    if pod.status.phase == "Running":
+        return all(status.ready for status in pod.status.container_statuses)
+    return pod.status.phase == "Succeeded"
+
+
+def _outcome(seen: Observed, counts: Counts, phase: JobPhase) -> tuple[str, str]:
+    """Return reason and message of the phase in which a Job ends; both empty where there is nothing to explain."""
+    if phase == JobPhase.FAILED:
+        return _TOO_FEW_SUCCEEDED, f"{_what_lacks(seen, counts)}{_first_failure(seen, counts)}"
+    if phase == JobPhase.COMPLETED and counts.failed:
+        return "", f"{counts.succeeded} pods succeeded, which is enough{_first_failure(seen, counts)}"
+    return "", ""
+
+
+def _what_lacks(seen: Observed, counts: Counts) -> str:
+    spec = seen.job.spec
+    if spec.min_success is not None:
+        return f"{counts.succeeded} pods succeeded, minSuccess is {spec.min_success}"
+    short = tasks_that_fell_short(spec, counts)
+    if short:
+        return "; ".join(
+            f"task {name}: {succeeded} pods succeeded, minAvailable is {least}" for name, succeeded, least in short
+        )
+    return f"{counts.succeeded} pods succeeded, minAvailable is {spec.min_available}"
+
+
+def _first_failure(seen: Observed, counts: Counts) -> str:
+    """Say which pod failed first in order of tasks, and how many others did."""
+    failed = next((pod for pod in seen.members.values() if pod.status.phase == "Failed"), None)
+    if failed is None:
+        return ""
+    more = f"; {counts.failed - 1} more failed" if counts.failed > 1 else ""
+    return f"; {failed_pod(failed)}{more}"

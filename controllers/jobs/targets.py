@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pyroclast.controllers.jobs.observed import Observed, Place
+from pyroclast.controllers.jobs.observed import Observed, PodPlace
 
 __all__ = ["ALL", "UNFINISHED", "Target", "covers", "is_whole", "partition_of", "targets_in"]
 
@@ -36,19 +36,19 @@ def is_whole(restarting: Collection[Target]) -> bool:
     return not restarting or not {ALL, UNFINISHED}.isdisjoint(restarting)
 
 
-def covers(seen: Observed, target: Target, place: Place) -> bool:
+def covers(seen: Observed, target: Target, place: PodPlace) -> bool:
     """Tell whether a restart of some pods is about the pod of a place; one of a whole version names no places."""
     match target:
         case Target(kind="task"):
             return place.task == target.task
         case Target(kind="pod"):
-            return place == Place(target.task, target.number)
+            return place == PodPlace(target.task, target.number)
         case Target(kind="partition"):
             return place.task == target.task and partition_of(seen, place) == target.number
     return False
 
 
-def partition_of(seen: Observed, place: Place) -> int | None:
+def partition_of(seen: Observed, place: PodPlace) -> int | None:
     """Number of the partition that a place lies in, None where a task has none."""
     policy = seen.tasks[place.task].partition_policy if place.task in seen.tasks else None
     if policy is None:

@@ -6,16 +6,16 @@ from typing import Final
 
 from pyroclast.controllers.jobs.counting import count
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import ENDED, Observed, Place, is_leaving, is_new
-from pyroclast.controllers.jobs.policies import TARGETED, WHOLE, Answer, target_of
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import ENDED, Observed, PodPlace, is_leaving, is_new
+from pyroclast.controllers.jobs.policies import TARGETED, WHOLE, PolicyAction, target_of
 from pyroclast.controllers.jobs.reasons import COMMAND_ISSUED
 from pyroclast.controllers.jobs.states import Transition, transition
 from pyroclast.controllers.jobs.statuses import entered, with_counts
 from pyroclast.controllers.jobs.targets import ALL, UNFINISHED, Target, covers
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.model.api.batch import JobPhase
-from pyroclast.model.api.bus import Action, Command
+from pyroclast.model.api.bus import Command, LifecycleAction
+from pyroclast.model.wire import Pod
 
 __all__ = ["Step", "alive", "apply_command", "covered", "phase_of", "step_for", "take"]
 
@@ -27,13 +27,13 @@ _ENDS: Final = frozenset({JobPhase.COMPLETING, JobPhase.TERMINATING})
 class Step:
     """An action that is due, and what it does."""
 
-    action: Action
+    action: LifecycleAction
     transition: Transition
     targets: tuple[Target, ...]
     cause: str
 
 
-def apply_command(seen: Observed, memory: Memory, command: Command) -> Decision:
+def apply_command(seen: Observed, memory: JobMemory, command: Command) -> Decision:
     """Carry a Command out; what it does stands in the status before it is deleted."""
     what = f"Command {command.metadata.name}: {command.action}"
     if command.target is not None and command.target.uid != seen.job.metadata.uid:
@@ -42,7 +42,7 @@ def apply_command(seen: Observed, memory: Memory, command: Command) -> Decision:
         known = command.action in TARGETED
         why = "it names no task or pod; delete the pods instead" if known else "there is no such action"
         return _ignore(command, f"{what} is ignored: {why}")
-    action = Action(command.action)
+    action = LifecycleAction(command.action)
     effect = _transition(seen, action)
     if effect is None:
         return _ignore(command, f"{what} has no effect in phase {phase_of(seen)}", is_warning=False)
@@ -60,7 +60,7 @@ def _ignore(command: Command, message: str, *, is_warning: bool = True) -> Decis
     return Decision(command=command, events=(told,))
 
 
-def step_for(seen: Observed, due: Iterable[Answer]) -> Step | None:
+def step_for(seen: Observed, due: Iterable[PolicyAction]) -> Step | None:
     """Return the step that the oldest occurrence calls for; restarts of single pods are taken together."""
     first: Step | None = None
     for answer in due:
@@ -85,7 +85,7 @@ def _has_nothing_left(seen: Observed, target: Target) -> bool:
     return target.kind == "partition" and not covered(seen, (target,))
 
 
-def _transition(seen: Observed, action: Action) -> Transition | None:
+def _transition(seen: Observed, action: LifecycleAction) -> Transition | None:
     return transition(
         phase_of(seen), action, retry_count=seen.job.status.retry_count, max_retry=seen.job.spec.max_retry
     )
@@ -96,13 +96,13 @@ def phase_of(seen: Observed) -> str:
     return seen.job.status.state.phase or JobPhase.PENDING
 
 
-def take(seen: Observed, memory: Memory, step: Step) -> Decision:
+def take(seen: Observed, memory: JobMemory, step: Step) -> Decision:
     """Begin an action: say in the status that it is done, then do it."""
     effect, status = step.transition, seen.job.status
     if effect.is_whole:
         victims = alive(seen) if effect.keeps_ended else tuple(p for p in seen.pods.values() if not is_leaving(p))
         restarts = (UNFINISHED if effect.keeps_ended else ALL,) if effect.phase == JobPhase.RESTARTING else ()
-        done = frozenset[Place]() if ALL in restarts else memory.done
+        done = frozenset[PodPlace]() if ALL in restarts else memory.done
         memory = replace(memory, known=frozenset(), done=done, evicted={}, restarting=restarts)
     else:
         targets = tuple(sorted({*memory.restarting, *step.targets}))
@@ -126,10 +126,10 @@ def take(seen: Observed, memory: Memory, step: Step) -> Decision:
     )
 
 
-def _without(seen: Observed, memory: Memory, targets: Iterable[Target]) -> Memory:
+def _without(seen: Observed, memory: JobMemory, targets: Iterable[Target]) -> JobMemory:
     """Forget pods that are going to be restarted: that they go means nothing."""
 
-    def stays(place: Place) -> bool:
+    def stays(place: PodPlace) -> bool:
         return not any(covers(seen, target, place) for target in targets)
 
     return replace(
@@ -140,7 +140,7 @@ def _without(seen: Observed, memory: Memory, targets: Iterable[Target]) -> Memor
     )
 
 
-def covered(seen: Observed, targets: Iterable[Target]) -> dict[Place, Pod]:
+def covered(seen: Observed, targets: Iterable[Target]) -> dict[PodPlace, Pod]:
     """Return the pods that restarts are about."""
     return {place: pod for place, pod in seen.members.items() if any(covers(seen, target, place) for target in targets)}
 

@@ -5,12 +5,10 @@ from contextlib import suppress
 
 from pyroclast.controllers.jobs import metrics
 from pyroclast.controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_of_command, place_of
-from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.keys import keys_of_controller
-from pyroclast.controllers.runtime.pods import PODS
 from pyroclast.controllers.runtime.reconciler import AnyWatch, Watch
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from pyroclast.kube.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS, QUEUES
 from pyroclast.model import wire
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from pyroclast.controllers.admission.rules.podgroups import queue_of
 from pyroclast.controllers.admission.rules.pods import BUDGETS, budget_faults
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.model.api import names
-from pyroclast.model.api.meta import ObjectMeta, OwnerReference
+from pyroclast.model.api.meta import EMPTY, ObjectMeta, OwnerReference, ResourceList
 from pyroclast.model.api.scheduling import (
     NetworkTopologyMode,
     NetworkTopologySpec,
@@ -25,7 +24,7 @@ from pyroclast.model.api.scheduling import (
 from pyroclast.model.gangs.identity import gang_of
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.quota_usage import add_usages, quota_usage, usage_text
-from pyroclast.model.wire.base import EMPTY, ResourceList
+from pyroclast.model.wire import Pod
 
 __all__ = [
     "build_group",

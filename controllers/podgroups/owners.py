@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from pyroclast.controllers.runtime.pods import Pod
 from pyroclast.kube.client import Client
 from pyroclast.kube.errors import ApiError
 from pyroclast.model.api.meta import OwnerReference
+from pyroclast.model.wire import Pod
 
 __all__ = ["CONTROLLER_REVISION", "Owners", "read_owners"]
 

@@ -13,7 +13,6 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import told
 from pyroclast.controllers.admission.rules.pods import budget_faults
-from pyroclast.controllers.kinds import POD_GROUPS
 from pyroclast.controllers.podgroups.building import (
     PREFIX,
     build_group,
@@ -25,20 +24,21 @@ from pyroclast.controllers.podgroups.building import (
 )
 from pyroclast.controllers.podgroups.owners import read_owners
 from pyroclast.controllers.podgroups.validation import GroupJudge
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import Complaints
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writing import means_another
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NAMESPACES, REPLICA_SETS, STATEFUL_SETS, Resource
+from pyroclast.kube.resources import NAMESPACES, POD_GROUPS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 from pyroclast.model import wire
 from pyroclast.model.api import names
 from pyroclast.model.api.scheduling import PodGroup
 from pyroclast.model.errors import ObjectError
+from pyroclast.model.wire import Pod
 
 __all__ = ["GroupCleaner", "GroupMaker", "build"]
 
@@ -56,14 +56,13 @@ def build(operator: Operator, options: ControllerOptions) -> None:
         GroupCleaner(operator, options)
 
 
-class GroupMaker:
+class GroupMaker(Controller):
     """Sees to it that each pod of ours has a group. Its keys are pods."""
 
     name: ClassVar[str] = "podgroup"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow pods, groups and namespaces."""
-        self._operator, self._options = operator, options
         self._inherits = options.inherits_owner_annotations
         self._complaints = Complaints(operator, PODS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
@@ -74,14 +73,14 @@ class GroupMaker:
             if options.follows_workloads
             else {}
         )
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=PODS, keys=self._keys_of_pod),
                 Watch(resource=POD_GROUPS, keys=self._keys_of_group),
                 *(Watch(resource=_WORKLOADS[kind], keys=self._keys_of_workload) for kind in self._workloads),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:
@@ -215,20 +214,20 @@ class GroupMaker:
         return [key_of(pod) for pod in self._pods.by(_BY_GROUP, group) if pod.metadata.namespace == namespace]
 
 
-class GroupCleaner:
+class GroupCleaner(Controller):
     """Deletes the groups of workloads that were scaled to nothing. Its keys are groups."""
 
     name: ClassVar[str] = "podgroup-cleaner"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow groups and workloads."""
-        self._operator = operator
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
         self._workloads: dict[str, Store[Any]] = {
             kind: operator.store(resource) for kind, resource in _WORKLOADS.items()
         }
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=POD_GROUPS, keys=own_key),
                 *(Watch(resource=resource, keys=_key_of_workload) for resource in _WORKLOADS.values()),

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from pyroclast.controllers.admission.faults import told
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
 from pyroclast.controllers.admission.rules.podgroups import faults_of
-from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import INVALID, Complaints, grace_left, renewed_conditions
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -14,6 +14,7 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writing import means_another
 from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 
 __all__ = ["GroupJudge"]
@@ -22,19 +23,19 @@ _NEW_OF_QUEUE: Final = "podgroups:new-of-queue"
 _NEW: Final = frozenset({"", PodGroupPhase.PENDING})
 
 
-class GroupJudge:
+class GroupJudge(Controller):
     """Judges groups until the scheduler lets them in. Its keys are groups."""
 
     name: ClassVar[str] = "podgroup-judge"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow groups and queues."""
-        self._operator = operator
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS, {_NEW_OF_QUEUE: _queue_of_new})
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._complaints = Complaints(operator, POD_GROUPS)
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[Watch(resource=POD_GROUPS, keys=_own_key), Watch(resource=QUEUES, keys=self._keys_of_queue)],
             workers=options.workers_of("podgroup"),
         )

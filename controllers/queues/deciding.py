@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pyroclast.model.api import names
-from pyroclast.model.api.bus import Action
+from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.scheduling import PodGroupPhase, Queue, QueueState
 
 __all__ = ["COUNTED", "PATIENCE_SECONDS", "Decision", "Notice", "Situation", "decide"]
@@ -78,7 +78,9 @@ class Decision:
     def close(self, gangs: int) -> None:
         """Close the queue, as far as it has no gangs left."""
         if self.state not in _SHUT:
-            self.notices.append(Notice(type="Normal", reason=Action.CLOSE_QUEUE, message="Close queue succeed"))
+            self.notices.append(
+                Notice(type="Normal", reason=LifecycleAction.CLOSE_QUEUE, message="Close queue succeed")
+            )
         self.state = CLOSED if self.state == CLOSED or not gangs else CLOSING
 
     def refuse(self, reason: str, message: str) -> None:
@@ -106,18 +108,18 @@ def decide(situation: Situation) -> Decision:
 
 def _obey(situation: Situation, decision: Decision) -> None:
     """Carry out the newest command."""
-    if situation.action == Action.CLOSE_QUEUE:
+    if situation.action == LifecycleAction.CLOSE_QUEUE:
         _close(situation, decision)
-    elif situation.action == Action.OPEN_QUEUE:
+    elif situation.action == LifecycleAction.OPEN_QUEUE:
         _open(situation, decision)
     else:
-        wanted = f"{Action.OPEN_QUEUE} or {Action.CLOSE_QUEUE}"
+        wanted = f"{LifecycleAction.OPEN_QUEUE} or {LifecycleAction.CLOSE_QUEUE}"
         decision.refuse("InvalidCommand", f"action: got {situation.action!r}, expected {wanted}")
 
 
 def _close(situation: Situation, decision: Decision) -> None:
     if situation.queue.metadata.name == names.ROOT_QUEUE:
-        decision.refuse(Action.CLOSE_QUEUE, "Close queue failed: the root queue cannot be closed")
+        decision.refuse(LifecycleAction.CLOSE_QUEUE, "Close queue failed: the root queue cannot be closed")
         return
     decision.takes_command = True
     decision.close(situation.gangs)
@@ -130,7 +132,7 @@ def _open(situation: Situation, decision: Decision) -> None:
     if parent is not None and _is_parent_shut(situation):
         if situation.command_age_seconds >= PATIENCE_SECONDS:
             message = f"parent queue {parent.metadata.name} is {parent.status.state}; open it first"
-            decision.refuse(Action.OPEN_QUEUE, f"Open queue failed: {message}")
+            decision.refuse(LifecycleAction.OPEN_QUEUE, f"Open queue failed: {message}")
         return
     decision.takes_command = True
     decision.state, decision.closed_by_parent = OPEN, "false"

@@ -6,24 +6,26 @@ from the oldest on, so that no older one is ever left alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
-from pyroclast.controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
 from pyroclast.controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
-from pyroclast.controllers.queues.showing import forget_queue, show_counts
+from pyroclast.controllers.queues.metrics import GANGS
 from pyroclast.controllers.queues.validation import QueueJudge
 from pyroclast.controllers.runtime.ages import Ages
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writing import means_another
 from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.resources import COMMANDS, POD_GROUPS, QUEUES
 from pyroclast.model.api import names
-from pyroclast.model.api.bus import Action, Command
+from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 from pyroclast.model.wire import unix_seconds
 
@@ -32,7 +34,7 @@ __all__ = ["QueueKeeper", "build"]
 _BY_QUEUE: Final = "queues:queue"
 _BY_PHASE: Final = "queues:phase"
 _BY_TARGET: Final = "queues:target"
-_OBEYED: Final = frozenset({Action.OPEN_QUEUE.value, Action.CLOSE_QUEUE.value})
+_OBEYED: Final = frozenset({LifecycleAction.OPEN_QUEUE.value, LifecycleAction.CLOSE_QUEUE.value})
 _COUNTS_SECONDS: Final = 1.0
 """Between two writes of a queue's counts: gangs change by thousands, and people read."""
 
@@ -43,14 +45,13 @@ def build(operator: Operator, options: ControllerOptions) -> None:
     QueueJudge(operator, options)
 
 
-class QueueKeeper:
+class QueueKeeper(Controller):
     """Keeps the state of queues."""
 
     name: ClassVar[str] = "queue"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow queues, groups, and commands where they are obeyed."""
-        self._operator, self._options = operator, options
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._groups: Store[PodGroup] = operator.store(
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
@@ -68,7 +69,7 @@ class QueueKeeper:
         if options.obeys_queue_commands:
             self._commands = operator.store(COMMANDS, {_BY_TARGET: _target_of})
             watches.append(Watch(resource=COMMANDS, keys=self._keys_of_command))
-        operator.reconciler(self, watches=watches, workers=options.workers_of(self.name))
+        super().__init__(operator, options, watches=watches)
 
     async def reconcile(self, key: Key) -> float | None:
         """Bring a queue to the state it should have.
@@ -79,7 +80,7 @@ class QueueKeeper:
         queue = self._queues.get(*key)
         commands = self._commands_for(key[1])
         if queue is None:
-            forget_queue(key[1])
+            _forget_queue(key[1])
             self._counted_at.pop(key[1], None)
             self._refused.pop(key[1], None)
             return await self._drop_orphans(commands)
@@ -109,7 +110,7 @@ class QueueKeeper:
         counts = {
             field: self._groups.count(_BY_PHASE, f"{queue.metadata.name}/{phase}") for field, phase in COUNTED.items()
         }
-        show_counts(queue.metadata.name, counts)
+        _show_counts(queue.metadata.name, counts)
         if decision.annotates_first:
             await self._annotate(queue, decision.closed_by_parent)
         wait = await self._write_status(queue, decision.state, counts)
@@ -244,3 +245,15 @@ def _moment(command: Command) -> tuple[str, int, str]:
     metadata = command.metadata
     version = int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
     return metadata.creation_timestamp, version, metadata.name
+
+
+def _show_counts(queue: str, counts: Mapping[str, int]) -> None:
+    for name, gauge in GANGS.items():
+        gauge.labels(queue).set(counts[name])
+
+
+def _forget_queue(queue: str) -> None:
+    """Remove the series of a queue that is gone."""
+    for gauge in GANGS.values():
+        with suppress(KeyError):
+            gauge.remove(queue)

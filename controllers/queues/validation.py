@@ -8,12 +8,13 @@ from pyroclast.controllers.admission.faults import Fault, told
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
 from pyroclast.controllers.admission.rules.queue_tree import SharedSums
 from pyroclast.controllers.admission.rules.queues import root_faults, standing_faults
-from pyroclast.controllers.kinds import QUEUES
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
+from pyroclast.kube.resources import QUEUES
 from pyroclast.model.api import names
 from pyroclast.model.api.scheduling import Queue
 
@@ -22,19 +23,18 @@ __all__ = ["QueueJudge"]
 _TREE: Final[Key] = ("", names.ROOT_QUEUE)
 
 
-class QueueJudge:
+class QueueJudge(Controller):
     """Judges queues. It has one key: what is wrong with one queue may be the doing of any other."""
 
     name: ClassVar[str] = "queue-judge"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow queues."""
-        self._operator, self._options = operator, options
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._complaints = Complaints(operator, QUEUES)
         self._root: Queue | None = None
         """The root queue as it was first seen."""
-        operator.reconciler(self, watches=[Watch(resource=QUEUES, keys=_tree_of)], workers=1)
+        super().__init__(operator, options, watches=[Watch(resource=QUEUES, keys=_tree_of)], workers=1)
 
     async def reconcile(self, _: Key) -> float | None:
         """Judge all queues; the newest later."""

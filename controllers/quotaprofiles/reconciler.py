@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
-from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
-from pyroclast.controllers.nodes import NODES, Node
-from pyroclast.controllers.quotaprofiles.sizing import Root, change_of, faults_of, faults_of_root, root_of, tree_of
+from pyroclast.controllers.quotaprofiles.sizing import (
+    Root,
+    change_of,
+    faults_of,
+    faults_of_root,
+    root_of,
+    takes_pods,
+    tree_of,
+)
+from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import Complaints
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
@@ -13,9 +20,11 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NODES
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
 from pyroclast.model.elastic.names import PROFILE, TREE_ID
 from pyroclast.model.matching.selectors import Selector
+from pyroclast.model.wire import Node
 
 __all__ = ["QuotaProfiles"]
 
@@ -25,26 +34,25 @@ _CREATE_FAILED: Final = "CreateQuotaFailed"
 _UPDATE_FAILED: Final = "UpdateQuotaFailed"
 
 
-class QuotaProfiles:
+class QuotaProfiles(Controller):
     """Makes and sizes the roots of trees of quotas. Its keys are profiles."""
 
     name: ClassVar[str] = "quotaprofile"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Follow profiles, nodes and quotas."""
-        self._operator = operator
         self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES, {_BY_QUOTA: _quota_of})
         self._quotas: Store[ElasticQuota] = operator.store(ELASTIC_QUOTAS)
         self._nodes: Store[Node] = operator.store(NODES)
         self._complaints = Complaints(operator, ELASTIC_QUOTA_PROFILES)
-        operator.reconciler(
-            self,
+        super().__init__(
+            operator,
+            options,
             watches=[
                 Watch(resource=ELASTIC_QUOTA_PROFILES, keys=own_key),
                 Watch(resource=ELASTIC_QUOTAS, keys=self._keys_of_quota),
                 Watch(resource=NODES, keys=self._keys_of_node),
             ],
-            workers=options.workers_of(self.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:
@@ -111,7 +119,7 @@ def _means(profile: ElasticQuotaProfile, labels: Iterable[Mapping[str, str]]) ->
 
 
 def _looks_of(node: Node | None) -> tuple[object, ...] | None:
-    return None if node is None else (node.metadata.labels, node.status.allocatable, node.takes_pods)
+    return None if node is None else (node.metadata.labels, node.status.allocatable, takes_pods(node))
 
 
 def _said_by(quota: ElasticQuota) -> tuple[object, ...]:

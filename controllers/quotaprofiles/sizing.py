@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.nodes import Node
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
 from pyroclast.model.elastic.names import (
     IS_ROOT,
@@ -20,8 +19,9 @@ from pyroclast.model.elastic.names import (
 from pyroclast.model.elastic.tree import BUILT_IN
 from pyroclast.model.matching.selectors import Selector, unreadable
 from pyroclast.model.quantity import MAX_AMOUNT, QuantityError, format_bytes, format_millis, millis, parse, units
+from pyroclast.model.wire import Node
 
-__all__ = ["Root", "change_of", "faults_of", "faults_of_root", "root_of", "tree_of"]
+__all__ = ["Root", "change_of", "faults_of", "faults_of_root", "root_of", "takes_pods", "tree_of"]
 
 CPU, MEMORY = "cpu", "memory"
 _NO_LIMIT: Final = MAX_AMOUNT // 2000
@@ -88,6 +88,12 @@ def tree_of(profile: ElasticQuotaProfile) -> str:
     return str(number)
 
 
+def takes_pods(node: Node) -> bool:
+    """Return whether a node is ready and not cordoned."""
+    is_ready = any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
+    return is_ready and not node.spec.unschedulable
+
+
 def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
     """Return the root that a profile wants; nodes are summed that its selector means, and cut by its ratio."""
     selector = Selector.of(profile.spec.node_selector)
@@ -97,7 +103,7 @@ def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
     return Root(
         labels={**profile.spec.quota_labels, **tree_labels},
         total=_sum(meant, ratio),
-        unschedulable=_sum((node for node in meant if not node.takes_pods), ratio),
+        unschedulable=_sum((node for node in meant if not takes_pods(node)), ratio),
         keys=_keys(profile) or (CPU, MEMORY),
     )
 

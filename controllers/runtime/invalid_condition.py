@@ -13,7 +13,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.store import Key, key_of
 from pyroclast.kube.reflector import HasMetadata
 from pyroclast.kube.resources import Resource
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.meta import Wire
 from pyroclast.model.wire.times import time_text, unix_seconds
 
 __all__ = ["INVALID", "Complaints", "grace_left", "renewed_conditions"]

@@ -11,6 +11,7 @@ Pods that run already take their room before any other is admitted.
 import asyncio
 import enum
 import random
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ import structlog
 
 from pyroclast.emulator.clock import Clock, parse_time
 from pyroclast.emulator.hollow.admission import Room
-from pyroclast.emulator.hollow.durations import seconds_in
 from pyroclast.emulator.hollow.statuses import ended, refused, running
 from pyroclast.emulator.hollow.template import HOLLOW_LABEL
 from pyroclast.kube.backoff import Backoff
@@ -31,7 +31,7 @@ from pyroclast.kube.reflector import Reflector
 from pyroclast.kube.resources import NODES, PODS
 from pyroclast.model import wire
 
-__all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets"]
+__all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets", "seconds_in"]
 
 DURATION: Final = "emulator.pyroclast.io/duration"
 """Pod annotation: how long it runs, seconds or a Go duration; without it, for ever."""
@@ -45,6 +45,10 @@ _ERROR: Final = 1
 _TERMINATED: Final = 128 + 15
 """What a shell reports of a program that SIGTERM ended."""
 _log = structlog.get_logger(__name__)
+
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
+_PLAIN = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,3 +354,13 @@ class Kubelets:
 def _internal_ip(room: Room | None) -> str:
     addresses = room.node.status.addresses if room is not None else ()
     return next((found.address for found in addresses if found.type == "InternalIP"), "127.0.0.1")
+
+
+def seconds_in(text: str) -> float | None:
+    """Read a duration; None for what is none."""
+    if _PLAIN.fullmatch(text):
+        return float(text)
+    parts = list(_PART.finditer(text))
+    if not parts or "".join(part[0] for part in parts) != text:
+        return None
+    return sum(float(part[1]) * _UNITS[part[2]] for part in parts)

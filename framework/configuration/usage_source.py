@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from pyroclast.framework.configuration.notes import Notes, below
 from pyroclast.framework.configuration.suggest import did_you_mean
 from pyroclast.model.durations import parse_duration
-from pyroclast.model.secrets import Secret
+from pyroclast.model.secrets import SecretText
 from pyroclast.model.usage import UsageSource
 
 __all__ = ["KEYS", "interval_of", "read_source"]
@@ -58,7 +58,7 @@ def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes 
         is_insecure=metrics.get("tls.insecureSkipVerify") == "true",
         index=metrics.get("elasticsearch.index") or DEFAULT.index,
         username=metrics.get("elasticsearch.username") or username,
-        password=Secret(metrics.get("elasticsearch.password") or password),
+        password=SecretText(metrics.get("elasticsearch.password") or password),
         host_field=metrics.get("elasticsearch.hostnameFieldName") or DEFAULT.host_field,
     )
 

@@ -14,12 +14,13 @@ from pyroclast.framework.session.memory import Settled, Standing
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
 from pyroclast.model.api.names import ALLOCATED_HYPER_NODE
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName
-from pyroclast.model.jobs import Departed, JobPhase
+from pyroclast.model.jobs import Departed
 from pyroclast.model.quantity import QuantityError, millis
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import without_amounts
-from pyroclast.model.report import Condition, EventNote, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.report import EventNote, GroupCondition, GroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
@@ -31,11 +32,11 @@ GRACE_SECONDS: Final = 2.0
 """How old a pod is before it is told that no job holds it: its group or queue may be on its way, by another watch."""
 
 _OPPOSITE = {UNSCHEDULABLE: SCHEDULED, SCHEDULED: UNSCHEDULABLE}
-_WAITING_PHASES = frozenset({JobPhase.UNKNOWN, JobPhase.PENDING, JobPhase.INQUEUE})
+_WAITING_PHASES = frozenset({PodGroupPhase.UNKNOWN, PodGroupPhase.PENDING, PodGroupPhase.INQUEUE})
 _UNBOUND = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
 
 
-def phase_of(job: SessionJob, *, is_unschedulable: bool) -> JobPhase:
+def phase_of(job: SessionJob, *, is_unschedulable: bool) -> PodGroupPhase:
     """Return the phase a job has at the end of a cycle (Volcano's rule, but that a job which completed stays so).
 
     Args:
@@ -44,15 +45,15 @@ def phase_of(job: SessionJob, *, is_unschedulable: bool) -> JobPhase:
     """
     counts = job.counts
     if job.has_finished:
-        return JobPhase.COMPLETED
+        return PodGroupPhase.COMPLETED
     if counts[TaskStatus.RUNNING] and is_unschedulable:
-        return JobPhase.UNKNOWN
+        return PodGroupPhase.UNKNOWN
     finished = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED] + job.departed.total
     scheduled = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND] + finished + releasing_on_nodes(job)
     # a job without any task has not completed, even where its minimum is 0
     if scheduled >= job.job.min_available and (scheduled or job.job.min_available):
-        return JobPhase.COMPLETED if scheduled == finished else JobPhase.RUNNING
-    return JobPhase.INQUEUE if job.phase is JobPhase.INQUEUE else JobPhase.PENDING
+        return PodGroupPhase.COMPLETED if scheduled == finished else PodGroupPhase.RUNNING
+    return PodGroupPhase.INQUEUE if job.phase is PodGroupPhase.INQUEUE else PodGroupPhase.PENDING
 
 
 def releasing_on_nodes(job: SessionJob) -> int:
@@ -69,8 +70,8 @@ class Closing:
         self._session = session
         self.group_statuses: list[GroupStatus] = []
         self.pod_conditions: list[PodCondition] = []
-        self.phases: dict[JobId, JobPhase] = {}
-        self.queue_statuses: tuple[QueueStatus, ...] = ()
+        self.phases: dict[JobId, PodGroupPhase] = {}
+        self.queue_statuses: tuple[QueueAllocation, ...] = ()
         self.grace_ends: float | None = None
         """When the first will be told that is not told yet, seconds since 1970; None where all are told."""
         for job in session.jobs_to_close():
@@ -100,7 +101,7 @@ class Closing:
         tell_group_notes(self._session, job)
         return status is None and not told and not _is_untold(job, conditions)
 
-    def _conditions(self, job: SessionJob) -> list[Condition]:
+    def _conditions(self, job: SessionJob) -> list[GroupCondition]:
         conditions = list(self._session.conditions.get(job.id, ()))
         present = {each.type: each for each in job.job.group.status.conditions}
         for condition in list(conditions):
@@ -109,7 +110,7 @@ class Closing:
             if known is not None and known.status == "True" and all(each.type != opposite for each in conditions):
                 # both may not be true at once: who set one true has found the other false
                 conditions.append(
-                    Condition(
+                    GroupCondition(
                         type=known.type,
                         status="False",
                         reason=condition.reason,
@@ -119,7 +120,9 @@ class Closing:
                 )
         return conditions
 
-    def _changed_status(self, job: SessionJob, phase: JobPhase, conditions: list[Condition]) -> GroupStatus | None:
+    def _changed_status(
+        self, job: SessionJob, phase: PodGroupPhase, conditions: list[GroupCondition]
+    ) -> GroupStatus | None:
         if job.job.is_made_up:
             return None  # there is no object that could say it
         old = job.job.group.status
@@ -152,7 +155,7 @@ class Closing:
         name = domains.topology.domains[held].name if 0 <= held < domains.topology.root else ""
         return {} if job.annotations.get(ALLOCATED_HYPER_NODE, "") == name else {ALLOCATED_HYPER_NODE: name}
 
-    def _note_event(self, job: SessionJob, phase: JobPhase, conditions: Iterable[Condition]) -> None:
+    def _note_event(self, job: SessionJob, phase: PodGroupPhase, conditions: Iterable[GroupCondition]) -> None:
         if phase in _WAITING_PHASES and not job.may_start:
             text = next(
                 (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True"), ""
@@ -228,7 +231,7 @@ class Closing:
 
     # Queues -----------------------------------------------------------------------------------------------------------
 
-    def _queue_statuses(self) -> Iterator[QueueStatus]:
+    def _queue_statuses(self) -> Iterator[QueueAllocation]:
         session = self._session
         allocated, claimed = session.allocated_by_queue(), claimed_by_queue(session)
         for name, queue in session.queues.items():
@@ -238,15 +241,15 @@ class Closing:
                 if not amounts[resource]:
                     del amounts[resource]
             if queue.object is not None and amounts != _written(queue):
-                yield QueueStatus(queue=name, allocated=amounts)
+                yield QueueAllocation(queue=name, allocated=amounts)
 
 
-def _is_untold(job: SessionJob, conditions: list[Condition]) -> bool:
+def _is_untold(job: SessionJob, conditions: list[GroupCondition]) -> bool:
     """Return whether a job without pods has no condition yet, which it gets when they are missing for long."""
     return not (job.tasks or conditions) and job.phase in _WAITING_PHASES
 
 
-def _says_more(condition: Condition, known: wire.Condition | None) -> bool:
+def _says_more(condition: GroupCondition, known: wire.PodGroupCondition | None) -> bool:
     """Return whether a condition says something else than one that is written, apart from amounts."""
     if known is None or (condition.status, condition.reason) != (known.status, known.reason):
         return True

@@ -17,7 +17,7 @@ from pyroclast.framework.extension.points import Locality, Point
 from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.refusals import Reason
-from pyroclast.model.report import Condition, EventNote, JobShare, QuotaFigures
+from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures
 from pyroclast.model.texts import said_by, shortened
 
 __all__ = ["MOST_USES", "Uses", "WrongUseError"]
@@ -139,9 +139,9 @@ def read_job(job: Any) -> SessionJob:
     return job
 
 
-def read_condition(condition: Any) -> Condition:
+def read_condition(condition: Any) -> GroupCondition:
     """Return a condition of a PodGroup."""
-    if not isinstance(condition, Condition):
+    if not isinstance(condition, GroupCondition):
         raise _expected("a condition", condition)
     if condition.status not in ("True", "False", "Unknown"):
         raise ValueError("the status of a condition is True, False or Unknown")

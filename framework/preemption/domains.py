@@ -8,11 +8,11 @@ from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import BoolArray
 
-__all__ = ["Domain", "domains_of", "masks_for", "numbers_for"]
+__all__ = ["VictimDomain", "domains_of", "masks_for", "numbers_for"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Domain:
+class VictimDomain:
     """Where a gang may go."""
 
     number: int
@@ -21,7 +21,7 @@ class Domain:
     """Its nodes, shape (N,); all where None."""
 
 
-def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
+def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomain]:
     """Return the domains in which a gang may go; all nodes where it does not mind.
 
     Args:
@@ -32,18 +32,18 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[Domain]:
     tree = session.domains.topology
     numbers = _flat(session.gradients_for_job(job, tree.root, EVICT))[:most]
     if not numbers and session.domains.limit_of_job(job) is None:
-        return [Domain(number=tree.root, mask=None)]
-    return [Domain(number=number, mask=session.domains.mask(number)) for number in numbers]
+        return [VictimDomain(number=tree.root, mask=None)]
+    return [VictimDomain(number=number, mask=session.domains.mask(number)) for number in numbers]
 
 
-def masks_for(session: Session, part: SubJob, domain: Domain) -> list[BoolArray | None]:
+def masks_for(session: Session, part: SubJob, domain: VictimDomain) -> list[BoolArray | None]:
     """Return the nodes on which a part may go inside its job's domain."""
     if not _has_own_domains(session, part):
         return [domain.mask]
     return [session.domains.mask(number) for number in numbers_for(session, part, domain)]
 
 
-def numbers_for(session: Session, part: SubJob, domain: Domain) -> list[int]:
+def numbers_for(session: Session, part: SubJob, domain: VictimDomain) -> list[int]:
     """Return the domains in which a part may go inside its job's domain, best first."""
     if not _has_own_domains(session, part):
         return [domain.number]

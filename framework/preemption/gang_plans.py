@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.preemption.domains import Domain, masks_for, numbers_for
-from pyroclast.framework.preemption.harm import Limits
+from pyroclast.framework.preemption.domains import VictimDomain, masks_for, numbers_for
+from pyroclast.framework.preemption.harm import HarmLimits
 from pyroclast.framework.preemption.plans import PlanBuilder, PreemptionPlanner
 from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
@@ -99,7 +99,7 @@ class GangPlanner:
         """What found no plan in which domain: the length of the log of nodes at that moment, and why."""
 
     def place(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], *, goes_on: Callable[[], bool]
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], *, goes_on: Callable[[], bool]
     ) -> Refusal | None:
         """Place a job's minimum in one of some domains, as one plan, and commit it.
 
@@ -126,7 +126,7 @@ class GangPlanner:
         return self._planner.refusal_of(job, no_plan(self._session, self._rule.action, tasks[0], found, {}))
 
     def _place_first(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
     ) -> list[str] | None:
         """Commit the first plan; or return why there is none in the domains."""
         found: list[str] = []
@@ -134,7 +134,7 @@ class GangPlanner:
             found.clear()
             for domain in domains:
                 with self._session.statement() as statement:
-                    attempt = PlanBuilder(job, statement, Limits(takes_gangs), domain.mask)
+                    attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs), domain.mask)
                     self._planner.note_vetoes(attempt, tasks[0])
                     why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
                     if why is None and self._planner.finish(attempt):
@@ -143,7 +143,7 @@ class GangPlanner:
         return found
 
     def _place_least_harmful(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
     ) -> list[str] | None:
         """Commit the least harmful plan; or return why there is none in the domains."""
         found: list[str] = []
@@ -187,18 +187,18 @@ class GangPlanner:
         return why
 
     def _place_unharmed(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[Domain], goes_on: Callable[[], bool]
+        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
     ) -> bool:
         """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
         for domain in domains:
             with self._session.statement() as statement:
-                attempt = PlanBuilder(job, statement, Limits(takes_gangs=False), domain.mask)
+                attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs=False), domain.mask)
                 if self._place_all(attempt, domain, tasks, goes_on):
                     return self._planner.finish(attempt)
         return False
 
     def _make_room_unless_in_vain(
-        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
         session, job = self._session, attempt.job
@@ -218,7 +218,7 @@ class GangPlanner:
         return why
 
     def _make_room(
-        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Evict until the minimum has its places, over the whole domain or node by node; None, or why it gets none."""
         if self._place_all(attempt, domain, tasks, goes_on):
@@ -235,7 +235,7 @@ class GangPlanner:
         return why if why != ALL_SPARED or inside.any() else NOBODY
 
     def _evict_in_turn(
-        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
         """Evict one unit after the other, whichever its node."""
         trials = _Trials(self._lacking(attempt, tasks))
@@ -255,7 +255,7 @@ class GangPlanner:
         return ALL_SPARED
 
     def _evict_by_node(
-        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> bool:
         """Evict for one task after the other, where its place is to be.
 
@@ -294,7 +294,7 @@ class GangPlanner:
         return lacking
 
     def _place_all(
-        self, attempt: PlanBuilder, domain: Domain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> bool:
         """Place tasks on the domain's nodes until the minimum is reached; undo it where it is not."""
         if not self._could_hold(attempt, tasks):

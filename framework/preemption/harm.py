@@ -20,7 +20,7 @@ __all__ = [
     "Effort",
     "Found",
     "Harm",
-    "Limits",
+    "HarmLimits",
     "Unit",
     "effort_of",
     "least_harmful",
@@ -94,7 +94,7 @@ def effort_of(scratch: Scratch, namespace: str) -> Effort:
     return efforts.setdefault(namespace, Effort())
 
 
-class Limits(NamedTuple):
+class HarmLimits(NamedTuple):
     """What a search may evict."""
 
     takes_gangs: bool
@@ -126,7 +126,7 @@ class Found:
         return -len(self.places), self.harm
 
 
-Search = Callable[[Limits], Found | None]
+Search = Callable[[HarmLimits], Found | None]
 """Looks for a plan within limits."""
 
 
@@ -194,7 +194,7 @@ class _Searches:
 def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:
     """Return the plan with the most places and the lowest highest priority, then with the fewest gangs and victims."""
     best: Found | None = None
-    limits, mode = Limits(takes_gangs=False), False
+    limits, mode = HarmLimits(takes_gangs=False), False
     for takes_gangs in modes:
         limits = limits._replace(takes_gangs=takes_gangs, protected=protected)
         while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
@@ -207,7 +207,7 @@ def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) 
     if best is None or best.harm.victims <= 1:
         return best
     highest = best.harm.highest
-    again = search(Limits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
+    again = search(HarmLimits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
     return again if again is not None and again.rank < best.rank else best
 
 

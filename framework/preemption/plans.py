@@ -29,7 +29,7 @@ from pyroclast.framework.preemption.harm import (
     Effort,
     Found,
     Harm,
-    Limits,
+    HarmLimits,
     Unit,
     effort_of,
     least_harmful,
@@ -90,7 +90,7 @@ class PlanBuilder:
 
     job: SessionJob
     statement: Statement
-    limits: Limits
+    limits: HarmLimits
     domain: BoolArray | None
     units: list[Unit] = field(default_factory=list)
     """Evictions, in order."""
@@ -379,7 +379,7 @@ class PreemptionPlanner:
         """Commit the first plan; return whether there is one."""
         for takes_gangs in self._rule.modes:
             with self._session.statement() as statement:
-                attempt = PlanBuilder(job, statement, Limits(takes_gangs), domain)
+                attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs), domain)
                 if fill(attempt):
                     self.keep(attempt)
                     return True
@@ -397,7 +397,7 @@ class PreemptionPlanner:
         """
         first: list[Found] = []
 
-        def search(limits: Limits) -> Found | None:
+        def search(limits: HarmLimits) -> Found | None:
             best: Found | None = None
             if limits.protected and not self._may_be_spared(job, first[-1], limits.protected):
                 return None
@@ -421,7 +421,7 @@ class PreemptionPlanner:
             return best is not None
         with self._session.statement() as statement:
             attempt = PlanBuilder(
-                job, statement, Limits(takes_gangs=True), best.domain, list(best.units), list(best.places)
+                job, statement, HarmLimits(takes_gangs=True), best.domain, list(best.units), list(best.places)
             )
             if not self._replay(attempt, attempt.units):
                 return False
@@ -525,7 +525,7 @@ class PreemptionPlanner:
     ) -> bool:
         """Do the same where nobody need leave; tell whether there is such a plan."""
         with self._session.statement() as statement:
-            attempt = PlanBuilder(job, statement, Limits(takes_gangs=False), domain)
+            attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs=False), domain)
 
             def place(task: Task) -> bool:
                 is_free = refused(task) is None and self._session.pre_predicate(task) is None
@@ -819,7 +819,7 @@ class PreemptionPlanner:
             best = self._least_on_nodes(attempt, task, limits) or best
         return best
 
-    def _least_on_nodes(self, attempt: PlanBuilder, task: Task, limits: Limits) -> _Choice | None:
+    def _least_on_nodes(self, attempt: PlanBuilder, task: Task, limits: HarmLimits) -> _Choice | None:
         """Try nodes, those first whose bound is lowest; keep what meets its bound, since no other can be better."""
         within = replace_limits(attempt, limits)
         columns = np.concatenate([np.zeros(0, dtype=np.intp), *self._columns(within, task)])
@@ -1165,7 +1165,7 @@ class PreemptionPlanner:
         domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
         jobs = [job for job in self._jobs_in(domain) if rule.considers_job(attempt.job, job)]
         in_turn = self._order.iterate(attempt.job, jobs, domain)
-        if rule.protects_priority or attempt.limits != Limits(attempt.takes_gangs):
+        if rule.protects_priority or attempt.limits != HarmLimits(attempt.takes_gangs):
             in_turn = (victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim))
         candidates = self._sparable(attempt, task, in_turn)
         asked: list[Task] = []
@@ -1349,7 +1349,7 @@ def _is_gang(job: SessionJob) -> bool:
     return job.min_available > 1 or job.checks_roles or bool(job.min_sub_jobs)
 
 
-def replace_limits(attempt: PlanBuilder, limits: Limits) -> PlanBuilder:
+def replace_limits(attempt: PlanBuilder, limits: HarmLimits) -> PlanBuilder:
     """Return an attempt within other limits that shares what was found with a given one."""
     return PlanBuilder(
         attempt.job, attempt.statement, limits, attempt.domain, attempt.units, attempt.places, tried=attempt.tried

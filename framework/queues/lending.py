@@ -16,8 +16,8 @@ from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -41,7 +41,8 @@ def lend_idle_room(session: Session) -> None:
 def _is_another_offer_due(session: Session) -> bool:
     """Return whether jobs were admitted after allocate ran: the next cycle offers them this room first."""
     return session.profile.admits_after_allocate and any(
-        job.phase is JobPhase.INQUEUE and job.job.phase is not JobPhase.INQUEUE for job in session.known_jobs().values()
+        job.phase is PodGroupPhase.INQUEUE and job.job.phase is not PodGroupPhase.INQUEUE
+        for job in session.known_jobs().values()
     )
 
 

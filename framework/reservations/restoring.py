@@ -22,8 +22,8 @@ from pyroclast.framework.reservations.waiting_gangs import why_never_together
 from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
 from pyroclast.model.wire import unix_seconds
@@ -202,7 +202,7 @@ class _Holding:
             if "enqueue" in session.profile.actions and not all(each.promise.action for each in wanted):
                 return _given_up("the job waits at the gate of its queue")
             # it had passed the gate when it was promised room, only its object does not say so yet
-            job.phase = JobPhase.INQUEUE
+            job.phase = PodGroupPhase.INQUEUE
         return session.job_valid(job) or unserved_topology(session, job)
 
     def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:

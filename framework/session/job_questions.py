@@ -20,9 +20,10 @@ from pyroclast.framework.session.jobs import NOBODY, SessionJob, SubJob
 from pyroclast.framework.session.memory import Remedy, Settled, Standing
 from pyroclast.framework.session.namespace_windows import NO_WINDOW
 from pyroclast.framework.session.node_questions import NodeQuestions
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
-from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.jobs import Job
 from pyroclast.model.queues import Queue, with_ancestors
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList
@@ -209,7 +210,7 @@ class JobQuestions(NodeQuestions):
     def is_at_gate(self, job: Job) -> bool:
         """Return whether a job still waits for admission to its queue."""
         known = self._jobs.get(job.id)
-        return (job.phase if known is None else known.phase) is JobPhase.PENDING
+        return (job.phase if known is None else known.phase) is PodGroupPhase.PENDING
 
     def is_left_out(self, job: SessionJob) -> bool:
         """Return whether a job is not tried since its namespace used up its share: what it was told stands."""
@@ -442,7 +443,7 @@ class JobQuestions(NodeQuestions):
     def job_enqueued(self, job: SessionJob) -> None:
         """Tell everybody that a job has passed the gate."""
         self._caller.for_actions("job_enqueued")
-        job.phase = JobPhase.INQUEUE
+        job.phase = PodGroupPhase.INQUEUE
         job.touched = True
         for each in self.functions(points.JOB_ENQUEUED):
             self.ask_or(each, None, job)

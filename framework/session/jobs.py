@@ -12,14 +12,15 @@ from typing import Final
 from pyroclast.framework.extension.caller import Caller
 from pyroclast.framework.session.departed_members import Needs, needs_without
 from pyroclast.framework.session.memory import Remedy, Standing, said_once
-from pyroclast.framework.session.sub_jobs import Division, group_of
+from pyroclast.framework.session.sub_jobs import SubJobDivision, group_of
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
-from pyroclast.model.jobs import Departed, Job, JobPhase, JobTable
+from pyroclast.model.jobs import Departed, Job, JobTable
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
-from pyroclast.model.wire import NetworkTopology, SubGroupPolicy
+from pyroclast.model.wire import NetworkTopologySpec, SubGroupPolicySpec
 
 __all__ = ["NOBODY", "SessionJob", "SubJob"]
 
@@ -237,13 +238,13 @@ class SessionJob:
     @property
     def is_pending(self) -> bool:
         """Whether it still waits at the gate of its queue."""
-        return self.phase is JobPhase.PENDING
+        return self.phase is PodGroupPhase.PENDING
 
     @property
     def has_finished(self) -> bool:
         """Whether it has completed, and only pods that ended are there, or none any more."""
         ended = self.counts[TaskStatus.SUCCEEDED] + self.counts[TaskStatus.FAILED]
-        return self.phase is JobPhase.COMPLETED and ended == len(self._tasks)
+        return self.phase is PodGroupPhase.COMPLETED and ended == len(self._tasks)
 
     # Roles ------------------------------------------------------------------------------------------------------------
 
@@ -317,7 +318,7 @@ class SessionJob:
     def _needs(self) -> Needs:
         """What sub-groups need beside members that have departed; pods count as they were when the session began."""
         policies = self.job.group.spec.sub_group_policy
-        division = Division(self.id, policies)
+        division = SubJobDivision(self.id, policies)
         present: list[Counter[SubJobId]] = [Counter() for _ in policies]
         for task in self.job.tasks.values():
             part, policy, _ = division.place_of(task)
@@ -358,9 +359,9 @@ class SessionJob:
                     )
                 }
             )
-        division = Division(self.id, policies)
+        division = SubJobDivision(self.id, policies)
         members: dict[SubJobId, list[TaskId]] = {}
-        made_by: dict[SubJobId, SubGroupPolicy | None] = {}
+        made_by: dict[SubJobId, SubGroupPolicySpec | None] = {}
         index: dict[SubJobId, int] = {}
         for task in self._tasks.values():
             part, policy, value = division.place_of(task)
@@ -479,7 +480,7 @@ class SessionJob:
         """
         if self._caller.guard is not None:
             self._caller.for_actions("note_misfit")
-        if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is JobPhase.PENDING):
+        if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is PodGroupPhase.PENDING):
             self.misfit = template.number
             self.misfits_queue = in_queue
 
@@ -535,7 +536,7 @@ class SubJob:
         min_available: int,
         members: Sequence[TaskId] | None,
         index: int = 0,
-        topology: NetworkTopology | None = None,
+        topology: NetworkTopologySpec | None = None,
     ) -> None:
         self.job = job
         self.id = sub_job_id

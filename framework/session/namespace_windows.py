@@ -18,7 +18,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import TaskStatus
 
-__all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "Window", "share_used", "window"]
+__all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "NamespaceWindow", "share_used", "window"]
 
 MOST_TEMPLATES: Final = 256
 """Templates of waiting jobs of one namespace that are looked at in a cycle."""
@@ -27,7 +27,7 @@ SHARE_USED: Final = "NamespaceShareUsed"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class NamespaceWindow:
     """What a cycle leaves out."""
 
     left_out: Mapping[JobId, Refusal] = field(default_factory=SealedDict)
@@ -40,10 +40,10 @@ class Window:
         return all(each.is_over and each.since == generation for each in self.rounds.values())
 
 
-NO_WINDOW: Final = Window()
+NO_WINDOW: Final = NamespaceWindow()
 
 
-def window(jobs: Iterable[Job], most: int, rounds: Mapping[str, Round], generation: int) -> Window:
+def window(jobs: Iterable[Job], most: int, rounds: Mapping[str, Round], generation: int) -> NamespaceWindow:
     """Choose the jobs of a cycle.
 
     Args:
@@ -62,7 +62,7 @@ def window(jobs: Iterable[Job], most: int, rounds: Mapping[str, Round], generati
     for namespace in sorted(each for each, templates in unlike.items() if len(templates) > most):
         others, reached[namespace] = _left_out(by_namespace[namespace], most, rounds.get(namespace), generation)
         left_out |= dict.fromkeys(others, share_used("scheduler", "the scheduler's time", namespace))
-    return Window(SealedDict(left_out), SealedDict(reached)) if reached else NO_WINDOW
+    return NamespaceWindow(SealedDict(left_out), SealedDict(reached)) if reached else NO_WINDOW
 
 
 def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:

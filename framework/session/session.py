@@ -26,7 +26,7 @@ from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.report import Condition, EventNote, JobShare, QuotaFigures, Sample
+from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures, Sample
 from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
 from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
 from pyroclast.model.snapshot import Snapshot
@@ -68,7 +68,7 @@ class Session(JobQuestions):
         self.total.flags.writeable = False
         """What all nodes offer together, base units, shape (R,)."""
         self.plans: SealedList[Plan] = SealedList()
-        self.conditions: SealedDict[JobId, tuple[Condition, ...]] = SealedDict()
+        self.conditions: SealedDict[JobId, tuple[GroupCondition, ...]] = SealedDict()
         """Conditions of PodGroups set at close."""
         self.events: SealedList[EventNote] = SealedList()
         self.samples: SealedList[Sample] = SealedList()
@@ -182,7 +182,7 @@ class Session(JobQuestions):
         dict.__setitem__(places, task.id, task.node)
         dict.__setitem__(self.kept, (job, until), places)
 
-    def set_condition(self, job: SessionJob, condition: Condition) -> None:
+    def set_condition(self, job: SessionJob, condition: GroupCondition) -> None:
         """Set a condition of a PodGroup; the last of a type counts."""
         if self._caller.guard is not None:
             job = self._caller.guard.read("jobs", uses.read_job, job)

@@ -11,33 +11,33 @@ from typing import Final
 from pyroclast.model.ids import JobId, SubJobId
 from pyroclast.model.matching.selectors import Selector
 from pyroclast.model.tasks import Task
-from pyroclast.model.wire import SubGroupPolicy
+from pyroclast.model.wire import SubGroupPolicySpec
 
-__all__ = ["Division", "group_of"]
+__all__ = ["SubJobDivision", "group_of"]
 
 _LONGEST_VALUES: Final = 128
 _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 
 
-def group_of(job: JobId, policy: SubGroupPolicy) -> str:
+def group_of(job: JobId, policy: SubGroupPolicySpec) -> str:
     """Return the id of a policy's group of sub-jobs."""
     return f"{job}/{policy.name}"
 
 
-class Division:
+class SubJobDivision:
     """How the policies of one PodGroup divide its tasks."""
 
     __slots__ = ("_job", "_policies")
 
-    def __init__(self, job: JobId, policies: Sequence[SubGroupPolicy]) -> None:
+    def __init__(self, job: JobId, policies: Sequence[SubGroupPolicySpec]) -> None:
         self._job = job
         self._policies = [
             (policy, None if policy.label_selector is None else Selector.of(policy.label_selector))
             for policy in policies
         ]
 
-    def place_of(self, task: Task) -> tuple[SubJobId, SubGroupPolicy | None, str]:
+    def place_of(self, task: Task) -> tuple[SubJobId, SubGroupPolicySpec | None, str]:
         """Return the sub-job that a task belongs to, the policy that made it (None for the rest), its first value."""
         labels = task.pod.metadata.labels
         for policy, selector in self._policies:

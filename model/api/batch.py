@@ -7,25 +7,24 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from pyroclast.model.api import names
-from pyroclast.model.api.bus import Event
+from pyroclast.model.api.bus import LifecycleEvent
 from pyroclast.model.api.claims import PersistentVolumeClaimSpec
-from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
-from pyroclast.model.api.meta import ObjectReference
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject, PrinterColumn
+from pyroclast.model.api.meta import EMPTY, ObjectReference, Wire
 from pyroclast.model.api.rules import (
     DEFAULTED,
     DNS_LABEL,
     KEPT_AS_WRITTEN,
     Count,
     Duration,
+    FieldRules,
     Int32,
     Int64,
     Json,
     ObjectName,
-    Rules,
     Time,
 )
 from pyroclast.model.api.scheduling import NetworkTopologySpec
-from pyroclast.model.wire.base import EMPTY, Wire
 
 __all__ = [
     "ConcurrencyPolicy",
@@ -59,9 +58,9 @@ class LifecyclePolicy(Wire, frozen=True, kw_only=True):
 
     action: str = ""
     """What is done, such as AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob or CompleteJob."""
-    event: Annotated[str, Rules(enum=Event)] = ""
+    event: Annotated[str, FieldRules(enum=LifecycleEvent)] = ""
     """Event that triggers the action; * is any event."""
-    events: tuple[Annotated[str, Rules(enum=Event)], ...] = ()
+    events: tuple[Annotated[str, FieldRules(enum=LifecycleEvent)], ...] = ()
     """Events that trigger the action, each on its own; * is any event."""
     exit_code: Int32 | None = None
     """Exit code of a container that triggers the action; 0 is not allowed."""
@@ -72,11 +71,11 @@ class LifecyclePolicy(Wire, frozen=True, kw_only=True):
 class VolumeSpec(Wire, frozen=True, kw_only=True):
     """One volume: an existing claim by name, or a claim to create."""
 
-    mount_path: Annotated[str, Rules(min_length=1, pattern="^[^:]+$")]
+    mount_path: Annotated[str, FieldRules(min_length=1, pattern="^[^:]+$")]
     """Where the volume appears in the containers; without a colon."""
-    volume_claim_name: Annotated[str, Rules(max_length=253)] = ""
+    volume_claim_name: Annotated[str, FieldRules(max_length=253)] = ""
     """Name of the claim to mount; made up when a claim is created."""
-    volume_claim: Annotated[Json, Rules(shape=PersistentVolumeClaimSpec)] | None = None
+    volume_claim: Annotated[Json, FieldRules(shape=PersistentVolumeClaimSpec)] | None = None
     """Claim to create for this volume, in the form of a PersistentVolumeClaim spec."""
 
 
@@ -99,9 +98,9 @@ class DependsOn(Wire, frozen=True, kw_only=True):
 class PartitionPolicySpec(Wire, frozen=True, kw_only=True):
     """Division of the task into partitions of equal size that are placed as units."""
 
-    total_partitions: Annotated[Int32, Rules(minimum=1)]
+    total_partitions: Annotated[Int32, FieldRules(minimum=1)]
     """Number of partitions; times the partition size it must be the number of replicas."""
-    partition_size: Annotated[Int32, Rules(minimum=1)]
+    partition_size: Annotated[Int32, FieldRules(minimum=1)]
     """Pods in each partition."""
     network_topology: NetworkTopologySpec | None = None
     """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
@@ -121,7 +120,7 @@ class NumaPolicy(StrEnum):
 class TaskSpec(Wire, frozen=True, kw_only=True):
     """One group of like pods."""
 
-    name: Annotated[str, Rules(max_length=63, pattern=DNS_LABEL)] = ""
+    name: Annotated[str, FieldRules(max_length=63, pattern=DNS_LABEL)] = ""
     """Name of the task, part of its pods' names."""
     replicas: Count = 0
     """Number of pods."""
@@ -131,7 +130,7 @@ class TaskSpec(Wire, frozen=True, kw_only=True):
     """Pod template, as in every Kubernetes workload. Kept as written; the API server checks it when pods are made."""
     policies: tuple[LifecyclePolicy, ...] = ()
     """What to do when something happens to this task."""
-    topology_policy: Annotated[str, Rules(enum=NumaPolicy)] = ""
+    topology_policy: Annotated[str, FieldRules(enum=NumaPolicy)] = ""
     """NUMA alignment that the node must give the pods."""
     max_retry: Count = 0
     """How often the task is restarted before it fails."""
@@ -144,13 +143,13 @@ class TaskSpec(Wire, frozen=True, kw_only=True):
 class JobSpec(Wire, frozen=True, kw_only=True):
     """What runs."""
 
-    scheduler_name: Annotated[str, Rules(max_length=63)] = ""
+    scheduler_name: Annotated[str, FieldRules(max_length=63)] = ""
     """Scheduler that places the pods; by default the first one configured."""
     min_available: Count = 0
     """Gang size: pods that must be able to run together before any starts. 0 means the sum over the tasks."""
     volumes: tuple[VolumeSpec, ...] = ()
     """Volumes mounted into every pod of the job."""
-    tasks: Annotated[tuple[TaskSpec, ...], Rules(min_items=1)] = ()
+    tasks: Annotated[tuple[TaskSpec, ...], FieldRules(min_items=1)] = ()
     """Groups of like pods that make up the job."""
     policies: tuple[LifecyclePolicy, ...] = ()
     """What to do when something happens to any task; a policy of the task itself comes first."""
@@ -166,7 +165,7 @@ class JobSpec(Wire, frozen=True, kw_only=True):
     """Seconds after which a finished job is deleted; never when unset."""
     priority_class_name: ObjectName = ""
     """PriorityClass of the job."""
-    min_success: Annotated[Int32, Rules(minimum=1)] | None = None
+    min_success: Annotated[Int32, FieldRules(minimum=1)] | None = None
     """Pods that must succeed for the job to be complete."""
     network_topology: NetworkTopologySpec | None = None
     """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
@@ -190,7 +189,7 @@ class JobPhase(StrEnum):
 class JobState(Wire, frozen=True, kw_only=True):
     """Phase of the job and its cause."""
 
-    phase: Annotated[str, Rules(enum=JobPhase)] = ""
+    phase: Annotated[str, FieldRules(enum=JobPhase)] = ""
     """Phase of the job."""
     reason: str = ""
     """Cause in one word."""
@@ -203,7 +202,7 @@ class JobState(Wire, frozen=True, kw_only=True):
 class TaskState(Wire, frozen=True, kw_only=True):
     """Pods of one task."""
 
-    phase: Mapping[str, Int32] = msgspec.field(default_factory=dict)
+    phase: Mapping[str, Int32] = EMPTY
     """Number of pods, by pod phase."""
 
 
@@ -258,11 +257,11 @@ class Job(KubernetesObject, frozen=True, kw_only=True):
         plural="jobs",
         short_names=("vcjob", "vj"),
         columns=(
-            Column(name="STATUS", path=".status.state.phase"),
-            Column(name="minAvailable", path=".status.minAvailable", type="integer"),
-            Column(name="RUNNINGS", path=".status.running", type="integer"),
+            PrinterColumn(name="STATUS", path=".status.state.phase"),
+            PrinterColumn(name="minAvailable", path=".status.minAvailable", type="integer"),
+            PrinterColumn(name="RUNNINGS", path=".status.running", type="integer"),
             AGE,
-            Column(name="QUEUE", path=".spec.queue", is_wide=True),
+            PrinterColumn(name="QUEUE", path=".spec.queue", is_wide=True),
         ),
     )
     spec: JobSpec = JobSpec()
@@ -313,9 +312,9 @@ class CronJobSpec(Wire, frozen=True, kw_only=True):
     """Times in five fields: minute, hour, day of month, month, day of week; or @hourly and its like."""
     time_zone: str | None = None
     """Time zone of the schedule, by its IANA name."""
-    starting_deadline_seconds: Annotated[Int64, Rules(minimum=0)] | None = None
+    starting_deadline_seconds: Annotated[Int64, FieldRules(minimum=0)] | None = None
     """Seconds after its time within which a missed job may still be made."""
-    concurrency_policy: Annotated[str, Rules(enum=ConcurrencyPolicy), DEFAULTED] = "Allow"
+    concurrency_policy: Annotated[str, FieldRules(enum=ConcurrencyPolicy), DEFAULTED] = "Allow"
     """What happens when the earlier job still runs: Allow both, Forbid the new one, or Replace the earlier one."""
     suspend: Annotated[bool, DEFAULTED] = False
     """No jobs are made while this is true."""
@@ -330,7 +329,7 @@ class CronJobSpec(Wire, frozen=True, kw_only=True):
 class CronJobStatus(Wire, frozen=True, kw_only=True):
     """Jobs made."""
 
-    active: Annotated[tuple[ObjectReference, ...], Rules(list_type="atomic")] = ()
+    active: Annotated[tuple[ObjectReference, ...], FieldRules(list_type="atomic")] = ()
     """Jobs that have not finished."""
     last_schedule_time: Time = ""
     """Time for which a job was made last."""
@@ -347,9 +346,9 @@ class CronJob(KubernetesObject, frozen=True, kw_only=True):
         plural="cronjobs",
         short_names=("cronvcjob", "cronvj"),
         columns=(
-            Column(name="SCHEDULE", path=".spec.schedule"),
-            Column(name="SUSPEND", path=".spec.suspend", type="boolean"),
-            Column(name="LAST SCHEDULE", path=".status.lastScheduleTime", type="date"),
+            PrinterColumn(name="SCHEDULE", path=".spec.schedule"),
+            PrinterColumn(name="SUSPEND", path=".spec.suspend", type="boolean"),
+            PrinterColumn(name="LAST SCHEDULE", path=".status.lastScheduleTime", type="date"),
             AGE,
         ),
     )

@@ -7,10 +7,10 @@ from pyroclast.model.api import names
 from pyroclast.model.api.definitions import Definition, KubernetesObject
 from pyroclast.model.api.meta import OwnerReference
 
-__all__ = ["Action", "Command", "Event"]
+__all__ = ["Command", "LifecycleAction", "LifecycleEvent"]
 
 
-class Action(StrEnum):
+class LifecycleAction(StrEnum):
     """What is done to a job, a task, a pod or a queue."""
 
     ABORT_JOB = "AbortJob"
@@ -31,7 +31,7 @@ class Action(StrEnum):
     CLOSE_QUEUE = "CloseQueue"
 
 
-class Event(StrEnum):
+class LifecycleEvent(StrEnum):
     """What may trigger an action."""
 
     ANY = "*"

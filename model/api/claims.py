@@ -1,27 +1,26 @@
-"""A claim of storage as Job volumes have it: what the schema says of it. Objects keep it as plain JSON."""
+"""The spec of a PersistentVolumeClaim: of claims themselves, and in the schema of Job volumes."""
 
 from typing import Annotated, ClassVar
 
-from pyroclast.model.api.meta import Amounts, LabelSelector
-from pyroclast.model.api.rules import Rules
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.meta import EMPTY, LabelSelector, ResourceList, Wire
+from pyroclast.model.api.rules import REQUIRED, FieldRules
 
-__all__ = ["PersistentVolumeClaimSpec"]
+__all__ = ["PersistentVolumeClaimSpec", "TypedObjectReference", "VolumeResourceRequirements"]
 
 
-class _DataSource(Wire, frozen=True, kw_only=True):
+class TypedObjectReference(Wire, frozen=True, kw_only=True):
     """Object whose content fills the volume."""
 
     is_atomic: ClassVar[bool] = True
     api_group: str = ""
     """API group of the source; empty for the core group."""
-    kind: str
+    kind: Annotated[str, REQUIRED] = ""
     """Kind of the source."""
-    name: str
+    name: Annotated[str, REQUIRED] = ""
     """Name of the source."""
 
 
-class _DataSourceRef(_DataSource, frozen=True, kw_only=True):
+class _DataSourceRef(TypedObjectReference, frozen=True, kw_only=True):
     """Object of any kind and namespace whose content fills the volume."""
 
     is_atomic: ClassVar[bool] = False
@@ -29,25 +28,25 @@ class _DataSourceRef(_DataSource, frozen=True, kw_only=True):
     """Namespace of the source, when it is another one."""
 
 
-class _Resources(Wire, frozen=True, kw_only=True):
+class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
     """Size of the volume."""
 
-    limits: Amounts = EMPTY
+    limits: ResourceList = EMPTY
     """Most that the volume may have, by resource name."""
-    requests: Amounts = EMPTY
+    requests: ResourceList = EMPTY
     """Least that the volume must have, by resource name."""
 
 
 class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
     """Claim of storage."""
 
-    access_modes: Annotated[tuple[str, ...], Rules(list_type="atomic")] = ()
+    access_modes: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
     """Ways in which the volume is mounted, such as ReadWriteOnce."""
-    data_source: _DataSource | None = None
+    data_source: TypedObjectReference | None = None
     """Object in the same namespace whose content fills the volume."""
     data_source_ref: _DataSourceRef | None = None
     """Object whose content fills the volume; it may be of any kind and namespace."""
-    resources: _Resources = _Resources()
+    resources: VolumeResourceRequirements = VolumeResourceRequirements()
     """Size of the volume."""
     selector: LabelSelector | None = None
     """Labels of the volumes that may be bound to the claim."""
@@ -55,7 +54,7 @@ class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
     """StorageClass of the claim."""
     volume_attributes_class_name: str | None = None
     """VolumeAttributesClass of the claim."""
-    volume_mode: str | None = None
+    volume_mode: str = "Filesystem"
     """Filesystem or Block."""
     volume_name: str = ""
     """Name of the PersistentVolume to bind."""

@@ -5,14 +5,13 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from pyroclast.model.api.meta import ObjectMeta
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.meta import ObjectMeta, Wire
 
-__all__ = ["AGE", "Column", "Definition", "KubernetesObject"]
+__all__ = ["AGE", "Definition", "KubernetesObject", "PrinterColumn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class PrinterColumn:
     """A column of `kubectl get`."""
 
     name: str
@@ -33,7 +32,7 @@ class Definition:
     short_names: tuple[str, ...] = ()
     is_namespaced: bool = True
     has_status_subresource: bool = True
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrinterColumn, ...] = ()
     approval: str = ""
     """Where the API was approved: Kubernetes asks for it in groups whose name ends in `k8s.io`."""
 
@@ -53,7 +52,7 @@ class Definition:
         return f"{self.plural}.{self.group}"
 
 
-AGE: Final = Column(name="AGE", path=".metadata.creationTimestamp", type="date")
+AGE: Final = PrinterColumn(name="AGE", path=".metadata.creationTimestamp", type="date")
 
 
 class KubernetesObject(Wire, frozen=True, kw_only=True):

@@ -7,55 +7,54 @@ import msgspec
 
 from pyroclast.model.api import names
 from pyroclast.model.api.definitions import Definition, KubernetesObject
-from pyroclast.model.api.meta import Amounts, Condition
-from pyroclast.model.api.rules import DEFAULTED, Int32
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.meta import EMPTY, Condition, ResourceList, Wire
+from pyroclast.model.api.rules import DEFAULTED, REQUIRED, Int32
 
 __all__ = [
-    "Device",
-    "DeviceAllocation",
-    "DeviceAllocationItem",
-    "DeviceInfo",
-    "DeviceSpec",
-    "DeviceStatus",
-    "DeviceTopology",
-    "VirtualFunction",
-    "VirtualFunctionGroup",
+    "KoordinatorDevice",
+    "KoordinatorDeviceAllocation",
+    "KoordinatorDeviceAllocationItem",
+    "KoordinatorDeviceInfo",
+    "KoordinatorDeviceSpec",
+    "KoordinatorDeviceStatus",
+    "KoordinatorDeviceTopology",
+    "KoordinatorVirtualFunction",
+    "KoordinatorVirtualFunctionGroup",
 ]
 
 
-class DeviceTopology(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceTopology(Wire, frozen=True, kw_only=True):
     """Place of a device in its node."""
 
-    socket_id: Int32
+    socket_id: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
     """CPU socket of the device."""
-    node_id: Int32
+    node_id: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
     """NUMA node of the device; -1 where it is not known."""
-    pcie_id: str
+    pcie_id: Annotated[str, REQUIRED] = ""
     """PCIe switch of the device, by a name that is unique in the node."""
     bus_id: str = ""
     """Address of the device, as domain:bus:device.function."""
 
 
-class VirtualFunction(Wire, frozen=True, kw_only=True):
+class KoordinatorVirtualFunction(Wire, frozen=True, kw_only=True):
     """Part of a device that a pod may have for itself."""
 
-    minor: Int32
+    minor: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
     """Number of the virtual function, from 0."""
     bus_id: str = ""
     """Address of the virtual function, as domain:bus:device.function."""
 
 
-class VirtualFunctionGroup(Wire, frozen=True, kw_only=True):
+class KoordinatorVirtualFunctionGroup(Wire, frozen=True, kw_only=True):
     """Virtual functions of one kind."""
 
     labels: Mapping[str, str] = EMPTY
     """Labels that pods select virtual functions by."""
-    vfs: tuple[VirtualFunction, ...] = ()
+    vfs: tuple[KoordinatorVirtualFunction, ...] = ()
     """Virtual functions of the group."""
 
 
-class DeviceInfo(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceInfo(Wire, frozen=True, kw_only=True):
     """One device."""
 
     type: str = ""
@@ -70,24 +69,24 @@ class DeviceInfo(Wire, frozen=True, kw_only=True):
     """Physical number of the device."""
     health: Annotated[bool, DEFAULTED] = False
     """Whether the device may be used."""
-    resources: Amounts = msgspec.field(default_factory=dict)
+    resources: ResourceList = EMPTY
     """What the device offers, by resource name."""
-    topology: DeviceTopology | None = None
+    topology: KoordinatorDeviceTopology | None = None
     """Place of the device in its node."""
-    vf_groups: tuple[VirtualFunctionGroup, ...] = ()
+    vf_groups: tuple[KoordinatorVirtualFunctionGroup, ...] = ()
     """Virtual functions of the device."""
     conditions: tuple[Condition, ...] = ()
     """Findings about the device."""
 
 
-class DeviceSpec(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceSpec(Wire, frozen=True, kw_only=True):
     """What the node has."""
 
-    devices: tuple[DeviceInfo, ...] = ()
+    devices: tuple[KoordinatorDeviceInfo, ...] = ()
     """Devices of the node."""
 
 
-class DeviceAllocationItem(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceAllocationItem(Wire, frozen=True, kw_only=True):
     """Devices of one pod."""
 
     name: str = ""
@@ -100,23 +99,23 @@ class DeviceAllocationItem(Wire, frozen=True, kw_only=True):
     """Numbers of the pod's devices."""
 
 
-class DeviceAllocation(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceAllocation(Wire, frozen=True, kw_only=True):
     """Who has devices of one type."""
 
     type: str = ""
     """Type of the devices."""
-    entries: tuple[DeviceAllocationItem, ...] = ()
+    entries: tuple[KoordinatorDeviceAllocationItem, ...] = ()
     """Pods with such devices."""
 
 
-class DeviceStatus(Wire, frozen=True, kw_only=True):
+class KoordinatorDeviceStatus(Wire, frozen=True, kw_only=True):
     """Who has what; the scheduler neither reads nor writes it."""
 
-    allocations: tuple[DeviceAllocation, ...] = ()
+    allocations: tuple[KoordinatorDeviceAllocation, ...] = ()
     """Devices in use, by type."""
 
 
-class Device(KubernetesObject, frozen=True, kw_only=True):
+class KoordinatorDevice(KubernetesObject, frozen=True, kw_only=True, eq=False):
     """Device tells which devices one node has; it bears the name of the node, and an agent there writes it."""
 
     definition: ClassVar[Definition] = Definition(
@@ -126,7 +125,7 @@ class Device(KubernetesObject, frozen=True, kw_only=True):
         is_namespaced=False,
         has_status_subresource=False,
     )
-    spec: DeviceSpec = DeviceSpec()
+    spec: KoordinatorDeviceSpec = KoordinatorDeviceSpec()
     """What the node has."""
-    status: DeviceStatus = DeviceStatus()
+    status: KoordinatorDeviceStatus = KoordinatorDeviceStatus()
     """Who has what; the scheduler neither reads nor writes it."""

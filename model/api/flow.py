@@ -8,9 +8,9 @@ import msgspec
 
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import JobSpec, TaskState
-from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
-from pyroclast.model.api.rules import Count, Duration, Rules, Time
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject, PrinterColumn
+from pyroclast.model.api.meta import Wire
+from pyroclast.model.api.rules import Count, Duration, FieldRules, Time
 
 __all__ = [
     "Flow",
@@ -18,6 +18,7 @@ __all__ = [
     "FlowDependsOn",
     "FlowJobStatus",
     "FlowPatch",
+    "FlowTaskStatus",
     "HttpGet",
     "HttpHeader",
     "JobFlow",
@@ -30,12 +31,11 @@ __all__ = [
     "JobTemplateStatus",
     "Probe",
     "RetainPolicy",
-    "TaskStatus",
     "TcpSocket",
 ]
 
-_Port = Annotated[int, Rules(minimum=0, maximum=65535)]
-_TaskName = Annotated[str, Rules(max_length=253)]
+_Port = Annotated[int, FieldRules(minimum=0, maximum=65535)]
+_TaskName = Annotated[str, FieldRules(max_length=253)]
 
 
 class HttpHeader(Wire, frozen=True, kw_only=True):
@@ -69,12 +69,12 @@ class TcpSocket(Wire, frozen=True, kw_only=True):
     """Port number."""
 
 
-class TaskStatus(Wire, frozen=True, kw_only=True):
+class FlowTaskStatus(Wire, frozen=True, kw_only=True):
     """One task and its phase."""
 
     task_name: _TaskName = ""
     """Name of the task."""
-    phase: Annotated[str, Rules(max_length=63)] = ""
+    phase: Annotated[str, FieldRules(max_length=63)] = ""
     """Phase the task must be in."""
 
 
@@ -85,7 +85,7 @@ class Probe(Wire, frozen=True, kw_only=True):
     """HTTP requests that must succeed."""
     tcp_socket_list: tuple[TcpSocket, ...] = ()
     """Ports that must be open."""
-    task_status_list: tuple[TaskStatus, ...] = ()
+    task_status_list: tuple[FlowTaskStatus, ...] = ()
     """Phases that tasks must be in."""
 
 
@@ -108,7 +108,7 @@ class FlowPatch(Wire, frozen=True, kw_only=True):
 class Flow(Wire, frozen=True, kw_only=True):
     """One job."""
 
-    name: Annotated[str, Rules(min_length=1)]
+    name: Annotated[str, FieldRules(min_length=1)]
     """Name of the JobTemplate."""
     depends_on: FlowDependsOn | None = None
     """What must hold before the job is made."""
@@ -128,7 +128,7 @@ class JobFlowSpec(Wire, frozen=True, kw_only=True):
 
     flows: tuple[Flow, ...] = ()
     """Jobs to make."""
-    job_retain_policy: Annotated[str, Rules(enum=RetainPolicy)] = ""
+    job_retain_policy: Annotated[str, FieldRules(enum=RetainPolicy)] = ""
     """Whether the jobs of a flow that succeeded are retained or deleted."""
 
 
@@ -186,7 +186,7 @@ class JobFlowPhase(StrEnum):
 class JobFlowState(Wire, frozen=True, kw_only=True):
     """Phase of the flow."""
 
-    phase: Annotated[str, Rules(enum=JobFlowPhase)] = ""
+    phase: Annotated[str, FieldRules(enum=JobFlowPhase)] = ""
     """Phase of the flow."""
 
 
@@ -222,8 +222,8 @@ class JobFlow(KubernetesObject, frozen=True, kw_only=True):
         plural="jobflows",
         short_names=("jf",),
         columns=(
-            Column(name="Status", path=".status.state.phase"),
-            Column(name="Age", path=AGE.path, type=AGE.type),
+            PrinterColumn(name="Status", path=".status.state.phase"),
+            PrinterColumn(name="Age", path=AGE.path, type=AGE.type),
         ),
     )
     spec: JobFlowSpec = JobFlowSpec()

@@ -5,7 +5,7 @@ from typing import Final
 from pyroclast.model.api.batch import CronJob, Job
 from pyroclast.model.api.bus import Command
 from pyroclast.model.api.definitions import KubernetesObject
-from pyroclast.model.api.devices import Device
+from pyroclast.model.api.devices import KoordinatorDevice
 from pyroclast.model.api.flow import JobFlow, JobTemplate
 from pyroclast.model.api.nodeinfo import Numatopology
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
@@ -28,5 +28,5 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     NodeShard,
     ElasticQuota,
     ElasticQuotaProfile,
-    Device,
+    KoordinatorDevice,
 )

@@ -1,39 +1,72 @@
-"""What the kinds share with the rest of Kubernetes: metadata, references, selectors, conditions."""
+"""What all kinds share: naming, metadata, references, selectors, conditions.
+
+Structs may leave out fields that are never read. Decoding drops those, so such a struct must not be PUT back: write
+PATCHes and subresources. Structs are frozen and outside the garbage collector's care (`gc=False`), which is sound
+because no object of the API refers back to its holder.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final
 
-from pyroclast.model.api.rules import Amount, Int64, Rules, Time
-from pyroclast.model.wire import base
-from pyroclast.model.wire.base import EMPTY, Wire
+import msgspec
+
+from pyroclast.model.api.rules import REQUIRED, FieldRules, Int64, Quantity, Time
 
 __all__ = [
-    "Amounts",
+    "EMPTY",
     "Condition",
     "ConditionStatus",
     "LabelSelector",
+    "ListMeta",
     "ObjectMeta",
     "ObjectReference",
     "OwnerReference",
+    "Quantity",
+    "ResourceList",
     "SelectorRequirement",
+    "Wire",
 ]
 
-Amounts = Mapping[str, Amount]
+ResourceList = Mapping[str, Quantity]
 """Resource name → amount."""
 
+EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
+"""The one empty mapping that all absent maps share: a pod has a dozen of them."""
 
-class OwnerReference(base.OwnerReference, frozen=True, kw_only=True):
+_UPPER_PARTS = frozenset({"ip", "ips", "id"})
+
+
+def _camel(name: str) -> str:
+    """Spell a field as the Kubernetes API does: `pod_ip` is `podIP`, `continue_` is `continue`."""
+    head, *rest = name.rstrip("_").split("_")
+    return head + "".join(part.upper().replace("S", "s") if part in _UPPER_PARTS else part.title() for part in rest)
+
+
+class Wire(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, rename=_camel):
+    """Base of all structs: camelCase names, unknown fields ignored, absent fields left out when encoded."""
+
+
+class ListMeta(Wire, frozen=True, kw_only=True):
+    """Metadata of a list."""
+
+    resource_version: str = ""
+    continue_: str = ""
+    remaining_item_count: int = 0
+
+
+class OwnerReference(Wire, frozen=True, kw_only=True):
     """Object that owns another, which is removed with it."""
 
     is_atomic: ClassVar[bool] = True
-    api_version: str
+    api_version: Annotated[str, REQUIRED] = ""
     """API version of the object."""
-    kind: str
+    kind: Annotated[str, REQUIRED] = ""
     """Kind of the object."""
-    name: str
+    name: Annotated[str, REQUIRED] = ""
     """Name of the object."""
-    uid: str
+    uid: Annotated[str, REQUIRED] = ""
     """UID of the object."""
     controller: bool = False
     """Whether the object manages the one that refers to it."""
@@ -41,12 +74,44 @@ class OwnerReference(base.OwnerReference, frozen=True, kw_only=True):
     """Whether deletion of the object in the foreground waits for the one that refers to it."""
 
 
-class ObjectMeta(base.ObjectMeta, frozen=True, kw_only=True):
+class ObjectMeta(Wire, frozen=True, kw_only=True):
     """Identity, labels and owners of an object; what only the API server reads is left out."""
 
+    name: str = ""
     generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
+    labels: Mapping[str, str] = EMPTY
+    annotations: Mapping[str, str] = EMPTY
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone for what is cluster-wide."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages this object, if any."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+    def freeze(self) -> None:
+        """Make labels and annotations read-only, also where they are in use already; their values stay the same."""
+        if type(self.labels) is dict:
+            msgspec.structs.force_setattr(self, "labels", MappingProxyType(self.labels))
+        if type(self.annotations) is dict:
+            msgspec.structs.force_setattr(self, "annotations", MappingProxyType(self.annotations))
+
+    def is_controlled_by(self, other: "ObjectMeta") -> bool:
+        """Return whether another object manages this one: that object itself, not a later one of its name."""
+        controller = self.controller
+        return controller is not None and controller.uid == other.uid
 
 
 class ObjectReference(Wire, frozen=True, kw_only=True):
@@ -69,24 +134,24 @@ class ObjectReference(Wire, frozen=True, kw_only=True):
     """Part of the object that is meant; empty for the whole."""
 
 
-class SelectorRequirement(base.SelectorRequirement, frozen=True, kw_only=True):
+class SelectorRequirement(Wire, frozen=True, kw_only=True):
     """One term on a label key."""
 
-    key: str
+    key: Annotated[str, REQUIRED] = ""
     """Label key the term looks at."""
-    operator: str
+    operator: Annotated[str, REQUIRED] = ""
     """In, NotIn, Exists or DoesNotExist."""
-    values: Annotated[tuple[str, ...], Rules(list_type="atomic")] = ()
+    values: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
     """Values for In and NotIn; empty for the other operators."""
 
 
-class LabelSelector(base.LabelSelector, frozen=True, kw_only=True):
+class LabelSelector(Wire, frozen=True, kw_only=True):
     """Labels to look for: all pairs and all terms must hold."""
 
     is_atomic: ClassVar[bool] = True
     match_labels: Mapping[str, str] = EMPTY
     """Label keys and the value each must have."""
-    match_expressions: Annotated[tuple[SelectorRequirement, ...], Rules(list_type="atomic")] = ()
+    match_expressions: Annotated[tuple[SelectorRequirement, ...], FieldRules(list_type="atomic")] = ()
     """Terms on label keys."""
 
 
@@ -105,17 +170,23 @@ _CONDITION_TYPE = (
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    """One finding."""
+    """One finding.
 
-    type: Annotated[str, Rules(max_length=316, pattern=_CONDITION_TYPE)]
+    The probe time of pods' and nodes' conditions is left out on purpose: servers send it as null, which costs the slow
+    way of decoding.
+    """
+
+    type: Annotated[str, REQUIRED, FieldRules(max_length=316, pattern=_CONDITION_TYPE)] = ""
     """What the condition is about."""
-    status: Annotated[str, Rules(enum=ConditionStatus)]
+    status: Annotated[str, REQUIRED, FieldRules(enum=ConditionStatus)] = ""
     """True, False or Unknown."""
-    last_transition_time: Time
+    last_transition_time: Annotated[Time, REQUIRED] = ""
     """When the condition changed last."""
-    reason: Annotated[str, Rules(min_length=1, max_length=1024, pattern=_CONDITION_REASON)]
+    reason: Annotated[str, REQUIRED, FieldRules(min_length=1, max_length=1024, pattern=_CONDITION_REASON)] = (
+        msgspec.field(default_factory=str)
+    )
     """Cause in one word."""
-    message: Annotated[str, Rules(max_length=32768)]
+    message: Annotated[str, REQUIRED, FieldRules(max_length=32768)] = msgspec.field(default_factory=str)
     """Details for a reader."""
-    observed_generation: Annotated[Int64, Rules(minimum=0)] = 0
+    observed_generation: Annotated[Int64, FieldRules(minimum=0)] = 0
     """Generation of the object that the condition is about."""

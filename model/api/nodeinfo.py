@@ -3,16 +3,21 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-import msgspec
-
 from pyroclast.model.api import names
 from pyroclast.model.api.definitions import Definition, KubernetesObject
-from pyroclast.model.api.rules import Rules
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.meta import EMPTY, Wire
+from pyroclast.model.api.rules import FieldRules
 
-__all__ = ["ContainerAllocation", "CpuInfo", "Numatopology", "NumatopologySpec", "PodAllocation", "ResourceInfo"]
+__all__ = [
+    "CpuInfo",
+    "NumaContainerAllocation",
+    "NumaPodAllocation",
+    "NumaResource",
+    "Numatopology",
+    "NumatopologySpec",
+]
 
-_Number = Annotated[int, Rules(minimum=0)]
+_Number = Annotated[int, FieldRules(minimum=0)]
 
 
 class CpuInfo(Wire, frozen=True, kw_only=True):
@@ -26,7 +31,7 @@ class CpuInfo(Wire, frozen=True, kw_only=True):
     """Physical core of the CPU."""
 
 
-class ResourceInfo(Wire, frozen=True, kw_only=True):
+class NumaResource(Wire, frozen=True, kw_only=True):
     """One resource."""
 
     allocatable: str = ""
@@ -35,7 +40,7 @@ class ResourceInfo(Wire, frozen=True, kw_only=True):
     """Number of units."""
 
 
-class ContainerAllocation(Wire, frozen=True, kw_only=True):
+class NumaContainerAllocation(Wire, frozen=True, kw_only=True):
     """Units given to one container."""
 
     name: str = ""
@@ -44,7 +49,7 @@ class ContainerAllocation(Wire, frozen=True, kw_only=True):
     """Units, by resource name, each a list such as 0-3,8."""
 
 
-class PodAllocation(Wire, frozen=True, kw_only=True):
+class NumaPodAllocation(Wire, frozen=True, kw_only=True):
     """Units given to one pod."""
 
     uid: str = ""
@@ -53,7 +58,7 @@ class PodAllocation(Wire, frozen=True, kw_only=True):
     """Name of the pod."""
     namespace: str = ""
     """Namespace of the pod."""
-    container_allocations: tuple[ContainerAllocation, ...] = ()
+    container_allocations: tuple[NumaContainerAllocation, ...] = ()
     """Units given to the pod's containers."""
 
 
@@ -64,11 +69,11 @@ class NumatopologySpec(Wire, frozen=True, kw_only=True):
     """Policies of the kubelet, by policy name: CPUManagerPolicy and TopologyManagerPolicy."""
     res_reserved: Mapping[str, str] = EMPTY
     """Amounts kept for the system, by resource name."""
-    numares: Mapping[str, ResourceInfo] = msgspec.field(default_factory=dict)
+    numares: Mapping[str, NumaResource] = EMPTY
     """What is there, by resource name."""
-    cpu_detail: Mapping[str, CpuInfo] = msgspec.field(default_factory=dict)
+    cpu_detail: Mapping[str, CpuInfo] = EMPTY
     """Place of each CPU, by its number."""
-    pod_allocations: tuple[PodAllocation, ...] = ()
+    pod_allocations: tuple[NumaPodAllocation, ...] = ()
     """Units given to pods."""
 
 

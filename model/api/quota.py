@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-import msgspec
-
 from pyroclast.model.api import names
-from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
-from pyroclast.model.api.meta import Amounts, LabelSelector
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject, PrinterColumn
+from pyroclast.model.api.meta import EMPTY, LabelSelector, ResourceList, Wire
 
 __all__ = [
     "ElasticQuota",
@@ -23,16 +20,16 @@ __all__ = [
 class ElasticQuotaSpec(Wire, frozen=True, kw_only=True):
     """What the quota is guaranteed, and what it may have at most."""
 
-    min: Amounts = msgspec.field(default_factory=dict)
+    min: ResourceList = EMPTY
     """Guarantee, by resource name; others may use it while nobody asks for it."""
-    max: Amounts = msgspec.field(default_factory=dict)
+    max: ResourceList = EMPTY
     """Ceiling, by resource name; resources that are not named are not limited."""
 
 
 class ElasticQuotaStatus(Wire, frozen=True, kw_only=True):
     """How the quota stands."""
 
-    used: Amounts = msgspec.field(default_factory=dict)
+    used: ResourceList = EMPTY
     """What pods of the quota, and of those below it, have."""
 
 
@@ -46,7 +43,7 @@ class ElasticQuota(KubernetesObject, frozen=True, kw_only=True):
         short_names=("eq", "eqs"),
         has_status_subresource=False,
         columns=(
-            Column(name="PARENT", path=".metadata.labels.quota\\.scheduling\\.koordinator\\.sh/parent"),
+            PrinterColumn(name="PARENT", path=".metadata.labels.quota\\.scheduling\\.koordinator\\.sh/parent"),
             AGE,
         ),
         approval="https://github.com/kubernetes-sigs/scheduler-plugins/pull/52",

@@ -14,14 +14,15 @@ __all__ = [
     "DNS_SUBDOMAIN",
     "KEPT_AS_WRITTEN",
     "QUANTITY_PATTERN",
-    "Amount",
+    "REQUIRED",
     "Count",
     "Duration",
+    "FieldRules",
     "Int32",
     "Int64",
     "Json",
     "ObjectName",
-    "Rules",
+    "Quantity",
     "Time",
     "Validation",
 ]
@@ -40,7 +41,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class FieldRules:
     """Limits and hints of one field."""
 
     format: str | None = None
@@ -52,6 +53,8 @@ class Rules:
     min_items: int | None = None
     enum: type[StrEnum] | None = None
     """The values allowed, in the order of their declaration."""
+    is_required: bool = False
+    """The field must be given, though an object without it can be read: a cluster may have definitions of its own."""
     is_defaulted: bool = False
     """The API server writes the field's default where the field is absent."""
     is_quantity: bool = False
@@ -66,7 +69,7 @@ class Rules:
     """The struct that describes what is kept as plain JSON."""
 
     @classmethod
-    def merged(cls, rules: "Iterable[Rules]") -> "Rules":
+    def merged(cls, rules: "Iterable[FieldRules]") -> "FieldRules":
         """Lay rules over each other, later ones on top."""
         merged, unset = cls(), cls()
         for rule in rules:
@@ -79,8 +82,9 @@ class Rules:
         return merged
 
 
-DEFAULTED: Final = Rules(is_defaulted=True)
-KEPT_AS_WRITTEN: Final = Rules(is_kept_as_written=True)
+REQUIRED: Final = FieldRules(is_required=True)
+DEFAULTED: Final = FieldRules(is_defaulted=True)
+KEPT_AS_WRITTEN: Final = FieldRules(is_kept_as_written=True)
 
 DNS_LABEL: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -88,15 +92,15 @@ QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 )
 
-Int32 = Annotated[int, Rules(format="int32")]
-Int64 = Annotated[int, Rules(format="int64")]
-Count = Annotated[int, Rules(format="int32", minimum=0)]
+Int32 = Annotated[int, FieldRules(format="int32")]
+Int64 = Annotated[int, FieldRules(format="int64")]
+Count = Annotated[int, FieldRules(format="int32", minimum=0)]
 """How many; at least 0."""
-Time = Annotated[str, Rules(format="date-time")]
+Time = Annotated[str, FieldRules(format="date-time")]
 """A moment as in RFC 3339; empty means never."""
 Duration = str
 """A duration such as `1h30m`; empty means none is given."""
-ObjectName = Annotated[str, Rules(max_length=253, pattern=DNS_SUBDOMAIN)]
+ObjectName = Annotated[str, FieldRules(max_length=253, pattern=DNS_SUBDOMAIN)]
 """Name of an object, a DNS subdomain."""
-Amount = Annotated[str | int | float, Rules(is_quantity=True, pattern=QUANTITY_PATTERN)]
-"""A quantity, as `model.quantity` reads it."""
+Quantity = Annotated[str | int | float, FieldRules(is_quantity=True, pattern=QUANTITY_PATTERN)]
+"""An amount as JSON has it; `model.quantity` reads it."""

@@ -7,30 +7,29 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from pyroclast.model.api import names
-from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
-from pyroclast.model.api.meta import Amounts, LabelSelector
-from pyroclast.model.api.rules import DEFAULTED, Count, Int32, ObjectName, Rules, Time
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject, PrinterColumn
+from pyroclast.model.api.meta import EMPTY, LabelSelector, ResourceList, Wire
+from pyroclast.model.api.rules import DEFAULTED, Count, FieldRules, Int32, ObjectName, Time
+from pyroclast.model.plain_members import with_plain_members
 
 __all__ = [
-    "Affinity",
-    "Cluster",
     "DequeueStrategy",
+    "ExtendCluster",
     "Guarantee",
     "NetworkTopologyMode",
     "NetworkTopologySpec",
-    "NodeGroupAffinity",
-    "NodeGroupAntiAffinity",
+    "NodeGroupTerms",
     "PodGroup",
     "PodGroupCondition",
     "PodGroupPhase",
     "PodGroupSpec",
     "PodGroupStatus",
     "Queue",
+    "QueueAffinity",
+    "QueueReservation",
     "QueueSpec",
     "QueueState",
     "QueueStatus",
-    "Reservation",
     "SubGroupPolicySpec",
 ]
 
@@ -48,28 +47,28 @@ class NetworkTopologyMode(StrEnum):
 class NetworkTopologySpec(Wire, frozen=True, kw_only=True):
     """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
 
-    mode: Annotated[str, Rules(enum=NetworkTopologyMode), DEFAULTED] = "hard"
+    mode: Annotated[str, FieldRules(enum=NetworkTopologyMode), DEFAULTED] = "hard"
     """hard: the pods start only inside one domain of an allowed tier. soft: such a domain is preferred."""
-    highest_tier_allowed: Annotated[int, Rules(minimum=0)] | None = None
+    highest_tier_allowed: Annotated[int, FieldRules(minimum=0)] | None = None
     """Highest HyperNode tier that the pods may span, as a number."""
-    highest_tier_name: Annotated[str, Rules(max_length=253)] = ""
+    highest_tier_name: Annotated[str, FieldRules(max_length=253)] = ""
     """Highest HyperNode tier that the pods may span, by its tierName."""
 
 
 class SubGroupPolicySpec(Wire, frozen=True, kw_only=True):
     """One rule by which pods form sub-groups."""
 
-    name: Annotated[str, Rules(max_length=253)] = ""
+    name: Annotated[str, FieldRules(max_length=253)] = ""
     """Name of the rule."""
     network_topology: NetworkTopologySpec | None = None
     """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
-    sub_group_size: Annotated[Int32, Rules(minimum=1), DEFAULTED] = 1
+    sub_group_size: Annotated[Int32, FieldRules(minimum=1), DEFAULTED] = 1
     """Pods that must be able to run together for a sub-group to count."""
     min_sub_groups: Annotated[Count, DEFAULTED] = 0
     """Sub-groups that must be able to run; 0 means no minimum."""
     label_selector: LabelSelector | None = None
     """Pods the rule is about, by their labels."""
-    match_label_keys: Annotated[tuple[str, ...], Rules(list_type="atomic")] = ()
+    match_label_keys: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
     """Label keys; pods with equal values for all of them form one sub-group."""
 
 
@@ -78,13 +77,13 @@ class PodGroupSpec(Wire, frozen=True, kw_only=True):
 
     min_member: Count = 0
     """Pods that must be able to run together before any of them starts."""
-    min_task_member: Mapping[str, Int32] = msgspec.field(default_factory=dict)
+    min_task_member: Mapping[str, Int32] = EMPTY
     """Pods of each task that must be able to run together, by task name."""
     queue: Annotated[ObjectName, DEFAULTED] = names.DEFAULT_QUEUE
     """Queue the gang belongs to."""
-    priority_class_name: Annotated[str, Rules(max_length=253)] = ""
+    priority_class_name: Annotated[str, FieldRules(max_length=253)] = ""
     """PriorityClass of the gang."""
-    min_resources: Amounts | None = None
+    min_resources: ResourceList | None = None
     """Resources that must be free in the queue before the gang is admitted, by resource name."""
     network_topology: NetworkTopologySpec | None = None
     """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
@@ -92,6 +91,7 @@ class PodGroupSpec(Wire, frozen=True, kw_only=True):
     """Division of the gang into sub-groups that are placed as units."""
 
 
+@with_plain_members
 class PodGroupPhase(StrEnum):
     """Where a gang is."""
 
@@ -122,7 +122,7 @@ class PodGroupCondition(Wire, frozen=True, kw_only=True):
 class PodGroupStatus(Wire, frozen=True, kw_only=True):
     """What the scheduler found."""
 
-    phase: Annotated[str, Rules(enum=PodGroupPhase)] = ""
+    phase: Annotated[str, FieldRules(enum=PodGroupPhase)] = ""
     """Where the gang is: Pending (waits for admission), Inqueue (admitted, pods may be made), Running (enough members
     are placed), Unknown (some run, the rest cannot), Completed."""
     conditions: tuple[PodGroupCondition, ...] = ()
@@ -145,11 +145,11 @@ class PodGroup(KubernetesObject, frozen=True, kw_only=True):
         short_names=("pg", "podgroup-v1beta1"),
         has_status_subresource=False,
         columns=(
-            Column(name="STATUS", path=".status.phase"),
-            Column(name="minMember", path=".spec.minMember", type="integer"),
-            Column(name="RUNNINGS", path=".status.running", type="integer"),
+            PrinterColumn(name="STATUS", path=".status.phase"),
+            PrinterColumn(name="minMember", path=".spec.minMember", type="integer"),
+            PrinterColumn(name="RUNNINGS", path=".status.running", type="integer"),
             AGE,
-            Column(name="QUEUE", path=".spec.queue", is_wide=True),
+            PrinterColumn(name="QUEUE", path=".spec.queue", is_wide=True),
         ),
     )
     spec: PodGroupSpec = PodGroupSpec()
@@ -164,45 +164,36 @@ class PodGroup(KubernetesObject, frozen=True, kw_only=True):
 class Guarantee(Wire, frozen=True, kw_only=True):
     """What is kept free for the queue."""
 
-    resource: Amounts = EMPTY
+    resource: ResourceList = EMPTY
     """Amounts that no other queue can use, by resource name."""
 
 
-class NodeGroupAffinity(Wire, frozen=True, kw_only=True):
-    """Node groups to run on."""
+class NodeGroupTerms(Wire, frozen=True, kw_only=True):
+    """Node groups that pods run on, or for an anti-affinity keep off."""
 
     required: tuple[str, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods must run on."""
+    """Node groups that pods must run on, or keep off."""
     preferred: tuple[str, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods run on when they can."""
+    """Node groups that pods run on, or keep off, when they can."""
 
 
-class NodeGroupAntiAffinity(Wire, frozen=True, kw_only=True):
-    """Node groups to keep off."""
-
-    required: tuple[str, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods must keep off."""
-    preferred: tuple[str, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods keep off when they can."""
-
-
-class Affinity(Wire, frozen=True, kw_only=True):
+class QueueAffinity(Wire, frozen=True, kw_only=True):
     """Groups of nodes that the queue's pods run on or keep off."""
 
-    node_group_affinity: NodeGroupAffinity | None = None
+    node_group_affinity: NodeGroupTerms | None = None
     """Node groups to run on."""
-    node_group_anti_affinity: NodeGroupAntiAffinity | None = None
+    node_group_anti_affinity: NodeGroupTerms | None = None
     """Node groups to keep off."""
 
 
-class Cluster(Wire, frozen=True, kw_only=True):
+class ExtendCluster(Wire, frozen=True, kw_only=True):
     """One other cluster."""
 
     name: str = ""
     """Name of the cluster."""
     weight: Int32 = 0
     """Weight of the cluster among the others."""
-    capacity: Amounts = EMPTY
+    capacity: ResourceList = EMPTY
     """What the cluster offers, by resource name."""
 
 
@@ -216,27 +207,27 @@ class DequeueStrategy(StrEnum):
 class QueueSpec(Wire, frozen=True, kw_only=True):
     """What the queue may use and how it is served."""
 
-    weight: Annotated[Int32, Rules(minimum=1, maximum=65535), DEFAULTED] = 1
+    weight: Annotated[Int32, FieldRules(minimum=1, maximum=65535), DEFAULTED] = 1
     """Say of the queue when spare resources are divided among its siblings."""
-    capability: Amounts = EMPTY
+    capability: ResourceList = EMPTY
     """Most that the queue may use, by resource name; what is not named is not limited."""
     reclaimable: bool | None = None
     """Whether other queues may take back what this one uses above its share."""
-    extend_clusters: tuple[Cluster, ...] = ()
+    extend_clusters: tuple[ExtendCluster, ...] = ()
     """Other clusters that jobs of the queue may be forwarded to."""
     guarantee: Guarantee = Guarantee()
     """What is kept free for the queue."""
-    affinity: Affinity | None = None
+    affinity: QueueAffinity | None = None
     """Groups of nodes that the queue's pods run on or keep off."""
-    type: Annotated[str, Rules(max_length=253)] = ""
+    type: Annotated[str, FieldRules(max_length=253)] = ""
     """Free text for the operator."""
     parent: ObjectName = ""
     """Queue above this one; the root queue when empty."""
-    deserved: Amounts = EMPTY
+    deserved: ResourceList = EMPTY
     """Share of the queue, by resource name; use above it can be reclaimed by other queues."""
     priority: Count = 0
     """Queues with a higher number are served earlier and reclaimed from later."""
-    dequeue_strategy: Annotated[str, Rules(enum=DequeueStrategy), DEFAULTED] = "traverse"
+    dequeue_strategy: Annotated[str, FieldRules(enum=DequeueStrategy), DEFAULTED] = "traverse"
     """fifo: a gang that cannot be placed holds up those behind it. traverse: the next one is tried."""
 
 
@@ -249,19 +240,19 @@ class QueueState(StrEnum):
     UNKNOWN = "Unknown"
 
 
-class Reservation(Wire, frozen=True, kw_only=True):
+class QueueReservation(Wire, frozen=True, kw_only=True):
     """What is locked for the queue."""
 
     nodes: tuple[str, ...] = ()
     """Nodes locked for the queue."""
-    resource: Amounts = EMPTY
+    resource: ResourceList = EMPTY
     """Amounts locked for the queue, by resource name."""
 
 
 class QueueStatus(Wire, frozen=True, kw_only=True):
     """State of the queue and what is used."""
 
-    state: Annotated[str, Rules(enum=QueueState)] = ""
+    state: Annotated[str, FieldRules(enum=QueueState)] = ""
     """Open takes gangs; Closing takes none and waits for those it has; Closed takes none and has none."""
     unknown: Count = 0
     """Gangs in phase Unknown."""
@@ -273,9 +264,9 @@ class QueueStatus(Wire, frozen=True, kw_only=True):
     """Gangs in phase Inqueue."""
     completed: Count = 0
     """Gangs in phase Completed."""
-    reservation: Reservation | None = None
+    reservation: QueueReservation | None = None
     """What is locked for the queue."""
-    allocated: Amounts = EMPTY
+    allocated: ResourceList = EMPTY
     """What the queue's placed pods ask for, by resource name; written by the scheduler."""
 
 
@@ -288,7 +279,7 @@ class Queue(KubernetesObject, frozen=True, kw_only=True):
         plural="queues",
         short_names=("q", "queue-v1beta1"),
         is_namespaced=False,
-        columns=(Column(name="PARENT", path=".spec.parent"),),
+        columns=(PrinterColumn(name="PARENT", path=".spec.parent"),),
     )
     spec: QueueSpec = QueueSpec()
     """What the queue may use and how it is served."""

@@ -1,11 +1,13 @@
 """Parts of a cluster: NodeShard, the nodes that one of several schedulers works on."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+import msgspec
 
 from pyroclast.model.api import names
 from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject
-from pyroclast.model.api.rules import Time
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.meta import Wire
+from pyroclast.model.api.rules import REQUIRED, Time
 
 __all__ = ["NodeShard", "NodeShardSpec", "NodeShardStatus"]
 
@@ -13,7 +15,7 @@ __all__ = ["NodeShard", "NodeShardSpec", "NodeShardStatus"]
 class NodeShardSpec(Wire, frozen=True, kw_only=True):
     """Nodes the shard should have."""
 
-    nodes_desired: tuple[str, ...]
+    nodes_desired: Annotated[tuple[str, ...], REQUIRED] = msgspec.field(default_factory=lambda: ())
     """Nodes that belong to the shard."""
 
 
@@ -41,7 +43,7 @@ class NodeShard(KubernetesObject, frozen=True, kw_only=True):
         is_namespaced=False,
         columns=(AGE,),
     )
-    spec: NodeShardSpec
+    spec: Annotated[NodeShardSpec, REQUIRED] = NodeShardSpec()
     """Nodes the shard should have."""
     status: NodeShardStatus = NodeShardStatus()
     """Nodes the shard has."""

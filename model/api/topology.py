@@ -3,11 +3,12 @@
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+import msgspec
+
 from pyroclast.model.api import names
-from pyroclast.model.api.definitions import AGE, Column, Definition, KubernetesObject
-from pyroclast.model.api.meta import Condition, LabelSelector
-from pyroclast.model.api.rules import Int64, ObjectName, Rules, Validation
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.definitions import AGE, Definition, KubernetesObject, PrinterColumn
+from pyroclast.model.api.meta import Condition, LabelSelector, Wire
+from pyroclast.model.api.rules import REQUIRED, FieldRules, Int64, ObjectName, Validation
 
 __all__ = [
     "ExactMatch",
@@ -24,14 +25,14 @@ __all__ = [
 class ExactMatch(Wire, frozen=True, kw_only=True):
     """The member with this name."""
 
-    name: Annotated[ObjectName, Rules(min_length=1)]
+    name: Annotated[ObjectName, REQUIRED, FieldRules(min_length=1)] = ""
     """Name of the node or HyperNode."""
 
 
 class RegexMatch(Wire, frozen=True, kw_only=True):
     """Members whose name matches."""
 
-    pattern: Annotated[str, Rules(min_length=1)]
+    pattern: Annotated[str, REQUIRED, FieldRules(min_length=1)] = ""
     """Regular expression for the name."""
 
 
@@ -68,20 +69,20 @@ class MemberType(StrEnum):
 class MemberSpec(Wire, frozen=True, kw_only=True):
     """One rule that names members."""
 
-    type: Annotated[str, Rules(enum=MemberType)]
+    type: Annotated[str, REQUIRED, FieldRules(enum=MemberType)] = ""
     """Whether the members are nodes or HyperNodes."""
-    selector: Annotated[MemberSelector, Rules(validations=_ONE_MATCH)] = MemberSelector()
+    selector: Annotated[MemberSelector, FieldRules(validations=_ONE_MATCH)] = MemberSelector()
     """How members are found; exactly one of the matches is given."""
 
 
 class HyperNodeSpec(Wire, frozen=True, kw_only=True):
     """Place in the network and members."""
 
-    tier: Annotated[int, Rules(minimum=0)]
+    tier: Annotated[int, REQUIRED, FieldRules(minimum=0)] = msgspec.field(default_factory=int)
     """Level of the domain: the lower, the nearer its nodes are to each other."""
-    tier_name: Annotated[str, Rules(max_length=253)] = ""
+    tier_name: Annotated[str, FieldRules(max_length=253)] = ""
     """Name of the level, such as rack or row."""
-    members: Annotated[tuple[MemberSpec, ...], Rules(min_items=1)] = ()
+    members: Annotated[tuple[MemberSpec, ...], FieldRules(min_items=1)] = ()
     """What the domain consists of."""
 
 
@@ -90,7 +91,7 @@ class HyperNodeStatus(Wire, frozen=True, kw_only=True):
 
     conditions: tuple[Condition, ...] = ()
     """Latest findings, by type."""
-    node_count: Annotated[Int64, Rules(minimum=0)] = 0
+    node_count: Annotated[Int64, FieldRules(minimum=0)] = 0
     """Number of members."""
 
 
@@ -104,13 +105,13 @@ class HyperNode(KubernetesObject, frozen=True, kw_only=True):
         short_names=("hn",),
         is_namespaced=False,
         columns=(
-            Column(name="Tier", path=".spec.tier", type="integer"),
-            Column(name="TierName", path=".spec.tierName"),
-            Column(name="NodeCount", path=".status.nodeCount", type="integer"),
-            Column(name="Age", path=AGE.path, type=AGE.type),
+            PrinterColumn(name="Tier", path=".spec.tier", type="integer"),
+            PrinterColumn(name="TierName", path=".spec.tierName"),
+            PrinterColumn(name="NodeCount", path=".status.nodeCount", type="integer"),
+            PrinterColumn(name="Age", path=AGE.path, type=AGE.type),
         ),
     )
-    spec: HyperNodeSpec = HyperNodeSpec(tier=0)
+    spec: HyperNodeSpec = HyperNodeSpec()
     """Place in the network and members."""
     status: HyperNodeStatus = HyperNodeStatus()
     """What was found."""

@@ -6,7 +6,7 @@ no word of plugins.
 
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from pyroclast.model.elastic.pod_quota import Belonging
-from pyroclast.model.elastic.quota import ElasticQuota, read_quota
+from pyroclast.model.elastic.quota import ParsedQuota, read_quota
 from pyroclast.model.elastic.uses import Claim, QuotaUses
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "SYSTEM_QUOTA",
     "Belonging",
     "Claim",
-    "ElasticQuota",
+    "ParsedQuota",
     "QuotaUses",
     "read_quota",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from pyroclast.model.elastic.quota import ElasticQuota
+from pyroclast.model.elastic.quota import ParsedQuota
 
 __all__ = ["Belonging"]
 
@@ -20,7 +20,7 @@ class Belonging:
     where the quota stands in the pod's namespace or lists it; the system quota is then that of `kube-system`.
     """
 
-    def __init__(self, quotas: Iterable[ElasticQuota], *, own_alone: bool = False) -> None:
+    def __init__(self, quotas: Iterable[ParsedQuota], *, own_alone: bool = False) -> None:
         """Read who may use what; with `own_alone` a label counts for quotas of the pod's namespace alone."""
         self._own_alone = own_alone
         self._served: dict[str, frozenset[str]] = {SYSTEM_QUOTA: _SYSTEM_NAMESPACES, DEFAULT_QUOTA: frozenset()}

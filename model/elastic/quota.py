@@ -24,7 +24,7 @@ from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, is_whole
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ElasticQuota", "age", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
+__all__ = ["LARGEST_AMOUNT", "ParsedQuota", "age", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
@@ -36,7 +36,7 @@ _READ: Final = (SHARED_WEIGHT, TOTAL_RESOURCE, NAMESPACES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ElasticQuota:
+class ParsedQuota:
     """One ElasticQuota, its amounts parsed; resources that its maximum does not speak of are not its concern."""
 
     name: str
@@ -65,7 +65,7 @@ class ElasticQuota:
     object: wire.ElasticQuota
 
 
-def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) -> ElasticQuota:
+def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) -> ParsedQuota:
     """Read an ElasticQuota.
 
     Args:
@@ -81,7 +81,7 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         report(each)
     if faults:
         minimum = maximum = NO_AMOUNTS
-    return ElasticQuota(
+    return ParsedQuota(
         name=metadata.name,
         namespace=metadata.namespace,
         parent=metadata.labels.get(PARENT) or ROOT_QUOTA,

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from pyroclast.model.elastic.fair import Sharer, divided, scaled
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
-from pyroclast.model.elastic.quota import LARGEST_AMOUNT, ElasticQuota
+from pyroclast.model.elastic.quota import LARGEST_AMOUNT, ParsedQuota
 from pyroclast.model.resources import Amounts, ResourceSpace
 
 __all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
@@ -25,7 +25,7 @@ BUILT_IN = APART | {ROOT_QUOTA}
 """Quotas that are always there; none is the root of a tree beside the default one."""
 
 
-def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
+def faults_of(quotas: Mapping[str, ParsedQuota]) -> dict[str, str]:
     """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
     quotas = with_trees(quotas)
     roots = tree_roots(quotas.values())
@@ -41,7 +41,7 @@ def faults_of(quotas: Mapping[str, ElasticQuota]) -> dict[str, str]:
     return faults
 
 
-def with_trees(quotas: Mapping[str, ElasticQuota]) -> Mapping[str, ElasticQuota]:
+def with_trees(quotas: Mapping[str, ParsedQuota]) -> Mapping[str, ParsedQuota]:
     """Give quotas that name no tree the tree of the quota above them, as Koordinator's webhook does on creation."""
     if not any(quota.tree for quota in quotas.values()):
         return quotas
@@ -57,12 +57,12 @@ def with_trees(quotas: Mapping[str, ElasticQuota]) -> Mapping[str, ElasticQuota]
     return {name: replace(quota, tree=trees.get(name, quota.tree)) for name, quota in quotas.items()}
 
 
-def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
+def tree_roots(quotas: Iterable[ParsedQuota]) -> dict[str, ParsedQuota]:
     """Return the quota that says what a tree has, by tree; of several the first by name.
 
     Nothing can be wrong above one, since it stands at the top: a tree with a root is served.
     """
-    roots: dict[str, ElasticQuota] = {}
+    roots: dict[str, ParsedQuota] = {}
     for quota in sorted(quotas, key=lambda each: each.name):
         may_be_one = quota.parent == ROOT_QUOTA and quota.name not in BUILT_IN and not quota.fault
         if quota.tree_total is not None and may_be_one:
@@ -70,7 +70,7 @@ def tree_roots(quotas: Iterable[ElasticQuota]) -> dict[str, ElasticQuota]:
     return roots
 
 
-def _fault_of_tree(quota: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> str | None:
+def _fault_of_tree(quota: ParsedQuota, roots: Mapping[str, ParsedQuota]) -> str | None:
     if not quota.tree:
         return None
     if quota.tree_total is not None and quota.parent != ROOT_QUOTA:
@@ -84,9 +84,9 @@ def _fault_of_tree(quota: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> st
 
 
 def _fault_above(
-    quota: ElasticQuota,
-    quotas: Mapping[str, ElasticQuota],
-    roots: Mapping[str, ElasticQuota],
+    quota: ParsedQuota,
+    quotas: Mapping[str, ParsedQuota],
+    roots: Mapping[str, ParsedQuota],
     known: dict[str, str | None],
 ) -> str | None:
     """Say what is wrong above a quota; `known` has the answers of before, and gets those of all on the way up."""
@@ -111,7 +111,7 @@ def _fault_above(
     return fault
 
 
-def _fault_between(above: ElasticQuota, below: ElasticQuota, roots: Mapping[str, ElasticQuota]) -> str | None:
+def _fault_between(above: ParsedQuota, below: ParsedQuota, roots: Mapping[str, ParsedQuota]) -> str | None:
     if above.name in APART or not above.is_parent:
         return f"quota {above.name} above {below.name} is not marked as a parent"
     fault = above.fault or _fault_of_tree(above, roots)
@@ -149,7 +149,7 @@ class QuotaBook:
         "weight",
     )
 
-    def __init__(self, space: ResourceSpace, name: str, *, maximum: Amounts, quota: ElasticQuota | None = None) -> None:
+    def __init__(self, space: ResourceSpace, name: str, *, maximum: Amounts, quota: ParsedQuota | None = None) -> None:
         """Count nothing yet.
 
         Args:
@@ -236,7 +236,7 @@ class QuotaBook:
 class QuotaTree:
     """All quotas that are served, tree by tree; the root of the default tree stands for the cluster."""
 
-    def __init__(self, space: ResourceSpace, quotas: Iterable[ElasticQuota], apart: Mapping[str, Amounts]) -> None:
+    def __init__(self, space: ResourceSpace, quotas: Iterable[ParsedQuota], apart: Mapping[str, Amounts]) -> None:
         """Put quotas below each other.
 
         Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pyroclast.model.wire.base import (
+from pyroclast.model.api.meta import (
     EMPTY,
     Condition,
     LabelSelector,
@@ -26,6 +26,9 @@ __all__ = [
     "ContainerImage",
     "ContainerPort",
     "ContainerResizePolicy",
+    "ContainerState",
+    "ContainerStateTerminated",
+    "ContainerStateWaiting",
     "ContainerStatus",
     "CsiVolumeSource",
     "ExtendedResourceClaimStatus",
@@ -58,6 +61,7 @@ __all__ = [
     "ResourceRequirements",
     "ScopeSelector",
     "ScopedResourceSelectorRequirement",
+    "Secret",
     "Service",
     "ServiceSpec",
     "Taint",
@@ -308,15 +312,44 @@ class PodSpec(Wire, frozen=True, kw_only=True):
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
+    hostname: str = ""
+    subdomain: str = ""
+
+
+class ContainerStateTerminated(Wire, frozen=True, kw_only=True):
+    """How a container ended."""
+
+    exit_code: int = 0
+    signal: int = 0
+    reason: str = ""
+    message: str = ""
+    finished_at: str = ""
+
+
+class ContainerStateWaiting(Wire, frozen=True, kw_only=True):
+    """Why a container does not run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(Wire, frozen=True, kw_only=True):
+    """What a container does; that it runs is not read."""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Wire, frozen=True, kw_only=True):
-    """What a container was given, which may differ from what it asks for while it is resized."""
+    """State of a container, and what it was given, which may differ from its requests while it is resized."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList = EMPTY
     ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
 
 
 class PodStatus(Wire, frozen=True, kw_only=True):
@@ -411,6 +444,12 @@ class ConfigMap(Wire, frozen=True, kw_only=True):
 
     metadata: ObjectMeta
     data: Mapping[str, str] = EMPTY
+
+
+class Secret(Wire, frozen=True, kw_only=True):
+    """A secret; its contents are not read."""
+
+    metadata: ObjectMeta
 
 
 class NamespaceStatus(Wire, frozen=True, kw_only=True):

@@ -5,19 +5,28 @@ struct come back as `Broken`. A JSON null means an absent field, as in Kubernete
 is called broken.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from pyroclast.model.api.meta import ListMeta, ObjectMeta, Wire
 from pyroclast.model.errors import CacheError, ObjectError
-from pyroclast.model.wire.base import ListMeta, ObjectMeta, Wire
-from pyroclast.model.wire.depth import pruned
 
 __all__ = ["Broken", "Decoder", "Page", "Status", "StatusCause", "StatusDetails", "StatusEvent", "WatchEvent"]
 
 T = TypeVar("T")
+
+_MOST_LEVELS: Final = 200
+"""Levels of objects and arrays that are kept.
+
+The API server takes custom resources of ten thousand levels; decoders give up at about a thousand. No field that is
+read is deeper than thirty levels.
+"""
+
+_TOKENS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 
 
 class StatusCause(Wire, frozen=True, kw_only=True):
@@ -121,9 +130,9 @@ class Decoder(Generic[T]):
         try:
             return self._decoder.decode(data)
         except RecursionError:
-            return self.decode(pruned(data))
+            return self.decode(_pruned(data))
         except msgspec.ValidationError:
-            return self.convert(_decode_json(pruned(data)))
+            return self.convert(_decode_json(_pruned(data)))
         except msgspec.DecodeError as error:
             raise CacheError(f"{self.kind}: not JSON: {error}") from error
 
@@ -150,7 +159,7 @@ class Decoder(Generic[T]):
         try:
             page = self._page.decode(data)
         except RecursionError:
-            return self.page(pruned(data))
+            return self.page(_pruned(data))
         except msgspec.ValidationError:
             return self._page_by_item(data)  # one item at fault must not cost the others
         except msgspec.DecodeError as error:
@@ -171,7 +180,7 @@ class Decoder(Generic[T]):
         try:
             event = self._event.decode(line)
         except RecursionError:
-            return self.event(pruned(line))
+            return self.event(_pruned(line))
         except msgspec.ValidationError:
             return self._event_in_parts(line)
         except msgspec.DecodeError as error:
@@ -182,7 +191,7 @@ class Decoder(Generic[T]):
         try:
             page = _RAW_PAGE.decode(data)
         except RecursionError:
-            return self._page_by_item(pruned(data))
+            return self._page_by_item(_pruned(data))
         except msgspec.DecodeError as error:
             raise CacheError(f"list of {self.kind}: {error}") from error
         items: list[T] = []
@@ -205,7 +214,7 @@ class Decoder(Generic[T]):
             if event.type == "ERROR":
                 return _STATUS_EVENT.decode(line)
         except RecursionError:
-            return self._event_in_parts(pruned(line))
+            return self._event_in_parts(_pruned(line))
         except msgspec.DecodeError as error:
             raise CacheError(f"watch of {self.kind}: {error}") from error
         try:
@@ -250,3 +259,23 @@ def _metadata(value: object) -> ObjectMeta:
     return ObjectMeta(
         name=text("name"), namespace=text("namespace"), uid=text("uid"), resource_version=text("resourceVersion")
     )
+
+
+def _pruned(data: bytes | memoryview) -> bytes:
+    """Return JSON with `null` in place of every object and array below `_MOST_LEVELS` levels."""
+    text = bytes(data)
+    pieces, kept_from, level = [], 0, 0
+    for token in _TOKENS.finditer(text):
+        match token.group():
+            case b"[" | b"{":
+                level += 1
+                if level == _MOST_LEVELS + 1:
+                    pieces.append(text[kept_from : token.start()])
+            case b"]" | b"}":
+                if level == _MOST_LEVELS + 1:
+                    pieces.append(b"null")
+                    kept_from = token.end()
+                level -= 1
+    if level > _MOST_LEVELS:
+        return b"".join(pieces)  # it was cut in its middle, and is no JSON
+    return b"".join((*pieces, text[kept_from:]))

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from pyroclast.model.api.meta import EMPTY, Condition, ObjectMeta, Quantity, ResourceList, Wire
 from pyroclast.model.sealed import SealedDict
-from pyroclast.model.wire.base import EMPTY, Condition, ObjectMeta, Quantity, ResourceList, Wire
 from pyroclast.model.wire.selectors import NodeSelector
 
 __all__ = [

@@ -1,65 +1,107 @@
-"""Koordinator's devices on the wire (`scheduling.koordinator.sh/v1alpha1`): what an agent found on a node.
-
-The kind is `Device`; here it bears a longer name, for resource slices have devices, too.
-"""
+"""Koordinator's kinds that others write: NodeMetric, what nodes use, and PodGroup, gangs of its own."""
 
 from collections.abc import Mapping
 
-from pyroclast.model.wire.base import EMPTY, ObjectMeta, ResourceList, Wire
+from msgspec import field
+
+from pyroclast.model.api.meta import EMPTY, ObjectMeta, ResourceList, Wire
+from pyroclast.model.sealed import SealedDict
 
 __all__ = [
-    "KoordinatorDevice",
-    "KoordinatorDeviceInfo",
-    "KoordinatorDeviceSpec",
-    "KoordinatorDeviceTopology",
-    "KoordinatorVirtualFunction",
-    "KoordinatorVirtualFunctionGroup",
+    "AggregatedUsage",
+    "GangPodGroup",
+    "GangPodGroupSpec",
+    "GangPodGroupStatus",
+    "NodeMetric",
+    "NodeMetricCollectPolicy",
+    "NodeMetricInfo",
+    "NodeMetricSpec",
+    "NodeMetricStatus",
+    "PodMetricInfo",
+    "ResourceMap",
 ]
 
 
-class KoordinatorDeviceTopology(Wire, frozen=True, kw_only=True):
-    """Where a device sits."""
+class ResourceMap(Wire, frozen=True, kw_only=True):
+    """Amounts in use."""
 
-    socket_id: int = 0
-    node_id: int = 0
-    pcie_id: str = ""
-
-
-class KoordinatorVirtualFunction(Wire, frozen=True, kw_only=True):
-    """A part of a device that a pod may have for itself."""
-
-    minor: int = 0
-    bus_id: str = ""
-
-
-class KoordinatorVirtualFunctionGroup(Wire, frozen=True, kw_only=True):
-    """Virtual functions of one kind."""
-
-    labels: Mapping[str, str] = EMPTY
-    vfs: tuple[KoordinatorVirtualFunction, ...] = ()
-
-
-class KoordinatorDeviceInfo(Wire, frozen=True, kw_only=True):
-    """One device."""
-
-    type: str = ""
-    id: str = ""
-    minor: int | None = None
-    health: bool = False
-    labels: Mapping[str, str] = EMPTY
     resources: ResourceList = EMPTY
-    topology: KoordinatorDeviceTopology | None = None
-    vf_groups: tuple[KoordinatorVirtualFunctionGroup, ...] = ()
 
 
-class KoordinatorDeviceSpec(Wire, frozen=True, kw_only=True):
-    """All devices of the node."""
+class AggregatedUsage(Wire, frozen=True, kw_only=True):
+    """Statistics of a period by their kind: `avg`, `p50`, `p90`, `p95`, `p99`."""
 
-    devices: tuple[KoordinatorDeviceInfo, ...] = ()
+    usage: Mapping[str, ResourceMap] = field(default_factory=SealedDict)
+    duration: str = ""
 
 
-class KoordinatorDevice(Wire, frozen=True, kw_only=True, eq=False):
-    """The devices of one node, whose name it bears; a key, by identity, of what is read from it."""
+class NodeMetricInfo(Wire, frozen=True, kw_only=True):
+    """What all of a node uses."""
+
+    node_usage: ResourceMap = ResourceMap()
+    aggregated_node_usages: tuple[AggregatedUsage, ...] = ()
+    system_usage: ResourceMap = ResourceMap()
+
+
+class PodMetricInfo(Wire, frozen=True, kw_only=True):
+    """What a pod uses."""
+
+    name: str = ""
+    namespace: str = ""
+    pod_usage: ResourceMap = ResourceMap()
+    priority: str = ""
+
+
+class NodeMetricCollectPolicy(Wire, frozen=True, kw_only=True):
+    """How often the agent reports."""
+
+    report_interval_seconds: int | None = None
+
+
+class NodeMetricSpec(Wire, frozen=True, kw_only=True):
+    """What the agent is asked for."""
+
+    metric_collect_policy: NodeMetricCollectPolicy = NodeMetricCollectPolicy()
+
+
+class NodeMetricStatus(Wire, frozen=True, kw_only=True):
+    """What it reported last."""
+
+    update_time: str = ""
+    node_metric: NodeMetricInfo | None = None
+    pods_metric: tuple[PodMetricInfo, ...] = ()
+
+
+class NodeMetric(Wire, frozen=True, kw_only=True):
+    """What a node, by whose name the object goes, and its pods were measured to use."""
 
     metadata: ObjectMeta
-    spec: KoordinatorDeviceSpec = KoordinatorDeviceSpec()
+    spec: NodeMetricSpec = NodeMetricSpec()
+    status: NodeMetricStatus = NodeMetricStatus()
+
+
+class GangPodGroupSpec(Wire, frozen=True, kw_only=True):
+    """How many must come together, and how long members wait for each other."""
+
+    min_member: int = 0
+    schedule_timeout_seconds: int | None = None
+
+
+class GangPodGroupStatus(Wire, frozen=True, kw_only=True):
+    """How its members fare; written by a controller, read by people."""
+
+    phase: str = ""
+    occupied_by: str = ""
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    schedule_start_time: str = ""
+
+
+class GangPodGroup(Wire, frozen=True, kw_only=True):
+    """A gang; the rest of what it says stands in annotations."""
+
+    metadata: ObjectMeta
+    spec: GangPodGroupSpec = GangPodGroupSpec()
+    status: GangPodGroupStatus = GangPodGroupStatus()

@@ -1,6 +1,6 @@
 """Node selectors: used by pods, volumes and devices alike."""
 
-from pyroclast.model.wire.base import SelectorRequirement, Wire
+from pyroclast.model.api.meta import SelectorRequirement, Wire
 
 __all__ = ["NodeSelector", "NodeSelectorTerm"]
 

@@ -2,7 +2,17 @@
 
 from collections.abc import Mapping
 
-from pyroclast.model.wire.base import EMPTY, Condition, LabelSelector, ObjectMeta, Quantity, ResourceList, Wire
+from pyroclast.model.api.claims import PersistentVolumeClaimSpec
+from pyroclast.model.api.meta import (
+    EMPTY,
+    Condition,
+    LabelSelector,
+    ObjectMeta,
+    ObjectReference,
+    Quantity,
+    ResourceList,
+    Wire,
+)
 from pyroclast.model.wire.selectors import NodeSelector
 
 __all__ = [
@@ -14,10 +24,8 @@ __all__ = [
     "CSIStorageCapacity",
     "CSIVolume",
     "EphemeralVolumeSource",
-    "ObjectReference",
     "PersistentVolume",
     "PersistentVolumeClaim",
-    "PersistentVolumeClaimSpec",
     "PersistentVolumeClaimStatus",
     "PersistentVolumeClaimTemplate",
     "PersistentVolumeSpec",
@@ -26,52 +34,13 @@ __all__ = [
     "TemplateMeta",
     "TopologySelectorLabelRequirement",
     "TopologySelectorTerm",
-    "TypedObjectReference",
     "VolumeAttachment",
     "VolumeAttachmentSource",
     "VolumeAttachmentSpec",
     "VolumeAttachmentStatus",
     "VolumeNodeAffinity",
     "VolumeNodeResources",
-    "VolumeResourceRequirements",
 ]
-
-
-class ObjectReference(Wire, frozen=True, kw_only=True):
-    """The object something is bound to."""
-
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class TypedObjectReference(Wire, frozen=True, kw_only=True):
-    """Where a claim's data come from."""
-
-    api_group: str = ""
-    kind: str = ""
-    name: str = ""
-
-
-class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
-    """How much storage is asked for."""
-
-    requests: ResourceList = EMPTY
-    limits: ResourceList = EMPTY
-
-
-class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
-    """What a claim asks for."""
-
-    access_modes: tuple[str, ...] = ()
-    selector: LabelSelector | None = None
-    resources: VolumeResourceRequirements = VolumeResourceRequirements()
-    volume_name: str = ""
-    storage_class_name: str | None = None
-    volume_mode: str = "Filesystem"
-    data_source: TypedObjectReference | None = None
 
 
 class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):

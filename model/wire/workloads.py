@@ -1,13 +1,14 @@
-"""Other groups, each with little to read: apps, policy, scheduling, coordination."""
+"""Other groups, each with little to read: apps, policy, networking, scheduling, coordination."""
 
 from collections.abc import Mapping
 
-from pyroclast.model.wire.base import EMPTY, LabelSelector, ObjectMeta, Wire
+from pyroclast.model.api.meta import EMPTY, LabelSelector, ObjectMeta, Wire
 
 __all__ = [
     "IntOrString",
     "Lease",
     "LeaseSpec",
+    "NetworkPolicy",
     "PodDisruptionBudget",
     "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus",
@@ -76,6 +77,12 @@ class PodDisruptionBudget(Wire, frozen=True, kw_only=True):
     metadata: ObjectMeta
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class NetworkPolicy(Wire, frozen=True, kw_only=True):
+    """A network policy; its rules are not read."""
+
+    metadata: ObjectMeta
 
 
 class PriorityClass(Wire, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from pyroclast.model.devices.cards import Holder, Shelf, Use
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate, by_name
-from pyroclast.plugins.deviceshare.family import Chosen, Family, Question, Unreadable
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family, Unreadable
 
 __all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 
@@ -42,8 +42,8 @@ class DeviceAllocator:
         self._shelves: dict[int, Shelf] = {}
         """By column of the nodes with cards."""
         self._evicted: dict[TaskId, Holder] = {}
-        self._answers: dict[Question[Any], _Answers] = {}
-        self._known: dict[Question[Any], dict[Hashable, Chosen | int]] = {}
+        self._answers: dict[DeviceQuestion[Any], _Answers] = {}
+        self._known: dict[DeviceQuestion[Any], dict[Hashable, Chosen | int]] = {}
         """By question and by what of a node matters: nodes of equal cards, equally taken, are asked about once."""
         self.unread: list[tuple[Task, str]] = []
         """Tasks on nodes whose annotations do not tell which cards they hold, and what is made of that."""
@@ -64,7 +64,7 @@ class DeviceAllocator:
             self._faults[template.number] = str(error)
             return None
 
-    def question_of(self, task: Task) -> Question[Any] | None:
+    def question_of(self, task: Task) -> DeviceQuestion[Any] | None:
         """Return what a task asks; None where it asks for no cards."""
         demand = self.demand_of(task)
         return None if demand is None else self.family.question(demand, task)
@@ -160,7 +160,7 @@ class DeviceAllocator:
         demand = self.demand_of(task)
         if demand is None:
             return None
-        question, known = Question(demand), dict[Hashable, int]()
+        question, known = DeviceQuestion(demand), dict[Hashable, int]()
         verdicts = np.zeros(len(columns), dtype=np.uint8)
         for place, column in enumerate(columns.index.tolist()):
             cards = self.cards[column]
@@ -198,7 +198,7 @@ class DeviceAllocator:
         demand = self.demand_of(task)
         return demand is not None and self.family.asks_alone(task)
 
-    def _answer(self, question: Question[Any]) -> "_Answers":
+    def _answer(self, question: DeviceQuestion[Any]) -> "_Answers":
         answers = self._answers.get(question)
         if answers is None:
             known = self._known.setdefault(question, {})
@@ -206,11 +206,13 @@ class DeviceAllocator:
         answers.refresh()
         return answers
 
-    def choose(self, column: int, question: Question[Any]) -> Chosen | int:
+    def choose(self, column: int, question: DeviceQuestion[Any]) -> Chosen | int:
         """Return the cards of a node with cards that a task would be given, or why none."""
         return self.choose_among(self._known.setdefault(question, {}), column, question)
 
-    def choose_among(self, known: dict[Hashable, Chosen | int], column: int, question: Question[Any]) -> Chosen | int:
+    def choose_among(
+        self, known: dict[Hashable, Chosen | int], column: int, question: DeviceQuestion[Any]
+    ) -> Chosen | int:
         """Do as `choose`; `known` are answers to the question, by what of a node matters to them."""
         family, shelf, cards = self.family, self.shelves[column], self.cards[column]
         hidden = family.hidden(cards, shelf, question)
@@ -312,7 +314,11 @@ class _Answers:
     """Verdicts and scores of all nodes for one question, kept by the session's log of touched columns."""
 
     def __init__(
-        self, books: DeviceAllocator, question: Question[Any], known: dict[Hashable, Chosen | int], session: Session
+        self,
+        books: DeviceAllocator,
+        question: DeviceQuestion[Any],
+        known: dict[Hashable, Chosen | int],
+        session: Session,
     ) -> None:
         self._books, self._question, self._known, self._session = books, question, known, session
         self.verdicts: ReasonArray = np.zeros(len(session.nodes), dtype=np.uint8)

@@ -13,7 +13,7 @@ from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 
-__all__ = ["Chosen", "Family", "Question", "Unreadable"]
+__all__ = ["Chosen", "DeviceQuestion", "Family", "Unreadable"]
 
 Cards = TypeVar("Cards")
 Demand = TypeVar("Demand")
@@ -21,7 +21,7 @@ Demand = TypeVar("Demand")
 NOTHING_HIDDEN: frozenset[int] = frozenset()
 
 
-class Question(NamedTuple, Generic[Demand]):
+class DeviceQuestion(NamedTuple, Generic[Demand]):
     """What a task asks of cards; equal questions about equal cards have equal answers."""
 
     demand: Demand
@@ -67,9 +67,9 @@ class Family(ABC, Generic[Cards, Demand]):
     def demand(self, template: TaskTemplate, task: Task) -> Demand | None:
         """Return what tasks of a template ask for; None for nothing. Raises ValueError where that cannot be read."""
 
-    def question(self, demand: Demand, task: Task) -> Question[Demand]:  # noqa: ARG002 - some families ask by the task
+    def question(self, demand: Demand, task: Task) -> DeviceQuestion[Demand]:  # noqa: ARG002 - some families ask by the task
         """Return what one task asks."""
-        return Question(demand)
+        return DeviceQuestion(demand)
 
     def asks_alone(self, task: Task) -> bool:  # noqa: ARG002 - see above
         """Tell whether tasks of one template may ask differently; the same for all of a template."""
@@ -84,7 +84,7 @@ class Family(ABC, Generic[Cards, Demand]):
         """Return how many cards a node has."""
 
     @abstractmethod
-    def shape(self, cards: Cards, question: Question[Demand]) -> Hashable:
+    def shape(self, cards: Cards, question: DeviceQuestion[Demand]) -> Hashable:
         """Return what of the cards of a node the answer to a question depends on."""
 
     @abstractmethod
@@ -92,7 +92,9 @@ class Family(ABC, Generic[Cards, Demand]):
         """Return which of `never` holds; 0 where the cards might be enough, were they all free."""
 
     @abstractmethod
-    def choose(self, cards: Cards, taken: State, question: Question[Demand], hidden: frozenset[int]) -> Chosen | int:
+    def choose(
+        self, cards: Cards, taken: State, question: DeviceQuestion[Demand], hidden: frozenset[int]
+    ) -> Chosen | int:
         """Return the cards that a task would be given, or which of `now` holds.
 
         Args:
@@ -102,7 +104,7 @@ class Family(ABC, Generic[Cards, Demand]):
             hidden: Cards that it must not have, by position.
         """
 
-    def hidden(self, cards: Cards, shelf: Shelf, question: Question[Demand]) -> frozenset[int]:  # noqa: ARG002 - see `question`
+    def hidden(self, cards: Cards, shelf: Shelf, question: DeviceQuestion[Demand]) -> frozenset[int]:  # noqa: ARG002 - see `question`
         """Return the cards that a task must not have because of who holds parts of them."""
         return NOTHING_HIDDEN
 
@@ -148,7 +150,7 @@ class Family(ABC, Generic[Cards, Demand]):
         return ""
 
     @abstractmethod
-    def holder(self, question: Question[Demand], uses: tuple[Use, ...], task: Task) -> Holder:
+    def holder(self, question: DeviceQuestion[Demand], uses: tuple[Use, ...], task: Task) -> Holder:
         """Return what a task holds that was given cards."""
 
     @abstractmethod

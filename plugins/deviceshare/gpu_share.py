@@ -14,7 +14,7 @@ from pyroclast.model.devices.names import GPU_INDEX, GPU_LOCK, PREDICATE_TIME
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
-from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
 
 __all__ = ["GpuShare"]
 
@@ -51,7 +51,7 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         """Count the healthy cards."""
         return len(cards.indices)
 
-    def shape(self, cards: GpuCards, question: Question[GpuDemand]) -> Hashable:  # noqa: ARG002 - each question is about all of it
+    def shape(self, cards: GpuCards, question: DeviceQuestion[GpuDemand]) -> Hashable:  # noqa: ARG002 - each question is about all of it
         """Which indices cards have says nothing about what fits."""
         return cards.memory, len(cards.indices)
 
@@ -62,7 +62,7 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         return 0 if len(cards.indices) >= demand.number else 2
 
     def choose(
-        self, cards: GpuCards, taken: State, question: Question[GpuDemand], hidden: frozenset[int]
+        self, cards: GpuCards, taken: State, question: DeviceQuestion[GpuDemand], hidden: frozenset[int]
     ) -> Chosen | int:
         """Take the first cards that do."""
         parts, memory, *_ = taken
@@ -119,7 +119,7 @@ class GpuShare(Family[GpuCards, GpuDemand]):
             return ""
         return f"{GPU_INDEX}: {text!r} are no indices of cards of the node"
 
-    def holder(self, question: Question[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - nobody asks who holds them
+    def holder(self, question: DeviceQuestion[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - nobody asks who holds them
         """Return what a task holds that was given cards."""
         return Holder(uses)
 

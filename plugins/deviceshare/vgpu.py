@@ -31,7 +31,7 @@ from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 from pyroclast.plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
 from pyroclast.plugins.deviceshare.exclusive import matching, reserved, spread_out
-from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
 from pyroclast.plugins.deviceshare.mig import pick
 from pyroclast.plugins.deviceshare.vgpu_parts import id_of, parts_told, room_for, unread_parts, within
 
@@ -85,11 +85,11 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         containers = tuple(each for each in vgpu_demand(template.spec, self.settings) if each.cards)
         return VgpuDemand(containers, card_rules(task.pod)) if containers else None
 
-    def question(self, demand: VgpuDemand, task: Task) -> Question[VgpuDemand]:
+    def question(self, demand: VgpuDemand, task: Task) -> DeviceQuestion[VgpuDemand]:
         """Return what one task asks: its group and its labels may matter, too."""
         group, is_spread = spread_group(task.pod)
         rules = matching(self.args.exclusive, task.pod.metadata.labels) if self.args.exclusive else frozenset()
-        return Question(demand, group if is_spread else "", rules)
+        return DeviceQuestion(demand, group if is_spread else "", rules)
 
     def asks_alone(self, task: Task) -> bool:
         """Tell whether the group or the labels of a task may matter."""
@@ -109,7 +109,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         """Count the cards."""
         return len(cards.cards)
 
-    def shape(self, cards: VgpuCards, question: Question[VgpuDemand]) -> Hashable:
+    def shape(self, cards: VgpuCards, question: DeviceQuestion[VgpuDemand]) -> Hashable:
         """Which card it is matters to those alone who name some."""
         return (cards.shape, cards.uuids) if question.demand.rules.names_uuids else cards.shape
 
@@ -197,7 +197,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         return is_fit and rules.permit_uuid(card.uuid) and rules.permit_model(card.model)
 
     def choose(
-        self, cards: VgpuCards, taken: State, question: Question[VgpuDemand], hidden: frozenset[int]
+        self, cards: VgpuCards, taken: State, question: DeviceQuestion[VgpuDemand], hidden: frozenset[int]
     ) -> Chosen | int:
         """Take cards for each container in turn, beside those of the containers before it."""
         trial = _Trial(self, cards, taken)
@@ -206,14 +206,14 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
                 return 1
         return Chosen(tuple(trial.uses), trial.score)
 
-    def hidden(self, cards: VgpuCards, shelf: Shelf, question: Question[VgpuDemand]) -> frozenset[int]:
+    def hidden(self, cards: VgpuCards, shelf: Shelf, question: DeviceQuestion[VgpuDemand]) -> frozenset[int]:
         """Return the cards that its like has already, where these must be apart."""
         apart = spread_out(shelf, question.group) if question.group else set()
         if question.rules and cards.mode == HAMI_CORE:
             apart |= reserved(shelf, question.rules)
         return frozenset(apart)
 
-    def holder(self, question: Question[VgpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - who it is counts
+    def holder(self, question: DeviceQuestion[VgpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - who it is counts
         """Return what a task holds that was given cards."""
         return self._holder(uses, task)
 

@@ -1,7 +1,7 @@
 """Status: how each quota stands, and what is wrong with those that are not served."""
 
 from pyroclast.framework.session.session import Session
-from pyroclast.model.elastic import ElasticQuota
+from pyroclast.model.elastic import ParsedQuota
 from pyroclast.model.elastic.tree import APART, QuotaBook
 from pyroclast.model.report import EventNote, QuotaFigures
 from pyroclast.model.resources import MILLI, Amounts
@@ -20,7 +20,7 @@ def tell(session: Session, accounts: Accounts) -> None:
             session.note_quota(_figures(session, quota, book))
 
 
-def _tell_fault(session: Session, quota: ElasticQuota, fault: str) -> None:
+def _tell_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
     metadata = quota.object.metadata
     message = f"counts as absent: {fault}" if quota.name in APART else f"out of service: {fault}"
     if session.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
@@ -37,7 +37,7 @@ def _tell_fault(session: Session, quota: ElasticQuota, fault: str) -> None:
         )
 
 
-def _figures(session: Session, quota: ElasticQuota, book: QuotaBook) -> QuotaFigures:
+def _figures(session: Session, quota: ParsedQuota, book: QuotaBook) -> QuotaFigures:
     space = session.resources
 
     def spoken(amounts: list[int]) -> Amounts:

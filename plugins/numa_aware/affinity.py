@@ -13,10 +13,10 @@ from typing import NamedTuple
 from pyroclast.model.cpusets import CpuSet
 from pyroclast.model.numa import CpuLayout
 
-__all__ = ["Affinity", "best_affinity"]
+__all__ = ["NumaAffinity", "best_affinity"]
 
 
-class Affinity(NamedTuple):
+class NumaAffinity(NamedTuple):
     """NUMA nodes for one container."""
 
     cpus: CpuSet
@@ -27,16 +27,16 @@ class Affinity(NamedTuple):
     """No machine of this build could do with fewer."""
 
 
-def best_affinity(layout: CpuLayout, available: CpuSet, count: int) -> Affinity:
+def best_affinity(layout: CpuLayout, available: CpuSet, count: int) -> NumaAffinity:
     """Return the NUMA nodes for `count` CPUs, at least 1; all, not preferred, where too few CPUs are free."""
     free = [(cpus & available).bit_count() for _, cpus in layout.numa]
     size = _fewest(free, count)
     if size is None:
-        return Affinity(layout.cpus, len(layout.numa), is_preferred=False)
+        return NumaAffinity(layout.cpus, len(layout.numa), is_preferred=False)
     cpus = 0
     for number in _lowest(free, count, size):
         cpus |= layout.numa[number][1]
-    return Affinity(cpus, size, is_preferred=size == _fewest([each.bit_count() for _, each in layout.numa], count))
+    return NumaAffinity(cpus, size, is_preferred=size == _fewest([each.bit_count() for _, each in layout.numa], count))
 
 
 def _fewest(amounts: list[int], count: int) -> int | None:

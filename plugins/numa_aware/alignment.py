@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from pyroclast.model.cpusets import CpuSet
 from pyroclast.model.numa import CpuLayout
-from pyroclast.plugins.numa_aware.affinity import Affinity, best_affinity
+from pyroclast.plugins.numa_aware.affinity import NumaAffinity, best_affinity
 from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 
 __all__ = ["Aligned", "aligned", "numa_count"]
@@ -57,13 +57,13 @@ def aligned(layout: CpuLayout, policy: str, reserved: int, free: CpuSet, wanted:
 _ALIGNING: Final = frozenset({"best-effort", "restricted", "single-numa-node"})
 
 
-def _admits(policy: str, affinity: Affinity) -> bool:
+def _admits(policy: str, affinity: NumaAffinity) -> bool:
     if policy == "single-numa-node":
         return affinity.is_preferred and affinity.size == 1
     return policy != "restricted" or affinity.is_preferred
 
 
-def _allocated(layout: CpuLayout, available: CpuSet, count: int, affinity: Affinity | None) -> CpuSet:
+def _allocated(layout: CpuLayout, available: CpuSet, count: int, affinity: NumaAffinity | None) -> CpuSet:
     """Take as many as can be from the NUMA nodes of an affinity, the rest elsewhere; none where there are too few."""
     near = 0
     if affinity is not None:

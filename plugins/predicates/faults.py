@@ -6,7 +6,7 @@ from typing import Final
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 
-__all__ = ["Faults"]
+__all__ = ["PredicateFaults"]
 
 Fault = Callable[[Task], str]
 """Says in words why a task can go nowhere; empty where it can."""
@@ -14,7 +14,7 @@ Fault = Callable[[Task], str]
 _NODE_AFFINITY: Final = "NodeAffinity"
 
 
-class Faults:
+class PredicateFaults:
     """What filters say of a task as a whole: node affinity once per template, claims only of tasks that have some."""
 
     def __init__(self, plugin: str) -> None:

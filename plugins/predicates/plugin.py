@@ -28,8 +28,8 @@ from pyroclast.plugins.predicates import (
 )
 from pyroclast.plugins.predicates.arguments import PredicatesArgs
 from pyroclast.plugins.predicates.device_claims import DeviceClaims
-from pyroclast.plugins.predicates.faults import Faults
-from pyroclast.plugins.predicates.pod_affinity import PodAffinity
+from pyroclast.plugins.predicates.faults import PredicateFaults
+from pyroclast.plugins.predicates.pod_affinity import PodAffinityFilter
 from pyroclast.plugins.predicates.ports import HostPorts
 from pyroclast.plugins.predicates.topology_spread import TopologySpread
 from pyroclast.plugins.predicates.volume_binding import VolumeBinding
@@ -65,13 +65,13 @@ class Predicates:
 
     def on_session_open(self, session: Session) -> None:
         """Register every filter that is on, in the order in which kube-scheduler asks them."""
-        faults = Faults(self.name)
+        faults = PredicateFaults(self.name)
         session.register(points.PRE_PREDICATE, self.name, faults.refuse)
         self._register_node_facts(session, faults)
         if self.args.node_ports:
             self._register_ports(session)
         if self.args.pod_affinity:
-            affinity = PodAffinity(session, session_pods(session))
+            affinity = PodAffinityFilter(session, session_pods(session))
             session.register_rule(self.name, POD_AFFINITY)
             self._register_judge(session, "InterPodAffinity", affinity, pod_affinity.REASONS)
         if self.args.volume_limits:
@@ -88,7 +88,7 @@ class Predicates:
             session.register_rule(self.name, RESOURCE_CLAIMS)
             faults.of_claims("DynamicResources", DeviceClaims(session).fault)
 
-    def _register_node_facts(self, session: Session, faults: Faults) -> None:
+    def _register_node_facts(self, session: Session, faults: PredicateFaults) -> None:
         session.register(
             points.PREDICATE,
             self.name,
@@ -118,13 +118,13 @@ class Predicates:
             part="NodePorts",
         )
 
-    def _register_volume_limits(self, session: Session, faults: Faults) -> None:
+    def _register_volume_limits(self, session: Session, faults: PredicateFaults) -> None:
         limits = VolumeLimits(session)
         session.register_ledger(self.name, limits)
         faults.of_claims("NodeVolumeLimits", limits.fault)
         self._register_judge(session, "NodeVolumeLimits", limits, volume_limits.REASONS)
 
-    def _register_volume_zone(self, session: Session, faults: Faults) -> None:
+    def _register_volume_zone(self, session: Session, faults: PredicateFaults) -> None:
         zone = VolumeZone(session)
         faults.of_claims("VolumeZone", zone.fault)
         self._register_judge(session, "VolumeZone", zone, volume_zone.REASONS)
@@ -141,7 +141,7 @@ class Predicates:
             part=part,
         )
 
-    def _register_volume_binding(self, session: Session, faults: Faults) -> None:
+    def _register_volume_binding(self, session: Session, faults: PredicateFaults) -> None:
         binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
         session.register_ledger(self.name, binding)
         session.register_preparations(self.name, binding.preparations)

@@ -17,7 +17,7 @@ from pyroclast.model.matching.pods import PodTerms
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task
 
-__all__ = ["REASONS", "PodAffinity"]
+__all__ = ["REASONS", "PodAffinityFilter"]
 
 REASONS: Final = (
     Reason("node(s) didn't satisfy existing pods anti-affinity rules"),
@@ -45,7 +45,7 @@ class _Own:
         """Nodes that have the keys of all required affinity terms, shape (N,)."""
 
 
-class PodAffinity:
+class PodAffinityFilter:
     """Required affinity and anti-affinity of incoming tasks, and required anti-affinity of pods on nodes."""
 
     def __init__(self, session: Session, pods: SessionPods) -> None:

@@ -21,12 +21,12 @@ from pyroclast.model.resources import UNLIMITED
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.predicates.claims import class_name, named_claims
 
-__all__ = ["REASONS", "AttachedVolume", "VolumeLimits"]
+__all__ = ["REASONS", "Attachment", "VolumeLimits"]
 
 REASONS: Final = (Reason(TOO_MANY_VOLUMES),)
 
 
-class AttachedVolume(NamedTuple):
+class Attachment(NamedTuple):
     """One volume as a driver knows it."""
 
     driver: str
@@ -40,7 +40,7 @@ class VolumeLimits:
         self._table = session.nodes.table
         self._objects = session.snapshot.objects
         self._early = EarlyChanges()
-        self._users: dict[AttachedVolume, Counter[int]] = {}
+        self._users: dict[Attachment, Counter[int]] = {}
         """Pods and attachments by column, for each volume; no zero counts."""
         self._attached: dict[str, IntArray] = {}
         """Distinct volumes by driver, shape (N,)."""
@@ -71,7 +71,7 @@ class VolumeLimits:
             refused |= (coming > 0) & (self._attached_by(driver) + coming > self._limit(driver))
         return (refused if columns.is_all else refused[columns.index]).view(np.uint8)
 
-    def _new_on_nodes(self, volumes: list[AttachedVolume]) -> IntArray:
+    def _new_on_nodes(self, volumes: list[Attachment]) -> IntArray:
         """Count which of some volumes are not attached yet, by node, shape (N,)."""
         coming = np.full(len(self._table), len(volumes), dtype=np.int64)
         for volume in volumes:
@@ -94,7 +94,7 @@ class VolumeLimits:
 
     # Which volumes ----------------------------------------------------------------------------------------------------
 
-    def _volumes(self, pod: wire.Pod) -> set[AttachedVolume]:
+    def _volumes(self, pod: wire.Pod) -> set[Attachment]:
         """Return the volumes of a pod that attach; what cannot be looked up is left out."""
         if not pod.spec.volumes:
             return set()
@@ -105,7 +105,7 @@ class VolumeLimits:
         claimed = {self._of_claim(claim) for claim in claims if claim is not None}
         return inline | {volume for volume in claimed if volume is not None}
 
-    def _of_claim(self, claim: wire.PersistentVolumeClaim) -> AttachedVolume | None:
+    def _of_claim(self, claim: wire.PersistentVolumeClaim) -> Attachment | None:
         volume = self._objects.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
         if volume is not None:
             return _of_volume(volume)
@@ -113,7 +113,7 @@ class VolumeLimits:
         storage_class = self._objects.storage_classes.get(class_name(claim))
         if storage_class is None or not storage_class.provisioner:
             return None
-        return AttachedVolume(_IN_TREE.get(storage_class.provisioner, storage_class.provisioner), claim.metadata.key)
+        return Attachment(_IN_TREE.get(storage_class.provisioner, storage_class.provisioner), claim.metadata.key)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class VolumeLimits:
         for volume in self._volumes(pod):
             self._add(volume, column, sign)
 
-    def _add(self, volume: AttachedVolume, column: int, sign: int) -> None:
+    def _add(self, volume: Attachment, column: int, sign: int) -> None:
         users = self._users.setdefault(volume, Counter())
         before = users[column]
         if before + sign:
@@ -172,20 +172,20 @@ def _may_attach(volume: wire.Volume) -> bool:
     return volume.persistent_volume_claim is not None or volume.ephemeral is not None or _inline(volume) is not None
 
 
-def _inline(volume: wire.Volume) -> AttachedVolume | None:
+def _inline(volume: wire.Volume) -> Attachment | None:
     """Return a volume written into a pod, by the driver that serves it today."""
     if volume.aws_elastic_block_store is not None:
-        return AttachedVolume(_IN_TREE["kubernetes.io/aws-ebs"], volume.aws_elastic_block_store.volume_id)
+        return Attachment(_IN_TREE["kubernetes.io/aws-ebs"], volume.aws_elastic_block_store.volume_id)
     if volume.gce_persistent_disk is not None:
-        return AttachedVolume(_IN_TREE["kubernetes.io/gce-pd"], volume.gce_persistent_disk.pd_name)
+        return Attachment(_IN_TREE["kubernetes.io/gce-pd"], volume.gce_persistent_disk.pd_name)
     if volume.azure_disk is not None:
-        return AttachedVolume(_IN_TREE["kubernetes.io/azure-disk"], volume.azure_disk.disk_uri)
+        return Attachment(_IN_TREE["kubernetes.io/azure-disk"], volume.azure_disk.disk_uri)
     return None
 
 
-def _of_volume(volume: wire.PersistentVolume) -> AttachedVolume | None:
+def _of_volume(volume: wire.PersistentVolume) -> Attachment | None:
     csi = volume.spec.csi
-    return None if csi is None else AttachedVolume(csi.driver, csi.volume_handle)
+    return None if csi is None else Attachment(csi.driver, csi.volume_handle)
 
 
 def _limit_of(csi_node: wire.CSINode | None, driver: str) -> int:

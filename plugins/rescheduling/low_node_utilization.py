@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from pyroclast.model.tasks import Task
 
-__all__ = ["Load", "Pod", "choose", "room_of"]
+__all__ = ["Load", "NodePod", "choose", "room_of"]
 
 WHOLE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pod:
+class NodePod:
     """One pod on a node."""
 
     task: Task
@@ -32,7 +32,7 @@ class Load:
     used_percent: tuple[Fraction, ...]
     capacity: tuple[int, ...]
     unschedulable: bool
-    pods: Sequence[Pod]
+    pods: Sequence[NodePod]
     """Those that go first stand first."""
 
 
@@ -82,7 +82,7 @@ def _is_busy(load: Load, high: Sequence[int]) -> bool:
     return any(used > mark for used, mark in zip(load.used_percent, high, strict=True))
 
 
-def _leaving(load: Load, high: Sequence[int], room: Sequence[int]) -> Iterator[Pod]:
+def _leaving(load: Load, high: Sequence[int], room: Sequence[int]) -> Iterator[NodePod]:
     """Yield pods of a busy node until it is below all its marks; nothing where there is no room to begin with."""
     used = list(load.used_percent)
     if not all(room):

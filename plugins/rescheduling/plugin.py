@@ -18,7 +18,7 @@ from pyroclast.model.resources import CPU, MEMORY
 from pyroclast.model.tasks import Task
 from pyroclast.model.usage import FRESH_SECONDS
 from pyroclast.plugins.rescheduling.arguments import LOW_NODE_UTILIZATION, ReschedulingArgs, Strategy
-from pyroclast.plugins.rescheduling.low_node_utilization import Load, Pod, choose
+from pyroclast.plugins.rescheduling.low_node_utilization import Load, NodePod, choose
 
 __all__ = ["Rescheduling"]
 
@@ -71,7 +71,7 @@ def loads_of(session: Session, named: set[TaskId], *, is_measured: bool) -> list
             continue
         used = NOTHING_USED if usage is None else (Fraction(usage.cpu_percent), Fraction(usage.memory_percent))
         pods = [
-            Pod(
+            NodePod(
                 task=task, request=_amounts(session.nodes.needs(task.template).request, rows), may_move=task.id in named
             )
             for task in sorted(session.nodes.tasks_on(column).values(), key=leaving_order)

@@ -10,7 +10,7 @@ from typing import Final
 from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.quantity import QuantityError, parse
-from pyroclast.model.requests import Asked, combined
+from pyroclast.model.requests import ContainerAmounts, combined
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -57,7 +57,7 @@ def _limit(pod: wire.Pod, name: str) -> Fraction:
         return amount_of(pod.spec.resources.limits[name]) + overhead
     regular, initial = (
         [
-            Asked({name: amount_of(each.resources.limits.get(name, "0"))}, each.restart_policy == "Always")
+            ContainerAmounts({name: amount_of(each.resources.limits.get(name, "0"))}, each.restart_policy == "Always")
             for each in containers
         ]
         for containers in (pod.spec.containers, pod.spec.init_containers)

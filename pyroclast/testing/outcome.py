@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.report import Condition, CycleReport, EventNote
-from pyroclast.scheduler.simulation.rounds import Round
+from pyroclast.model.report import CycleReport, EventNote, GroupCondition
+from pyroclast.scheduler.simulation.rounds import SimulatedRound
 from pyroclast.testing.objects import NAMESPACE
 
 __all__ = ["Outcome"]
@@ -20,7 +20,7 @@ class Outcome:
     alone for everything that says how things stand.
     """
 
-    rounds: tuple[Round, ...]
+    rounds: tuple[SimulatedRound, ...]
     warnings: tuple[str, ...] = ()
     """What was wrong with arguments and objects, which plans were refused, and how plugins failed."""
 
@@ -110,7 +110,7 @@ class Outcome:
         written = (each for done in reversed(self.rounds) for each in done.report.pod_conditions)
         return next((each.message for each in written if f"{each.namespace}/{each.name}" == name), "")
 
-    def conditions(self, job: str) -> dict[str, Condition]:
+    def conditions(self, job: str) -> dict[str, GroupCondition]:
         """Return the conditions written to a job's PodGroup, by type."""
         statuses = (status for each in self.rounds for status in each.report.group_statuses)
         return {each.type: each for status in statuses if status.job == _long(job) for each in status.conditions}

@@ -23,7 +23,7 @@ UNREAD: Final = 128 + signal.SIGPIPE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Subcommand:
     """One command."""
 
     about: str
@@ -40,47 +40,47 @@ class Command:
         return run(arguments)
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "scheduler": Command(
+COMMANDS: Final[Mapping[str, Subcommand]] = {
+    "scheduler": Subcommand(
         about="schedule a cluster: the daemon",
         module="pyroclast.scheduler.cli.commands.scheduler",
         signals=(signal.SIGUSR1, signal.SIGUSR2),
     ),
-    "controllers": Command(
+    "controllers": Subcommand(
         about="serve pod groups, queues, Jobs and admission: the controllers",
         module="pyroclast.scheduler.cli.commands.controllers",
     ),
-    "emulator": Command(
+    "emulator": Subcommand(
         about="serve a Kubernetes API in memory, with hollow nodes", module="pyroclast.scheduler.cli.commands.emulator"
     ),
-    "demo": Command(
+    "demo": Subcommand(
         about="watch gangs being placed on an emulated cluster", module="pyroclast.scheduler.cli.commands.demo"
     ),
-    "simulate": Command(
+    "simulate": Subcommand(
         about="decide for objects from files, without a cluster", module="pyroclast.scheduler.simulation.main"
     ),
-    "replay": Command(
+    "replay": Subcommand(
         about="decide the cycles of a record again, and compare", module="pyroclast.scheduler.cli.commands.replay"
     ),
-    "config": Command(
+    "config": Subcommand(
         about="look a configuration file over: config check FILE", module="pyroclast.scheduler.cli.commands.config"
     ),
-    "migrate": Command(
+    "migrate": Subcommand(
         about="say what of a Volcano installation would behave differently: migrate check",
         module="pyroclast.scheduler.cli.commands.migrate",
     ),
-    "queue": Command(
+    "queue": Subcommand(
         about="queues: list, get, create, open, close, delete", module="pyroclast.scheduler.cli.commands.vcctl.queues"
     ),
-    "job": Command(
+    "job": Subcommand(
         about="jobs: list, view, run, suspend, resume, delete", module="pyroclast.scheduler.cli.commands.vcctl.jobs"
     ),
-    "quota": Command(about="elastic quotas: list, get", module="pyroclast.scheduler.cli.commands.vcctl.quotas"),
-    "completion": Command(
+    "quota": Subcommand(about="elastic quotas: list, get", module="pyroclast.scheduler.cli.commands.vcctl.quotas"),
+    "completion": Subcommand(
         about="print a script for bash, zsh or fish that completes commands, flags and names",
         module="pyroclast.scheduler.cli.commands.vcctl.completion",
     ),
-    "version": Command(about="print the version", module="pyroclast.scheduler.cli.commands.version"),
+    "version": Subcommand(about="print the version", module="pyroclast.scheduler.cli.commands.version"),
 }
 
 

@@ -32,7 +32,7 @@ from pyroclast.scheduler.controllers.options import Options
 from pyroclast.scheduler.controllers.table import CONTROLLERS
 from pyroclast.scheduler.daemon.leadership import lead_to_the_end, lease_options
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
-from pyroclast.scheduler.monitoring.health import Endpoints, Inside
+from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.scheduler.monitoring.level_socket import LevelSocket
 from pyroclast.scheduler.monitoring.logs import Level
 from pyroclast.scheduler.monitoring.watch_lag import WatchLag
@@ -177,11 +177,11 @@ class _Process:
                 WATCH_LAG.labels(kind).set(lag.seconds(kind, reflector.resource_version, now, is_synced=is_synced))
             await asyncio.sleep(_FIGURES_SECONDS)
 
-    def _inside(self) -> Inside:
+    def _inside(self) -> HealthSource:
         checks = {"synced": self._why_unsynced, "watches": self._why_stale}
         if self._admission is not None:
             checks["admission"] = self._admission.trouble
-        return Inside(
+        return HealthSource(
             checks=checks,
             vital={"reconciling": self._operator.stuck},
             metrics_text=lambda: generate_latest(REGISTRY if self._options.chosen else WithoutLeader()),

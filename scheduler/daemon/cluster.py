@@ -13,7 +13,7 @@ from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.event_handlers import FOLLOWED
-from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import Ownership
 from pyroclast.cache.sync.wake_triggers import Trigger
 from pyroclast.kube import resources
@@ -117,7 +117,7 @@ def state_options(options: Options) -> StateOptions:
         default_queue=QueueName(options.default_queue),
         ungrouped_pods=options.ungrouped_pods,
         caps_group_priority=options.cap_group_priority,
-        node_selector=NodeSelector.parse(options.node_selector),
+        node_selector=NodeFilter.parse(options.node_selector),
         ownership=ownership,
         shard_mode=options.scheduler_sharding_mode,
         shard_name=options.scheduler_sharding_name,

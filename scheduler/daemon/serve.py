@@ -48,13 +48,13 @@ from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks
 from pyroclast.scheduler.daemon.settings import Settings
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
-from pyroclast.scheduler.extenders.client import Client as ExtenderClient
+from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.waiting import Waiting
 from pyroclast.scheduler.monitoring.cycle_metrics import tell_figures, tell_placements
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
 from pyroclast.scheduler.monitoring.device_metrics import DeviceFigures
 from pyroclast.scheduler.monitoring.explain import explain_job
-from pyroclast.scheduler.monitoring.health import Endpoints, Inside
+from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.scheduler.monitoring.level_socket import LevelSocket
 from pyroclast.scheduler.monitoring.logs import Level
 from pyroclast.scheduler.monitoring.metrics import Metrics
@@ -387,7 +387,7 @@ class _Process:
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
 
-    def _inside(self) -> Inside:
+    def _inside(self) -> HealthSource:
         async def snapshot() -> bytes:
             return await asyncio.to_thread(self._cache.dump().encode)
 
@@ -395,7 +395,7 @@ class _Process:
             seen = self._daemon.seen
             return None if seen is None else explain_job(job, seen.snapshot, seen.report)
 
-        return Inside(
+        return HealthSource(
             checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
             vital={"background": self._why_failing, "cycle": self._stuck, "cycles": self._daemon.failing},
             metrics_text=self._metrics.text,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyroclast.model import wire
 from pyroclast.model.quantity import millis
-from pyroclast.scheduler.demo.workload import IMPOSSIBLE, QUEUES, Gang
+from pyroclast.scheduler.demo.workload import IMPOSSIBLE, QUEUES, DemoGang
 
 __all__ = ["Progress", "QueueProgress", "cpu_fractions", "measure", "reason_of"]
 
@@ -53,7 +53,7 @@ class Progress:
         return self.pods > 0 and self.running == self.pods
 
 
-def measure(gangs: Iterable[Gang], pods: Mapping[str, wire.Pod]) -> Progress:
+def measure(gangs: Iterable[DemoGang], pods: Mapping[str, wire.Pod]) -> Progress:
     """Count the pods of gangs by queue.
 
     Args:
@@ -66,7 +66,7 @@ def measure(gangs: Iterable[Gang], pods: Mapping[str, wire.Pod]) -> Progress:
         gang = pod.metadata.name.rpartition("-worker-")[0]
         bound_by_gang[gang] = bound_by_gang.get(gang, 0) + bool(pod.spec.node_name)
         running_by_gang[gang] = running_by_gang.get(gang, 0) + (pod.status.phase == "Running")
-    by_queue: dict[str, list[Gang]] = {queue.name: [] for queue in QUEUES}
+    by_queue: dict[str, list[DemoGang]] = {queue.name: [] for queue in QUEUES}
     for each in gangs:
         by_queue[each.queue].append(each)
     return Progress(

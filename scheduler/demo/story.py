@@ -17,7 +17,7 @@ from pyroclast.scheduler.demo import children
 from pyroclast.scheduler.demo.children import Child, ChildError
 from pyroclast.scheduler.demo.picture import Picture
 from pyroclast.scheduler.demo.progress import cpu_fractions, measure, reason_of
-from pyroclast.scheduler.demo.workload import IMPOSSIBLE, NAMESPACE, Gang, gangs, impossible_gang
+from pyroclast.scheduler.demo.workload import IMPOSSIBLE, NAMESPACE, DemoGang, gangs, impossible_gang
 from pyroclast.scheduler.demo.workload import QUEUES as DEMO_QUEUES
 
 __all__ = ["Demo"]
@@ -100,7 +100,7 @@ class Demo:
         self.picture.nodes(cpu_fractions(seen.nodes.objects, seen.pods.objects))
         await self._tell_of_the_impossible(client, seen, running)
 
-    async def _follow(self, seen: "_Seen", submitted: list[Gang], begun: float, running: Sequence[Child]) -> None:
+    async def _follow(self, seen: "_Seen", submitted: list[DemoGang], begun: float, running: Sequence[Child]) -> None:
         with self.picture.live():
             while True:
                 for child in running:
@@ -158,7 +158,7 @@ class _Seen:
             stack.callback(task.cancel)
 
 
-async def submit(client: Client, submitted: list[Gang]) -> None:
+async def submit(client: Client, submitted: list[DemoGang]) -> None:
     """Create the namespace, the queues, the groups and their pods."""
     await client.request_json("POST", "/api/v1/namespaces", body={"metadata": {"name": NAMESPACE}})
     for queue in DEMO_QUEUES:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pyroclast.model.api.names import GROUP_NAME
 
-__all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoQueue", "Gang", "gangs", "impossible_gang", "nodes_needed"]
+__all__ = ["IMPOSSIBLE", "NAMESPACE", "QUEUES", "DemoGang", "DemoQueue", "gangs", "impossible_gang", "nodes_needed"]
 
 NAMESPACE: Final = "demo"
 
@@ -54,7 +54,7 @@ QUEUES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gang:
+class DemoGang:
     """Pods that run together or not at all."""
 
     name: str
@@ -91,23 +91,23 @@ class Gang:
             }
 
 
-def gangs(pods: int) -> list[Gang]:
+def gangs(pods: int) -> list[DemoGang]:
     """Return whole gangs with `pods` pods in all, shared out among the queues."""
-    made: list[Gang] = []
+    made: list[DemoGang] = []
     for queue in QUEUES:
         wanted = round(pods * queue.fraction)
         whole, rest = divmod(wanted, queue.gang_size)
         sizes = [queue.gang_size] * whole + ([rest] if rest else [])
         made += [
-            Gang(name=f"{queue.name}-{number}", queue=queue.name, size=size, cpu=queue.cpu)
+            DemoGang(name=f"{queue.name}-{number}", queue=queue.name, size=size, cpu=queue.cpu)
             for number, size in enumerate(sizes)
         ]
     return made
 
 
-def impossible_gang() -> Gang:
+def impossible_gang() -> DemoGang:
     """Return the gang whose pods are larger than any node."""
-    return Gang(name=IMPOSSIBLE, queue="research", size=_IMPOSSIBLE_PODS, cpu=_IMPOSSIBLE_CPU)
+    return DemoGang(name=IMPOSSIBLE, queue="research", size=_IMPOSSIBLE_PODS, cpu=_IMPOSSIBLE_CPU)
 
 
 def nodes_needed(pods: int) -> int:

@@ -17,7 +17,7 @@ from pyroclast.kube.binding import DelegateError
 from pyroclast.model.plan import Bind
 from pyroclast.model.texts import shortened
 from pyroclast.plugins.extender import Extender, ExtenderArgs
-from pyroclast.scheduler.extenders.client import Client, NoReplyError
+from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
 from pyroclast.scheduler.extenders.waiting import Told, answer_of
 
 __all__ = ["ExtenderBinding"]
@@ -30,7 +30,7 @@ class _Reply(msgspec.Struct, frozen=True, kw_only=True):
 class ExtenderBinding:
     """Binds through the extenders of the configuration in force."""
 
-    def __init__(self, client: Client, told: Told = lambda *_: None) -> None:
+    def __init__(self, client: ExtenderClient, told: Told = lambda *_: None) -> None:
         self._client, self._told = client, told
         self._args: Mapping[str, ExtenderArgs] = {}
         self._generation: int | None = None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.outside import Outside
-from pyroclast.scheduler.extenders.client import Client
+from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.waiting import Waiting
 
 __all__ = ["asked", "nobody"]
@@ -23,7 +23,7 @@ def nobody(_: Configuration) -> Mapping[str, Outside]:
 @contextmanager
 def asked() -> Iterator[Answering]:
     """Ask extenders for the length of a block, by a loop in a thread."""
-    loop, client = asyncio.new_event_loop(), Client()
+    loop, client = asyncio.new_event_loop(), ExtenderClient()
     thread = threading.Thread(target=loop.run_forever, name="extenders")
     thread.start()
     try:

@@ -12,7 +12,7 @@ import aiohttp
 from pyroclast.framework.extension.outside import Question
 from pyroclast.kube.read_limited import TooLargeError, read_at_most
 
-__all__ = ["Client", "NoReplyError"]
+__all__ = ["ExtenderClient", "NoReplyError"]
 
 _MOST_BYTES: Final = 10 << 20
 _OK: Final = 200
@@ -25,7 +25,7 @@ class NoReplyError(Exception):
     """There is no reply, or none that can be used; the text is put behind what was asked."""
 
 
-class Client:
+class ExtenderClient:
     """Asks extenders; everything happens on the loop's thread."""
 
     def __init__(self) -> None:

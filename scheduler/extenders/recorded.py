@@ -13,7 +13,7 @@ import msgspec
 
 from pyroclast.framework.extension.outside import Answer, CycleCut, Outside, Question
 
-__all__ = ["MOST_BYTES", "Budget", "Exchange", "Recorded", "Recording", "recording"]
+__all__ = ["MOST_BYTES", "Exchange", "Recorded", "Recording", "RecordingBudget", "recording"]
 
 MOST_BYTES: Final = 32 << 20
 """Answers of one cycle that are kept for a record, as JSON. A cycle with more is recorded as one that was cut short."""
@@ -31,7 +31,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class Budget:
+class RecordingBudget:
     """Bytes that the answers of one cycle may still take in its record."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -51,7 +51,7 @@ class Budget:
 class Recording:
     """Notes the answers of another, as far as a budget goes."""
 
-    def __init__(self, outside: Outside, budget: Budget) -> None:
+    def __init__(self, outside: Outside, budget: RecordingBudget) -> None:
         self._outside, self._budget = outside, budget
         self.exchanges: list[Exchange] = []
 
@@ -65,7 +65,7 @@ class Recording:
         return answer
 
 
-def recording(outside: Mapping[str, Outside], budget: Budget) -> dict[str, Recording]:
+def recording(outside: Mapping[str, Outside], budget: RecordingBudget) -> dict[str, Recording]:
     """Return the same, by plugin instance, with the answers noted; they share a budget."""
     return {instance: Recording(each, budget) for instance, each in outside.items()}
 

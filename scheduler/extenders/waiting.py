@@ -16,7 +16,7 @@ import msgspec
 
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.outside import Answer, CycleCut, Outside, Question
-from pyroclast.scheduler.extenders.client import Client, NoReplyError
+from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
 
 __all__ = ["Told", "Waiting", "answer_of"]
 
@@ -30,7 +30,7 @@ Told = Callable[[str, str, bool, float], None]
 class Waiting:
     """Who answers all plugins of a process."""
 
-    def __init__(self, client: Client, loop: asyncio.AbstractEventLoop, told: Told = lambda *_: None) -> None:
+    def __init__(self, client: ExtenderClient, loop: asyncio.AbstractEventLoop, told: Told = lambda *_: None) -> None:
         """Ask through a client of this loop; `told` is called in the thread that asks."""
         self._client, self._loop, self._told = client, loop, told
         self._lock = threading.Lock()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from pyroclast.model.elastic import ElasticQuota
+from pyroclast.model.elastic import ParsedQuota
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import CPU, MILLI, Amounts
 from pyroclast.model.tasks import TaskStatus
@@ -69,7 +69,7 @@ def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
             yield from _by_resource(quota, "max", quota.maximum)
 
 
-def _by_resource(quota: ElasticQuota, field: str, amounts: Amounts) -> Iterator[tuple[tuple[str, ...], float]]:
+def _by_resource(quota: ParsedQuota, field: str, amounts: Amounts) -> Iterator[tuple[tuple[str, ...], float]]:
     for resource, thousandths in amounts.items():
         value = thousandths if resource == CPU else thousandths / MILLI
         yield (quota.name, resource, quota.tree, str(quota.is_parent).lower(), quota.parent, field), float(value)

@@ -28,7 +28,7 @@ from pyroclast.scheduler.cli.process_options import ProcessOptions
 from pyroclast.scheduler.monitoring.metrics import CONTENT_TYPE
 from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate, guard
 
-__all__ = ["Endpoints", "Inside", "Look", "probes", "tls_context"]
+__all__ = ["Endpoints", "HealthSource", "Look", "probes", "tls_context"]
 
 _STOP_SECONDS: Final = 5.0
 """Time that answers under way have to finish."""
@@ -43,7 +43,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
+class HealthSource:
     """What the endpoints show, as functions to be asked at each request."""
 
     checks: Mapping[str, Check]
@@ -59,7 +59,7 @@ class Inside:
 class Endpoints:
     """The listeners of one process: made, serving (after `start`), stopped."""
 
-    def __init__(self, options: ProcessOptions, inside: Inside, reviews: Reviews | None = None) -> None:
+    def __init__(self, options: ProcessOptions, inside: HealthSource, reviews: Reviews | None = None) -> None:
         """Take what to serve, and who judges callers where that is asked for; nothing is opened yet."""
         self._options, self._inside, self._reviews = options, inside, reviews
         self._following: asyncio.Task[None] | None = None
@@ -133,7 +133,7 @@ class Endpoints:
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 
-def probes(inside: Inside) -> web.Application:
+def probes(inside: HealthSource) -> web.Application:
     """Return the application of the probes."""
 
     async def alive(_: web.Request) -> web.Response:

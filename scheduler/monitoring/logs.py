@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TextIO
 
 import structlog
 
-from pyroclast.model.secrets import Secret
+from pyroclast.model.secrets import SecretText
 
 __all__ = ["Level", "bounded", "start_logging"]
 
@@ -63,7 +63,7 @@ def _cut(value: Any, levels: int) -> Any:
             return {str(key): _cut(item, levels - 1) for key, item in islice(value.items(), _MOST_ITEMS)}
         case list() | tuple() | set() | frozenset():
             return [_cut(item, levels - 1) for item in islice(value, _MOST_ITEMS)]
-        case BaseException() | PurePath() | Enum() | Number() | Secret():
+        case BaseException() | PurePath() | Enum() | Number() | SecretText():
             return _cut(str(value), levels)
         case _:
             return f"<{type(value).__name__}>"  # its text could be that of a whole cluster

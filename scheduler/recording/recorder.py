@@ -43,7 +43,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.usage import NodeUsage
 from pyroclast.scheduler.cli.flags import flags_of
 from pyroclast.scheduler.cli.options import Options
-from pyroclast.scheduler.extenders.recorded import MOST_BYTES, Budget, Exchange, recording
+from pyroclast.scheduler.extenders.recorded import MOST_BYTES, Exchange, RecordingBudget, recording
 
 __all__ = [
     "Applied",
@@ -57,12 +57,12 @@ __all__ = [
     "GangsFollowed",
     "HalfBoundMarked",
     "Header",
-    "Measured",
     "RecordedBooks",
     "Recorder",
     "Removed",
     "Resumed",
     "SnapshotTaken",
+    "UsageMeasured",
     "encode",
 ]
 
@@ -122,7 +122,7 @@ class HalfBoundMarked(msgspec.Struct, frozen=True, kw_only=True, tag="half-bound
     """Half-bound gangs were marked."""
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="do"):
+class UsageMeasured(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="do"):
     """What nodes really use was measured."""
 
     usage: Mapping[NodeName, NodeUsage]
@@ -185,7 +185,7 @@ Entry = (
     | Forgotten
     | Extended
     | HalfBoundMarked
-    | Measured
+    | UsageMeasured
     | GangsFollowed
     | SnapshotTaken
     | Configured
@@ -352,7 +352,7 @@ class Recorder:
             observer: Observer,
             outside: Mapping[str, Outside] | None = None,
         ) -> tuple[CycleReport, Memory]:
-            budget = Budget(MOST_BYTES)
+            budget = RecordingBudget(MOST_BYTES)
             noted = recording(outside or {}, budget)
             part = self.part
             if configuration.generation != self._configuration:
@@ -454,7 +454,7 @@ class RecordedBooks(ClusterState):
 
     def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
         """Take what nodes were measured to use."""
-        self._recorder.write(Measured(usage=usage))
+        self._recorder.write(UsageMeasured(usage=usage))
         super().measure(usage)
 
     def follow_gangs(self, rules: GangRules | None) -> None:

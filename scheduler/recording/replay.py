@@ -37,10 +37,10 @@ from pyroclast.scheduler.recording.recorder import (
     GangsFollowed,
     HalfBoundMarked,
     Header,
-    Measured,
     Removed,
     Resumed,
     SnapshotTaken,
+    UsageMeasured,
     encode,
 )
 from pyroclast.scheduler.registry import load_registry
@@ -163,7 +163,7 @@ class Replay:
                 cluster_state.extend(task, now)
             case HalfBoundMarked():
                 cluster_state.mark_half_bound()
-            case Measured(usage=usage):
+            case UsageMeasured(usage=usage):
                 cluster_state.measure(usage)
             case GangsFollowed(rules=rules):
                 cluster_state.follow_gangs(rules)

@@ -8,17 +8,17 @@ from pyroclast.model.plan import Bind, Nomination, Plan
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import JobShare
 from pyroclast.model.requests import resource_list
-from pyroclast.scheduler.simulation.rounds import Round
+from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
 __all__ = ["amounts_in_words", "share_in_words", "told"]
 
 
-def told(rounds: Sequence[Round]) -> list[dict[str, Any]]:
+def told(rounds: Sequence[SimulatedRound]) -> list[dict[str, Any]]:
     """Return rounds as answers tell them."""
     return [_round(each) for each in rounds]
 
 
-def _round(done: Round) -> dict[str, Any]:
+def _round(done: SimulatedRound) -> dict[str, Any]:
     report, names = done.report, done.pod_names
     return {
         "binds": _sorted({f"{each.namespace}/{each.name}": each.node for plan in done.plans for each in plan.binds}),

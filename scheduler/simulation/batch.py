@@ -15,7 +15,7 @@ from pyroclast.scheduler.simulation.answer import told
 from pyroclast.scheduler.simulation.case import Case, read_case
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.scheduler.simulation.fields import CaseError
-from pyroclast.scheduler.simulation.rounds import Round, run_rounds, seconds_by_phase
+from pyroclast.scheduler.simulation.rounds import SimulatedRound, run_rounds, seconds_by_phase
 
 __all__ = ["Answering", "Simulation", "answer_lines", "simulate"]
 
@@ -23,7 +23,7 @@ __all__ = ["Answering", "Simulation", "answer_lines", "simulate"]
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a case."""
 
-    rounds: list[Round]
+    rounds: list[SimulatedRound]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
     """What was wrong with the configuration or with objects, and left out."""

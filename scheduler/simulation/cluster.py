@@ -20,13 +20,14 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
-from pyroclast.model.report import CycleReport, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.report import CycleReport, GroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.requests import resource_list
 from pyroclast.model.snapshot import Snapshot
 
 __all__ = ["SimulatedCluster"]
 
 T = TypeVar("T")
+C = TypeVar("C", bound=wire.Condition | wire.PodGroupCondition)
 
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
@@ -127,7 +128,7 @@ class SimulatedCluster:
         if group is None:
             return  # a group that stands for a single pod exists nowhere
         written = tuple(
-            wire.Condition(
+            wire.PodGroupCondition(
                 type=each.type,
                 status=each.status,
                 reason=each.reason,
@@ -168,7 +169,7 @@ class SimulatedCluster:
         )
         self._set("Pod", replace(pod, status=status))
 
-    def _write_queue(self, status: QueueStatus) -> None:
+    def _write_queue(self, status: QueueAllocation) -> None:
         queue = self._of("Queue").get(QueueName(status.queue))
         if queue is not None:
             new_status = replace(queue.status, allocated=resource_list(status.allocated))
@@ -258,7 +259,7 @@ def _fits_64_bits(value: Any) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _with(conditions: tuple[wire.Condition, ...], written: tuple[wire.Condition, ...]) -> tuple[wire.Condition, ...]:
+def _with(conditions: tuple[C, ...], written: tuple[C, ...]) -> tuple[C, ...]:
     """Replace conditions by those of their types."""
     types = {each.type for each in written}
     return (*(each for each in conditions if each.type not in types), *written)

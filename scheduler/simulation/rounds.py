@@ -19,14 +19,14 @@ from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
-__all__ = ["PERIOD_SECONDS", "Round", "run_rounds", "seconds_by_phase"]
+__all__ = ["PERIOD_SECONDS", "SimulatedRound", "run_rounds", "seconds_by_phase"]
 
 PERIOD_SECONDS: Final = 1.0
 """Time between two cycles, the daemon's default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class SimulatedRound:
     """One cycle and what came of it."""
 
     snapshot: Snapshot
@@ -75,7 +75,7 @@ def run_rounds(
     warn: Callable[[str], None],
     arrivals: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
     outside: Mapping[str, Outside] | None = None,
-) -> list[Round]:
+) -> list[SimulatedRound]:
     """Run cycles; between two of them all that was decided happens, and the clock moves by a period.
 
     Args:
@@ -93,7 +93,7 @@ def run_rounds(
     """
     memory: Memory | None = None
     cluster.follow_gangs(gang_rules(configuration.profiles[0]))
-    done: list[Round] = []
+    done: list[SimulatedRound] = []
     for number in range(rounds):
         moment = now + number * PERIOD_SECONDS
         cluster.add((arrivals or {}).get(number + 1, ()))
@@ -113,7 +113,7 @@ def run_rounds(
             warn(failure.message)
         # A cycle over what was quiet before may say nothing at all; here each one is to tell how everything stands.
         memory = replace(memory, quiet_snapshot=-1, quiet_configuration=-1)
-        done.append(Round(snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names))
+        done.append(SimulatedRound(snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names))
         if number + 1 < rounds:
             cluster.settle(watch.taken, report, now=moment + PERIOD_SECONDS, recreate_evicted=recreate_evicted)
     return done

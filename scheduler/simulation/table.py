@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from pyroclast.scheduler.simulation.answer import told
-from pyroclast.scheduler.simulation.rounds import Round
+from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
 __all__ = ["table"]
 
 _GAP = "   "
 
 
-def table(rounds: Sequence[Round]) -> str:
+def table(rounds: Sequence[SimulatedRound]) -> str:
     """Return what rounds came to, as text."""
     lines: list[str] = []
     for number, done in enumerate(rounds, start=1):
@@ -20,7 +20,7 @@ def table(rounds: Sequence[Round]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _round(done: Round) -> Iterator[str]:
+def _round(done: SimulatedRound) -> Iterator[str]:
     answer = told([done])[0]
     job_of = _jobs_by_pod(done)
     binds = [(pod, job_of.get(pod, "-"), node) for pod, node in answer["binds"].items()]
@@ -42,11 +42,11 @@ def _round(done: Round) -> Iterator[str]:
         yield from _part(f"Groups: {len(groups)}", ("GROUP", "PHASE", "TASKS", "QUEUE"), groups)
 
 
-def _jobs_by_pod(done: Round) -> dict[str, str]:
+def _jobs_by_pod(done: SimulatedRound) -> dict[str, str]:
     return {task.key: job.id for job in done.snapshot.jobs.values() for task in job.tasks.values()}
 
 
-def _waiting(done: Round) -> Iterator[tuple[str, str, str]]:
+def _waiting(done: SimulatedRound) -> Iterator[tuple[str, str, str]]:
     """Iterate over pods that stay pending, with the reason that their condition gives, else their job's first one."""
     report = done.report
     placed = {bind.task for plan in done.plans for bind in plan.binds}

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from pyroclast.model.api.rules import DEFAULTED, KEPT_AS_WRITTEN, Amount, Count, Json, Rules, Validation
-from pyroclast.model.wire.base import EMPTY, Wire
+from pyroclast.model.api.meta import EMPTY, Wire
+from pyroclast.model.api.rules import DEFAULTED, KEPT_AS_WRITTEN, Count, FieldRules, Json, Quantity, Validation
 from tools.custom_resources.schemas import Schema, schema_of_struct
 
 
@@ -33,21 +33,21 @@ class Inner(Wire, frozen=True, kw_only=True):
 class Outer(Wire, frozen=True, kw_only=True):
     """The whole."""
 
-    count: Annotated[Count, Rules(maximum=9), DEFAULTED] = 3
+    count: Annotated[Count, FieldRules(maximum=9), DEFAULTED] = 3
     """How many."""
-    colour: Annotated[str, Rules(enum=Colour)] = ""
+    colour: Annotated[str, FieldRules(enum=Colour)] = ""
     """Which."""
     inner: Inner | None = None
     """At this place."""
-    inners: Annotated[tuple[Inner, ...], Rules(min_items=1, list_type="atomic")] = ()
+    inners: Annotated[tuple[Inner, ...], FieldRules(min_items=1, list_type="atomic")] = ()
     """Several."""
-    amounts: Mapping[str, Amount] = EMPTY
+    amounts: Mapping[str, Quantity] = EMPTY
     """By name."""
     kept: Annotated[Json, KEPT_AS_WRITTEN] | None = None
     """As it is."""
-    shaped: Annotated[Json, Rules(shape=Inner)] | None = None
+    shaped: Annotated[Json, Quantity, FieldRules(shape=Inner)] | None = None
     """As JSON."""
-    checked: Annotated[bool, Rules(validations=(Validation(rule="self", message="must be"),))] = False
+    checked: Annotated[bool, FieldRules(validations=(Validation(rule="self", message="must be"),))] = False
     """Checked."""
 
 

@@ -144,9 +144,9 @@ class PlainSite:
         return scores
 
 
-def _member(kind: str, name: str) -> wire.HyperNodeMember:
+def _member(kind: str, name: str) -> wire.MemberSpec:
     selector = wire.MemberSelector(exact_match=wire.ExactMatch(name=name))
-    return wire.HyperNodeMember(type=kind, selector=selector)
+    return wire.MemberSpec(type=kind, selector=selector)
 
 
 def plain_site(chance: Random) -> PlainSite:

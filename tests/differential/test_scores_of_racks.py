@@ -41,7 +41,7 @@ class Case:
 
     def world(self) -> World:
         """A session with the plugin alone."""
-        topology = wire.NetworkTopology(mode=self.chance.choice(["hard", "soft"]))
+        topology = wire.NetworkTopologySpec(mode=self.chance.choice(["hard", "soft"]))
         pods = [
             pod(name, job="near" if name.startswith("near") else "plain", on=on, **self._written(name))
             for name, on in self.on.items()

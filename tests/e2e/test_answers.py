@@ -16,7 +16,6 @@ from tests.e2e.rawhttp import Answer, Client
 PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-APPLY = "application/apply-patch+yaml"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 MERGE = "application/merge-patch+json"
 CANNOT_BIND = "Operation cannot be fulfilled on pods/binding"
@@ -412,22 +411,12 @@ def test_empty_metadata_of_a_custom_resource_are_left_out(cluster_with_crds: Clu
                 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
             ),
         ),
-        (
-            "",
-            (APPLY, {"apiVersion": "v1", "kind": "Pod"}),
-            (
-                422,
-                "Invalid",
-                'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-            ),
-        ),
-        ("?fieldManager=me", (APPLY, {"apiVersion": "v1"}), (400, "BadRequest", "invalid object type: /v1, Kind=")),
     ],
 )
 def test_patches_that_are_asked_for_wrongly(
     client: Client, pod: str, query: str, form_and_body: tuple[str, dict[str, str]], refusal: tuple[int, str, str]
 ) -> None:
-    """Options that another form of patch has, and an apply that does not say what it applies."""
+    """An option that another form of patch has."""
     form, body = form_and_body
 
     assert client.send("PATCH", f"{PODS}/{pod}{query}", body, as_type=form).refusal == refusal

@@ -187,6 +187,8 @@ def test_bad_objects_are_refused(cluster_with_crds: Cluster, case: str) -> None:
     head, _, rest = refusal(cluster_with_crds, "create", "-f", "-", manifest=manifest).partition(" is invalid: ")
 
     assert head in {'The Queue "bad"', 'The PodGroup "bad"', 'The HyperNode "bad"'}
+    if cluster_with_crds.kind == "emulator":  # which has no rules that it could leave out
+        fault = fault.replace(f"\n* <nil>: Invalid value: null: {RULES_NOT_CHECKED}", "").removeprefix("\n* ")
     assert rest == fault
 
 
@@ -222,7 +224,9 @@ def test_all_faults_of_an_object_are_named_at_once(cluster_with_crds: Cluster) -
     ],
 )
 def test_a_hyper_node_selects_in_exactly_one_way(cluster_with_crds: Cluster, selector: str, fault: str) -> None:
-    """No match and two matches in one selector are refused, by rules in CEL."""
+    """No match and two matches in one selector are refused, by rules in CEL, which the emulator does not read."""
+    if cluster_with_crds.kind == "emulator":
+        pytest.skip("the emulator does not read rules in CEL")
     manifest = hyper_node("bad", f"{{tier: 1, members: [{{type: Node, selector: {selector}}}]}}")
 
     message = refusal(cluster_with_crds, "create", "-f", "-", manifest=manifest)

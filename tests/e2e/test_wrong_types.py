@@ -148,20 +148,6 @@ def test_the_result_of_a_patch_is_read_too(client: Client) -> None:
     )
 
 
-def test_what_is_applied_is_read_too(client: Client) -> None:
-    """The server's answer blames itself."""
-    body = pod({"resources": {"requests": {"cpu": "abc"}}}, metadata={"name": "wrong", "namespace": "default"})
-    target = f"{PODS}/wrong?fieldManager=test&dryRun=All"
-
-    answer = client.send("PATCH", target, body, as_type="application/apply-patch+yaml")
-
-    assert answer.code == 500
-    assert answer.body["message"] == (
-        "failed to convert new object (default/wrong; /v1, Kind=Pod) to proper version: "
-        f"unable to convert unstructured object to /v1, Kind=Pod: {QUANTITY_RULE}"
-    )
-
-
 @pytest.mark.parametrize(
     ("target", "fault"),
     [

@@ -17,7 +17,7 @@ from pyroclast.model.jobs import Job
 from pyroclast.model.plan import Eviction
 from pyroclast.model.report import CycleReport
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
-from pyroclast.scheduler.simulation.rounds import Round
+from pyroclast.scheduler.simulation.rounds import SimulatedRound
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.objects import GPU
 from tests.drawing import IS_DEEP, examples
@@ -344,7 +344,7 @@ def shares_of(report: CycleReport) -> dict[str, dict[str, float]]:
     return shares
 
 
-def reclaimed(each: Round) -> Iterator[tuple[Eviction, Job]]:
+def reclaimed(each: SimulatedRound) -> Iterator[tuple[Eviction, Job]]:
     """Return what a cycle took from other queues, with the job that lost it."""
     for plan in each.plans:
         if plan.action in {"reclaim", "gangreclaim"}:

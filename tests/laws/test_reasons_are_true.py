@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from pyroclast.model.refusals import Refusal
-from pyroclast.scheduler.simulation.rounds import Round
+from pyroclast.scheduler.simulation.rounds import SimulatedRound
 from pyroclast.testing import Outcome, Scenario
 from tests.drawing import examples
 from tests.laws.clusters import PLUGINS, clusters
@@ -98,7 +98,7 @@ def test_room_that_is_said_to_be_released_is_released(scenario: Scenario) -> Non
                 assert node in leaving, condition.message
 
 
-def leaving_nodes(done: Round) -> set[str]:
+def leaving_nodes(done: SimulatedRound) -> set[str]:
     """Return the nodes on which pods are being deleted or evicted."""
     there = (task for job in done.snapshot.jobs.values() for task in job.tasks.values())
     releasing = {str(task.node) for task in there if task.status.label == "Releasing" and task.node is not None}

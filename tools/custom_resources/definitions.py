@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from pyroclast.model.api.definitions import Column, Definition, KubernetesObject
+from pyroclast.model.api.definitions import Definition, KubernetesObject, PrinterColumn
 from tools.custom_resources.schemas import Schema, schema_of_struct
 
 __all__ = ["definition_of", "file_name", "text_of"]
@@ -68,7 +68,7 @@ def _version(kind: type[KubernetesObject]) -> dict[str, Any]:
     }
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: PrinterColumn) -> dict[str, Any]:
     priority = {"priority": 1} if column.is_wide else {}
     return {"name": column.name, "type": column.type, "jsonPath": column.path, **priority}
 

@@ -5,7 +5,7 @@ import inspect
 import textwrap
 from functools import cache
 
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.meta import Wire
 
 __all__ = ["describe_fields", "describe_struct"]
 

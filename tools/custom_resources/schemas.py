@@ -1,7 +1,7 @@
 """From the type of a field to its structural OpenAPI v3 schema.
 
-Structs become objects, tuples arrays, mappings objects with free keys; `Rules` in annotations become the keywords of
-the same names. A field without default is required.
+Structs become objects, tuples arrays, mappings objects with free keys; `FieldRules` in annotations become the
+keywords of the same names. A field without default is required, and one that its rules say is.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from pyroclast.model.api.rules import Json, Rules
-from pyroclast.model.wire.base import Wire
+from pyroclast.model.api.meta import Wire
+from pyroclast.model.api.rules import FieldRules, Json
 from tools.custom_resources.descriptions import describe_fields, describe_struct
 
 __all__ = ["Schema", "schema_of_struct"]
@@ -60,7 +60,7 @@ def schema_of_struct(struct: type[Wire], description: str = "") -> Schema:
     for field in msgspec.structs.fields(struct):
         text = described.get(field.name, "")
         properties[field.encode_name] = _schema_of_field(hints[field.name], field.default, text)
-        if field.required:
+        if field.required or _stripped(hints[field.name])[1].is_required:
             required.append(field.encode_name)
     return _in_order(
         {
@@ -86,19 +86,19 @@ def _schema_of_field(hint: Any, default: Any, description: str) -> Schema:
     return _in_order(schema)
 
 
-def _stripped(hint: Any) -> tuple[Any, Rules]:
+def _stripped(hint: Any) -> tuple[Any, FieldRules]:
     """Take apart a type, what is said of it, and whether it may be None, which in JSON means absent."""
     if get_origin(hint) is Annotated:
         inner, *said = get_args(hint)
         plain, rules = _stripped(inner)
-        return plain, Rules.merged([rules, *(rule for rule in said if isinstance(rule, Rules))])
+        return plain, FieldRules.merged([rules, *(rule for rule in said if isinstance(rule, FieldRules))])
     if get_origin(hint) in {Union, UnionType} and NoneType in get_args(hint):
         others = [part for part in get_args(hint) if part is not NoneType]
-        return _stripped(others[0]) if len(others) == 1 else (Union[tuple(others)], Rules())  # noqa: UP007 - made at run time
-    return hint, Rules()
+        return _stripped(others[0]) if len(others) == 1 else (Union[tuple(others)], FieldRules())  # noqa: UP007 - made at run time
+    return hint, FieldRules()
 
 
-def _schema_of_type(plain: Any, rules: Rules, description: str) -> Schema:
+def _schema_of_type(plain: Any, rules: FieldRules, description: str) -> Schema:
     if rules.shape is not None:
         return schema_of_struct(rules.shape, description)
     if isinstance(plain, type) and issubclass(plain, Wire):
@@ -118,7 +118,7 @@ def _schema_of_type(plain: Any, rules: Rules, description: str) -> Schema:
     raise TypeError(f"no schema for {plain}")
 
 
-def _keywords(rules: Rules) -> Schema:
+def _keywords(rules: FieldRules) -> Schema:
     """Spell rules as a schema does; what is not said is None."""
     said: Schema = {
         "anyOf": [{"type": "integer"}, {"type": "string"}] if rules.is_quantity else None,

@@ -4,13 +4,13 @@ A renewal that fails is tried again at the next look; what is shown stays until 
 """
 
 import asyncio
+import os
 import ssl
 from typing import Final, Protocol
 
 import structlog
 
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
-from pyroclast.controllers.admission.certificates.contexts import new_context, show
 from pyroclast.controllers.admission.certificates.pairs import Pair
 from pyroclast.controllers.admission.certificates.renewing import Material
 from pyroclast.controllers.admission.certificates.trust import keep_trust
@@ -20,7 +20,7 @@ from pyroclast.kube.clock import Clock
 from pyroclast.kube.errors import ApiError
 from pyroclast.model.errors import ConfigError
 
-__all__ = ["Keeper", "Source"]
+__all__ = ["CertificateSource", "Keeper", "new_context", "show"]
 
 _LOOK_SECONDS: Final = 10.0
 """Between two looks: a chart that is applied anew may empty the bundle, files may have changed."""
@@ -28,7 +28,7 @@ _LOOK_SECONDS: Final = 10.0
 _log = structlog.get_logger(__name__)
 
 
-class Source(Protocol):
+class CertificateSource(Protocol):
     """Where certificates come from."""
 
     async def current(self) -> Material:
@@ -50,7 +50,7 @@ class Keeper:
     def __init__(
         self,
         client: Client,
-        source: Source,
+        source: CertificateSource,
         *,
         configuration: str,
         clock: Clock,
@@ -117,3 +117,26 @@ class Keeper:
         self._shown = pair
         CERTIFICATE_EXPIRY.set(pair.expires_at.timestamp())
         _log.info("certificate_shown", until=pair.expires_at.isoformat())
+
+
+def new_context() -> ssl.SSLContext:
+    """Return settings without a certificate: TLS 1.2 or newer; clients are asked for theirs where `clients` says so."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def show(context: ssl.SSLContext, pair: Pair) -> None:
+    """Show a certificate from now on; the key is never written to a disk.
+
+    Raises:
+        ssl.SSLError: The pair cannot be used.
+    """
+    # The ssl module reads files alone; this one is memory.
+    descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as memory:
+            memory.write(pair.certificate + pair.key)
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)

@@ -11,7 +11,7 @@ from pyroclast.controllers.admission.rules.elastic_trees import deletion_faults,
 from pyroclast.controllers.admission.rules.shape import read
 from pyroclast.model import wire
 from pyroclast.model.elastic.names import NAMESPACES, PARENT, ROOT_QUOTA
-from pyroclast.model.elastic.quota import ElasticQuota, faults_in, read_quota
+from pyroclast.model.elastic.quota import ParsedQuota, faults_in, read_quota
 
 __all__ = ["faults_of", "faults_of_deletion"]
 
@@ -61,7 +61,7 @@ def _faults(
         yield from neighbour_faults(now, before, [_reading(each) for each in near])
 
 
-def _said(quota: ElasticQuota) -> tuple[object, ...]:
+def _said(quota: ParsedQuota) -> tuple[object, ...]:
     spec, listed = quota.object.spec, quota.object.metadata.annotations.get(NAMESPACES)
     return spec, quota.parent, quota.is_parent, quota.tree, listed
 
@@ -73,12 +73,12 @@ def _standing(before: wire.ElasticQuota, *, is_same_spec: bool) -> Iterator[tupl
             yield error.path, error.message
 
 
-def _is_near(quota: ElasticQuota, other: wire.ObjectMeta) -> bool:
+def _is_near(quota: ParsedQuota, other: wire.ObjectMeta) -> bool:
     """Tell whether rules may speak of another quota: reading all of a thousand takes long while somebody waits."""
     parent = other.labels.get(PARENT) or ROOT_QUOTA
     beside_it = parent in {quota.name, quota.parent} and parent != ROOT_QUOTA
     return beside_it or other.name in {quota.name, quota.parent} or NAMESPACES in other.annotations
 
 
-def _reading(quota: wire.ElasticQuota) -> ElasticQuota:
+def _reading(quota: wire.ElasticQuota) -> ParsedQuota:
     return read_quota(quota, lambda _: None)

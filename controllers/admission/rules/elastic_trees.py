@@ -15,7 +15,7 @@ from pyroclast.model.elastic.names import (
     PARENT,
     TREE_ID,
 )
-from pyroclast.model.elastic.quota import ElasticQuota
+from pyroclast.model.elastic.quota import ParsedQuota
 from pyroclast.model.requests import quantity_text
 from pyroclast.model.resources import NO_AMOUNTS
 
@@ -35,9 +35,7 @@ def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[
         yield Fault(field="metadata.name", value=name, rule=f"quotas stand below it: {some(below)}")
 
 
-def neighbour_faults(
-    quota: ElasticQuota, before: ElasticQuota | None, others: Sequence[ElasticQuota]
-) -> Iterator[Fault]:
+def neighbour_faults(quota: ParsedQuota, before: ParsedQuota | None, others: Sequence[ParsedQuota]) -> Iterator[Fault]:
     """Find what is wrong with a quota beside others, and was not before.
 
     Args:
@@ -57,7 +55,7 @@ def neighbour_faults(
         yield from _narrowed(quota, before, below)
 
 
-def _shared_names(quota: ElasticQuota, before: ElasticQuota | None, others: Iterable[ElasticQuota]) -> Iterator[Fault]:
+def _shared_names(quota: ParsedQuota, before: ParsedQuota | None, others: Iterable[ParsedQuota]) -> Iterator[Fault]:
     listed = set(quota.namespaces) - set(before.namespaces if before is not None else ())
     for other in others:
         if before is None and other.name == quota.name:
@@ -72,7 +70,7 @@ def _shared_names(quota: ElasticQuota, before: ElasticQuota | None, others: Iter
             yield Fault(field=field, rule=f"quota {other.name} lists them already: {some(both)}")
 
 
-def _moved(quota: ElasticQuota, before: ElasticQuota | None, below: Sequence[ElasticQuota]) -> Iterator[Fault]:
+def _moved(quota: ParsedQuota, before: ParsedQuota | None, below: Sequence[ParsedQuota]) -> Iterator[Fault]:
     if below and not quota.is_parent and (before is None or before.is_parent):
         names = some(sorted(each.name for each in below))
         yield Fault(field=f"metadata.labels.{IS_PARENT}", expected="true", rule=f"quotas stand below it: {names}")
@@ -86,7 +84,7 @@ def _moved(quota: ElasticQuota, before: ElasticQuota | None, below: Sequence[Ela
         yield Fault(field=field, value=quota.tree, rule=f"quotas below it are of another tree: {some(strays)}")
 
 
-def _misplaced(quota: ElasticQuota, before: ElasticQuota | None, above: ElasticQuota) -> Iterator[Fault]:
+def _misplaced(quota: ParsedQuota, before: ParsedQuota | None, above: ParsedQuota) -> Iterator[Fault]:
     here = before if before is not None and before.parent == quota.parent else None
     if here is None and not above.is_parent:
         field = f"metadata.labels.{PARENT}"
@@ -101,7 +99,7 @@ def _misplaced(quota: ElasticQuota, before: ElasticQuota | None, above: ElasticQ
 
 
 def _crowded(
-    quota: ElasticQuota, before: ElasticQuota | None, above: ElasticQuota, siblings: Iterable[ElasticQuota]
+    quota: ParsedQuota, before: ParsedQuota | None, above: ParsedQuota, siblings: Iterable[ParsedQuota]
 ) -> Iterator[Fault]:
     """Find of what a quota is guaranteed more, so that it and its siblings have more than the one above them."""
     had = before.minimum if before is not None and before.parent == quota.parent else NO_AMOUNTS
@@ -109,7 +107,7 @@ def _crowded(
     yield from _guaranteed_beyond(quota, above, [quota, *siblings], more, f"it and its siblings below {above.name}")
 
 
-def _narrowed(quota: ElasticQuota, before: ElasticQuota | None, below: Sequence[ElasticQuota]) -> Iterator[Fault]:
+def _narrowed(quota: ParsedQuota, before: ParsedQuota | None, below: Sequence[ParsedQuota]) -> Iterator[Fault]:
     """Find of what a quota has less than those below it need."""
     together = {name for each in below for name in each.minimum}
     less = [name for name in together if before is None or quota.minimum.get(name, 0) < before.minimum.get(name, 0)]
@@ -121,7 +119,7 @@ def _narrowed(quota: ElasticQuota, before: ElasticQuota | None, below: Sequence[
 
 
 def _guaranteed_beyond(
-    quota: ElasticQuota, above: ElasticQuota, below: Sequence[ElasticQuota], names: Iterable[str], whose: str
+    quota: ParsedQuota, above: ParsedQuota, below: Sequence[ParsedQuota], names: Iterable[str], whose: str
 ) -> Iterator[Fault]:
     """Find what quotas below one are guaranteed together beyond its own guarantee, unless that was asked for."""
     labels = quota.object.metadata.labels

@@ -16,12 +16,11 @@ from pyroclast.controllers.admission.resource_groups import ResourceGroup
 from pyroclast.controllers.admission.rules.names import is_label_value, is_qualified_name
 from pyroclast.controllers.admission.rules.shape import member, read
 from pyroclast.model import wire
-from pyroclast.model.api.meta import LabelSelector
+from pyroclast.model.api.meta import LabelSelector, ObjectMeta, Wire
 from pyroclast.model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
 from pyroclast.model.elastic.names import QUOTA_NAME
 from pyroclast.model.elastic.quota import age, listed_namespaces
 from pyroclast.model.matching.selectors import IN, NOT_IN, OPERATORS
-from pyroclast.model.wire.base import ObjectMeta, Wire
 
 __all__ = ["BUDGETS", "budget_faults", "defaulted", "faults_of"]
 

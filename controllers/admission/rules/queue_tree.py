@@ -12,9 +12,9 @@ from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.lookups import Lookups
 from pyroclast.controllers.admission.rules.templates.resources import amounts_of
 from pyroclast.model import quantity
+from pyroclast.model.api.meta import ResourceList
 from pyroclast.model.api.names import ROOT_QUEUE
 from pyroclast.model.api.scheduling import Queue
-from pyroclast.model.wire.base import ResourceList
 
 __all__ = ["SharedSums", "allocated_pods", "parent_faults", "tree_amount_faults"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.kube.resources import JOBS
 from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = [

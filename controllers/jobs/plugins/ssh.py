@@ -7,22 +7,43 @@ container. The pair is made once and kept as long as the Secret is there; the ho
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from pyroclast.controllers.jobs.plugins.containers import add_volume, all_containers, mount, volume_name
 from pyroclast.controllers.jobs.plugins.flags import flag, parse
 from pyroclast.controllers.jobs.plugins.hosts import hosts_of
 from pyroclast.controllers.jobs.plugins.plugin import Json, Owned, OwnedKey, PluginFault, owned_metadata
-from pyroclast.controllers.jobs.plugins.sshkeys import KeyPair, new_key_pair
 from pyroclast.model.api.batch import Job, TaskSpec
 
-__all__ = ["Ssh"]
+__all__ = ["KeyPair", "Ssh", "new_key_pair"]
 
 _HOME: Final = "/root/.ssh"
 _FOLDER: Final = ".ssh"
 _PRIVATE, _PUBLIC, _AUTHORIZED, _CONFIG = "id_rsa", "id_rsa.pub", "authorized_keys", "config"
 _DEFAULT_PORT: Final = 22
 _HIGHEST_PORT: Final = 65535
+
+_BITS: Final = 2048
+_EXPONENT: Final = 65537
+
+
+class KeyPair(NamedTuple):
+    """A private key and the line of `authorized_keys` that lets it in."""
+
+    private: str
+    """PEM, PKCS #1."""
+    public: str
+
+
+def new_key_pair() -> KeyPair:
+    """Make a pair."""
+    key = rsa.generate_private_key(public_exponent=_EXPONENT, key_size=_BITS)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return KeyPair(private=private.decode(), public=f"{public.decode()}\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

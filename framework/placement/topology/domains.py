@@ -83,7 +83,7 @@ class Domains:
         widest = self.limit_of_job(part.job)
         return self._limit(part.topology, self.topology.tiers[-1] if widest is None else widest)
 
-    def _limit(self, topology: wire.NetworkTopology | None, widest: int) -> int | None:
+    def _limit(self, topology: wire.NetworkTopologySpec | None, widest: int) -> int | None:
         if topology is None:
             return None
         if topology.mode == "soft":
@@ -262,7 +262,7 @@ class DomainNodes(Mapping[str, Sequence[NodeName]]):
         return len(self._numbers)
 
 
-def topologies_of(job: SessionJob) -> Iterator[wire.NetworkTopology]:
+def topologies_of(job: SessionJob) -> Iterator[wire.NetworkTopologySpec]:
     """Return the topologies that a job and its policies ask for."""
     spec = job.job.group.spec
     for topology in (spec.network_topology, *(policy.network_topology for policy in spec.sub_group_policy)):

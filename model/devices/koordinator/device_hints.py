@@ -20,10 +20,10 @@ __all__ = [
     "PCIE_LEVEL",
     "REQUESTS_AS_COUNT",
     "SCOPES",
+    "DeviceHints",
     "Hint",
     "Joint",
     "PartitionWish",
-    "Wishes",
     "hints_of",
     "wishes_of",
 ]
@@ -69,7 +69,7 @@ class PartitionWish(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DeviceHints:
     """All that the annotations of a pod say of devices."""
 
     hints: tuple[tuple[str, Hint], ...] = ()
@@ -116,7 +116,7 @@ class _NumaText(msgspec.Struct, frozen=True):
     exclusive: Literal["", "Preferred", "Required"] = msgspec.field(name="singleNUMANodeExclusive", default="")
 
 
-def wishes_of(pod: wire.Pod) -> Wishes:
+def wishes_of(pod: wire.Pod) -> DeviceHints:
     """Read what a pod wants.
 
     Raises:
@@ -129,7 +129,7 @@ def wishes_of(pod: wire.Pod) -> Wishes:
     _check_types(JOINT, joint.device_types)
     if numa.exclusive == "Required":
         raise ValueError(f"{NUMA_SPEC}: singleNUMANodeExclusive: NUMA nodes are not given to one pod alone yet")
-    return Wishes(
+    return DeviceHints(
         hints=hints_of(annotations),
         joint=joint.device_types,
         same_pcie=joint.required_scope == "SamePCIe",

@@ -30,10 +30,10 @@ from pyroclast.model.quantity import QuantityError, units
 __all__ = [
     "ANYWHERE",
     "DeviceAmounts",
-    "KoordinatorDevice",
-    "Layout",
+    "DeviceLayout",
+    "DevicePlace",
+    "DeviceUnit",
     "NodeDevices",
-    "Place",
     "VfGroup",
     "node_devices",
 ]
@@ -53,7 +53,7 @@ _Labels = tuple[tuple[str, str], ...]
 """Sorted."""
 
 
-class Place(NamedTuple):
+class DevicePlace(NamedTuple):
     """Where a device sits."""
 
     numa: int
@@ -68,7 +68,7 @@ class VfGroup(NamedTuple):
     """Address and number of each, in the order of the addresses."""
 
 
-class KoordinatorDevice(NamedTuple):
+class DeviceUnit(NamedTuple):
     """One device."""
 
     type: str
@@ -76,15 +76,15 @@ class KoordinatorDevice(NamedTuple):
     total: DeviceAmounts | None
     """What it offers; None for one that is unhealthy, or offers nothing."""
     labels: _Labels = ()
-    place: Place | None = None
+    place: DevicePlace | None = None
     groups: tuple[VfGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class DeviceLayout:
     """Devices of one build of machines; equal ones are one object as long as it is remembered."""
 
-    devices: tuple[KoordinatorDevice, ...]
+    devices: tuple[DeviceUnit, ...]
     """By type in the order of `TYPES`, then by minor."""
     partitions: PartitionTable | None
     vendor: str
@@ -103,7 +103,7 @@ class Layout:
 class NodeDevices(NamedTuple):
     """The devices of one node."""
 
-    layout: Layout
+    layout: DeviceLayout
     ids: tuple[str, ...]
     """What each device is called; may be empty."""
 
@@ -135,7 +135,7 @@ def _read(device: wire.KoordinatorDevice, named: tuple[str, ...]) -> NodeDevices
     return NodeDevices(layout, tuple(name for _, name in found))
 
 
-def _devices(infos: Iterable[wire.KoordinatorDeviceInfo]) -> Iterator[tuple[KoordinatorDevice, str]]:
+def _devices(infos: Iterable[wire.KoordinatorDeviceInfo]) -> Iterator[tuple[DeviceUnit, str]]:
     """Yield devices of known types with their names; others are somebody else's."""
     seen: set[tuple[str, int]] = set()
     for number, info in enumerate(infos):
@@ -147,10 +147,10 @@ def _devices(infos: Iterable[wire.KoordinatorDeviceInfo]) -> Iterator[tuple[Koor
         if (info.type, info.minor) in seen:
             raise ValueError(f"{path}.minor: {info.type} {info.minor} is there twice")
         seen.add((info.type, info.minor))
-        place = None if info.topology is None else Place(info.topology.node_id, info.topology.pcie_id)
+        place = None if info.topology is None else DevicePlace(info.topology.node_id, info.topology.pcie_id)
         groups = tuple(_groups(path, info.vf_groups))
         labels = tuple(sorted(info.labels.items()))
-        yield KoordinatorDevice(info.type, info.minor, _total(path, info), labels, place, groups), info.id
+        yield DeviceUnit(info.type, info.minor, _total(path, info), labels, place, groups), info.id
 
 
 def _total(path: str, info: wire.KoordinatorDeviceInfo) -> DeviceAmounts | None:
@@ -181,15 +181,15 @@ def _groups(path: str, groups: Iterable[wire.KoordinatorVirtualFunctionGroup]) -
 
 @lru_cache(_LAYOUTS_KEPT)
 def _layout(
-    devices: tuple[KoordinatorDevice, ...], partitions: PartitionTable | None, named: tuple[str, str, str, str]
-) -> Layout:
+    devices: tuple[DeviceUnit, ...], partitions: PartitionTable | None, named: tuple[str, str, str, str]
+) -> DeviceLayout:
     vendor, model, isolation, numa_policy = named
     by_type: dict[str, tuple[int, ...]] = {}
     for position, device in enumerate(devices):
         by_type[device.type] = (*by_type.get(device.type, ()), position)
     memory = OFFERED[GPU].index(MEMORY)
     totals = (device.total for device in devices if device.type == GPU and device.total is not None)
-    return Layout(
+    return DeviceLayout(
         devices=devices,
         partitions=partitions,
         vendor=vendor,

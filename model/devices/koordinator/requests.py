@@ -29,7 +29,7 @@ from pyroclast.model.devices.koordinator.names import (
 )
 from pyroclast.model.resources import MILLI, Amounts
 
-__all__ = ["WHOLE", "DeviceRequest", "GpuRequest", "device_request", "filled"]
+__all__ = ["WHOLE", "GpuRequest", "PodDeviceRequest", "device_request", "filled"]
 
 WHOLE: Final = 100
 """Percent of a device."""
@@ -67,7 +67,7 @@ class GpuRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRequest:
+class PodDeviceRequest:
     """What a pod asks of devices; of nothing there is no request."""
 
     gpu: GpuRequest | None = None
@@ -75,7 +75,7 @@ class DeviceRequest:
     """Percent of devices of other types, by type, in the order of `TYPES`."""
 
 
-def device_request(request: Amounts) -> DeviceRequest | None:
+def device_request(request: Amounts) -> PodDeviceRequest | None:
     """Return what a pod asks of devices; None for nothing.
 
     Args:
@@ -93,7 +93,7 @@ def device_request(request: Amounts) -> DeviceRequest | None:
     gpus = {name: amount for name in _OF_GPUS if (amount := _units(request, name))}
     if not gpus and not quantities:
         return None
-    return DeviceRequest(_gpu_request(gpus) if gpus else None, tuple(quantities))
+    return PodDeviceRequest(_gpu_request(gpus) if gpus else None, tuple(quantities))
 
 
 def filled(each: DeviceAmounts, memory: int) -> DeviceAmounts:

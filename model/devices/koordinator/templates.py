@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, DeviceLayout
 from pyroclast.model.devices.koordinator.names import GPU, NPU_CORE, OFFERED
 from pyroclast.model.devices.koordinator.requests import filled
 from pyroclast.model.quantity import QuantityError, units
@@ -35,12 +35,12 @@ class Templates:
         """Tell whether some model has a template of just so much."""
         return any(amounts == each for _, templates in self.known for _, each in templates)
 
-    def equal_to(self, layout: Layout, amounts: DeviceAmounts) -> tuple[str, ...]:
+    def equal_to(self, layout: DeviceLayout, amounts: DeviceAmounts) -> tuple[str, ...]:
         """Return the names of the templates of just so much that GPUs of a node have."""
         of_model = dict(self.known).get(f"{layout.vendor}-{layout.model}", ())
         return tuple(name for name, each in of_model if each == amounts)
 
-    def name_of(self, layout: Layout, taken: tuple[int, ...]) -> str:
+    def name_of(self, layout: DeviceLayout, taken: tuple[int, ...]) -> str:
         """Return the name of the one template that a share of a node's GPU follows, by what is taken of it.
 
         Empty where it follows none, and where several are equal.

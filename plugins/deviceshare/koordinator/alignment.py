@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Final
 
 from pyroclast.model.devices.cards import Use
-from pyroclast.model.devices.koordinator.layout import ANYWHERE, Layout
+from pyroclast.model.devices.koordinator.layout import ANYWHERE, DeviceLayout
 from pyroclast.model.devices.koordinator.names import GPU
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.needs import Need
@@ -25,7 +25,7 @@ ALIGNING: Final = (_BEST_EFFORT, "Restricted", _SINGLE)
 Allocate = Callable[[tuple[Need, ...]], tuple[Use, ...] | str]
 
 
-def aligned(layout: Layout, needs: tuple[Need, ...], policy: str, allocate: Allocate) -> tuple[Use, ...] | str:
+def aligned(layout: DeviceLayout, needs: tuple[Need, ...], policy: str, allocate: Allocate) -> tuple[Use, ...] | str:
     """Return the devices of a pod, or why there are none.
 
     Args:
@@ -51,12 +51,12 @@ def aligned(layout: Layout, needs: tuple[Need, ...], policy: str, allocate: Allo
     return free_choice if policy == _BEST_EFFORT else reasons.NUMA
 
 
-def _within(layout: Layout, need: Need, numa: Collection[int]) -> Need:
+def _within(layout: DeviceLayout, need: Need, numa: Collection[int]) -> Need:
     """Leave those of the candidates that are in some NUMA nodes, or nobody knows in which."""
     places = ((at, layout.devices[at].place) for at in need.candidates)
     kept = tuple(at for at, place in places if place is not None and (place.numa == ANYWHERE or place.numa in numa))
     return need._replace(candidates=kept)
 
 
-def _gpus(layout: Layout, chosen: tuple[Use, ...]) -> set[int]:
+def _gpus(layout: DeviceLayout, chosen: tuple[Use, ...]) -> set[int]:
     return {use.card for use in chosen if layout.devices[use.card].type == GPU}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pyroclast.model.devices.cards import State, Use
-from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, DeviceLayout
 from pyroclast.model.devices.koordinator.names import GPU
 from pyroclast.model.devices.koordinator.requests import filled
 from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     """Of each device."""
 
 
-def asked_of(layout: Layout, demand: DeviceDemand) -> Mapping[str, Asked]:
+def asked_of(layout: DeviceLayout, demand: DeviceDemand) -> Mapping[str, Asked]:
     """Return what a pod asks for on a node, by type, whether the node can serve it now or not."""
     found, gpu = {}, demand.request.gpu
     if gpu is not None:
@@ -39,7 +39,7 @@ def asked_of(layout: Layout, demand: DeviceDemand) -> Mapping[str, Asked]:
     return found
 
 
-def within(layout: Layout, uses: Sequence[Use], asked: Mapping[str, Asked] | None) -> tuple[Use, ...]:
+def within(layout: DeviceLayout, uses: Sequence[Use], asked: Mapping[str, Asked] | None) -> tuple[Use, ...]:
     """Cut what an annotation says is taken to what the pod asks for, the first devices of each type.
 
     Args:
@@ -69,7 +69,7 @@ def _limits(asked: Asked | None) -> tuple[int, tuple[int, ...]]:
     return (0, ()) if asked is None else (asked.most, amounts_of(asked.each))
 
 
-def room_for(layout: Layout, taken: State, uses: Sequence[Use]) -> bool:
+def room_for(layout: DeviceLayout, taken: State, uses: Sequence[Use]) -> bool:
     """Return whether so much is left of devices; those that are unhealthy offer nothing, and refuse nothing here."""
     _, _, _, instances, amounts = taken
     for use in uses:

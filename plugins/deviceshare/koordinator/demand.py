@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pyroclast.model.devices.koordinator.device_hints import SCOPES, Wishes, wishes_of
+from pyroclast.model.devices.koordinator.device_hints import SCOPES, DeviceHints, wishes_of
 from pyroclast.model.devices.koordinator.names import GPU, ISOLATION_PROVIDER
-from pyroclast.model.devices.koordinator.requests import DeviceRequest, device_request
+from pyroclast.model.devices.koordinator.requests import PodDeviceRequest, device_request
 from pyroclast.model.devices.koordinator.templates import Templates
 from pyroclast.model.tasks import Task, TaskTemplate
 from pyroclast.plugins.deviceshare.koordinator.reasons import NO_TEMPLATE
@@ -20,8 +20,8 @@ _NONE_KNOWN: Final = "none is known, gpuSharedResourceTemplatesConfig names the 
 class DeviceDemand:
     """What pods of one template ask for."""
 
-    request: DeviceRequest
-    wishes: Wishes
+    request: PodDeviceRequest
+    wishes: DeviceHints
     isolation: str
     """What must keep pods on one GPU apart; empty where anything will do."""
 

@@ -6,19 +6,19 @@ It keeps others away while it is there, too. Who holds a type so is told by the 
 from collections.abc import Iterable
 
 from pyroclast.model.devices.cards import Holder, Shelf
-from pyroclast.model.devices.koordinator.device_hints import PCIE_LEVEL, Wishes
-from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.devices.koordinator.device_hints import PCIE_LEVEL, DeviceHints
+from pyroclast.model.devices.koordinator.layout import DeviceLayout
 from pyroclast.model.devices.koordinator.names import TYPES
 
 __all__ = ["exclusive_types", "out_of_reach"]
 
 
-def exclusive_types(wishes: Wishes) -> frozenset[int]:
+def exclusive_types(wishes: DeviceHints) -> frozenset[int]:
     """Return the numbers of the types that a pod wants so."""
     return frozenset(number for number, kind in enumerate(TYPES) if wishes.hint(kind).exclusive == PCIE_LEVEL)
 
 
-def out_of_reach(layout: Layout, shelf: Shelf, wanted: frozenset[int]) -> frozenset[int]:
+def out_of_reach(layout: DeviceLayout, shelf: Shelf, wanted: frozenset[int]) -> frozenset[int]:
     """Return the devices that a pod must not have, by position.
 
     Args:
@@ -33,7 +33,7 @@ def out_of_reach(layout: Layout, shelf: Shelf, wanted: frozenset[int]) -> frozen
     return frozenset(hidden)
 
 
-def _around(layout: Layout, holder: Holder, types: Iterable[int]) -> set[int]:
+def _around(layout: DeviceLayout, holder: Holder, types: Iterable[int]) -> set[int]:
     """Return the devices of some types that are at switches where a pod has one of the type."""
     kinds = {TYPES[number] for number in types}
     held = {

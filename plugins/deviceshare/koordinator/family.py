@@ -7,15 +7,15 @@ from typing import ClassVar, Final
 
 from pyroclast.model.devices.cards import Holder, Shelf, State, Use
 from pyroclast.model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
-from pyroclast.model.devices.koordinator.device_hints import Wishes, hints_of
-from pyroclast.model.devices.koordinator.layout import Layout, NodeDevices, node_devices
+from pyroclast.model.devices.koordinator.device_hints import DeviceHints, hints_of
+from pyroclast.model.devices.koordinator.layout import DeviceLayout, NodeDevices, node_devices
 from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, HINT
 from pyroclast.model.devices.koordinator.requests import filled
 from pyroclast.model.devices.koordinator.templates import Templates
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
-from pyroclast.plugins.deviceshare.family import Chosen, Family, Question
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
 from pyroclast.plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
@@ -59,7 +59,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """Count the devices, unhealthy ones too: pods may still have parts of them."""
         return len(cards.ids)
 
-    def shape(self, cards: NodeDevices, question: Question[DeviceDemand]) -> Hashable:  # noqa: ARG002 - for all of them
+    def shape(self, cards: NodeDevices, question: DeviceQuestion[DeviceDemand]) -> Hashable:  # noqa: ARG002 - for all of them
         """What devices are called matters to nobody."""
         return cards.layout
 
@@ -116,7 +116,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         return reasons.never(needs) if isinstance(needs, str) else 0
 
     def choose(
-        self, cards: NodeDevices, taken: State, question: Question[DeviceDemand], hidden: frozenset[int]
+        self, cards: NodeDevices, taken: State, question: DeviceQuestion[DeviceDemand], hidden: frozenset[int]
     ) -> Chosen | int:
         """Choose devices of all types that are asked for."""
         layout, demand, rules = cards.layout, question.demand, self.rules
@@ -142,11 +142,11 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
             score += self.rules.scoring.score(need.type, asked, total, left)
         return float(score)
 
-    def hidden(self, cards: NodeDevices, shelf: Shelf, question: Question[DeviceDemand]) -> frozenset[int]:
+    def hidden(self, cards: NodeDevices, shelf: Shelf, question: DeviceQuestion[DeviceDemand]) -> frozenset[int]:
         """Return the devices at PCIe switches that somebody, or the pod itself, wants alone."""
         return out_of_reach(cards.layout, shelf, exclusive_types(question.demand.wishes))
 
-    def holder(self, question: Question[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - all of a template
+    def holder(self, question: DeviceQuestion[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - all of a template
         """Return what a task holds that was given devices."""
         return Holder(uses, rules=exclusive_types(question.demand.wishes))
 
@@ -166,7 +166,7 @@ def _without(need: Need, hidden: frozenset[int]) -> Need:
 @lru_cache(_TEXTS_KEPT)
 def _exclusively(hint: str) -> frozenset[int]:
     try:
-        return exclusive_types(Wishes(hints=hints_of({HINT: hint})))
+        return exclusive_types(DeviceHints(hints=hints_of({HINT: hint})))
     except ValueError:  # it runs with what nobody can read, and keeps nobody away
         return frozenset()
 
@@ -179,7 +179,7 @@ def _allocated(cards: NodeDevices, use: Use, templates: Templates) -> Allocated:
 
 
 @lru_cache(_TEXTS_KEPT)
-def _told(layout: Layout, text: str) -> tuple[tuple[Use, ...], str]:
+def _told(layout: DeviceLayout, text: str) -> tuple[tuple[Use, ...], str]:
     """Return what an annotation says is taken of the devices of a node, and what is wrong with it."""
     try:
         devices = read_allocated({ALLOCATED: text})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from pyroclast.model.devices.cards import State
-from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, DeviceLayout
 
 __all__ = ["Free", "fits_in", "total_of"]
 
@@ -27,7 +27,7 @@ class Free:
 
     __slots__ = ("amounts", "functions", "layout", "used")
 
-    def __init__(self, layout: Layout, taken: State) -> None:
+    def __init__(self, layout: DeviceLayout, taken: State) -> None:
         """Take what is taken away from what there is."""
         parts, _, _, instances, amounts = taken
         self.layout = layout

@@ -8,7 +8,7 @@ the pod selects (`ApplyForAll`), or so many devices, of each one percent or, wit
 from typing import Final, NamedTuple
 
 from pyroclast.model.devices.koordinator.device_hints import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
-from pyroclast.model.devices.koordinator.layout import DeviceAmounts, Layout
+from pyroclast.model.devices.koordinator.layout import DeviceAmounts, DeviceLayout
 from pyroclast.model.devices.koordinator.names import CORE, GPU, OFFERED
 from pyroclast.model.devices.koordinator.requests import WHOLE, GpuRequest, filled
 from pyroclast.plugins.deviceshare.koordinator import reasons
@@ -36,7 +36,7 @@ class Need(NamedTuple):
     """Of GPUs: whether others may have the rest of them."""
 
 
-def needs_of(layout: Layout, demand: DeviceDemand, rules: Rules) -> tuple[Need, ...] | str:
+def needs_of(layout: DeviceLayout, demand: DeviceDemand, rules: Rules) -> tuple[Need, ...] | str:
     """Return what a pod needs on a node, by type in the order of `TYPES`, or why the node never serves it.
 
     Args:
@@ -61,7 +61,7 @@ def _too_few(need: Need) -> str:
     return reasons.ever_insufficient(need.type)
 
 
-def _needs(layout: Layout, demand: DeviceDemand, rules: Rules) -> list[Need | str]:
+def _needs(layout: DeviceLayout, demand: DeviceDemand, rules: Rules) -> list[Need | str]:
     gpu, wishes = demand.request.gpu, demand.wishes
     needs: list[Need | str] = []
     if gpu is not None:
@@ -71,7 +71,7 @@ def _needs(layout: Layout, demand: DeviceDemand, rules: Rules) -> list[Need | st
     return needs
 
 
-def _candidates(layout: Layout, kind: str, hint: Hint) -> tuple[int, ...]:
+def _candidates(layout: DeviceLayout, kind: str, hint: Hint) -> tuple[int, ...]:
     """Return the healthy devices of a type that a pod selects."""
     devices = layout.devices
     return tuple(
@@ -81,7 +81,7 @@ def _candidates(layout: Layout, kind: str, hint: Hint) -> tuple[int, ...]:
     )
 
 
-def _gpu_need(layout: Layout, demand: DeviceDemand, gpu: GpuRequest, rules: Rules) -> Need | str:
+def _gpu_need(layout: DeviceLayout, demand: DeviceDemand, gpu: GpuRequest, rules: Rules) -> Need | str:
     hint = demand.wishes.hint(GPU)
     if gpu.is_shared and demand.isolation and demand.isolation != layout.isolation:
         return reasons.OTHER_ISOLATION
@@ -96,7 +96,7 @@ def _gpu_need(layout: Layout, demand: DeviceDemand, gpu: GpuRequest, rules: Rule
     return _unserved(layout, demand, need) or need
 
 
-def _unserved(layout: Layout, demand: DeviceDemand, need: Need) -> str:
+def _unserved(layout: DeviceLayout, demand: DeviceDemand, need: Need) -> str:
     """Say why GPUs are not given so on this node; empty where they are."""
     if need.is_shared:
         if need.hint.scope and need.devices > 1:
@@ -111,7 +111,7 @@ def _unserved(layout: Layout, demand: DeviceDemand, need: Need) -> str:
     return ""
 
 
-def _other_need(layout: Layout, kind: str, quantity: int, hint: Hint) -> Need | str:
+def _other_need(layout: DeviceLayout, kind: str, quantity: int, hint: Hint) -> Need | str:
     positions, candidates = layout.by_type.get(kind, ()), _candidates(layout, kind, hint)
     if not positions:
         return reasons.ever_insufficient(kind)
@@ -121,7 +121,7 @@ def _other_need(layout: Layout, kind: str, quantity: int, hint: Hint) -> Need | 
     return Need(kind, count, (amount,), hint, candidates) if count else reasons.ever_insufficient(kind)
 
 
-def count_and_amount(layout: Layout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
+def count_and_amount(layout: DeviceLayout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
     """Return how many devices of a type other than GPU a pod needs on a node, and percent of each."""
     if quantity > WHOLE and quantity % WHOLE == 0:
         return quantity // WHOLE, WHOLE

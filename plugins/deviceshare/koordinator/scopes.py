@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pyroclast.model.devices.koordinator.device_hints import SCOPES
-from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.devices.koordinator.layout import DeviceLayout
 from pyroclast.model.devices.koordinator.names import GPU
 from pyroclast.plugins.deviceshare.koordinator.free import Free
 from pyroclast.plugins.deviceshare.koordinator.generic import score_of
@@ -50,7 +50,7 @@ def by_scope(free: Free, need: Need, scoring: Scoring) -> Iterator[tuple[int, ..
     yield from dict.fromkeys(chosen for _, chosen in found)
 
 
-def is_within(layout: Layout, chosen: tuple[int, ...], need: Need) -> bool:
+def is_within(layout: DeviceLayout, chosen: tuple[int, ...], need: Need) -> bool:
     """Tell whether GPUs are within a scope as narrow as a pod wants."""
     required = _required(need)
     return not required or any(
@@ -63,12 +63,12 @@ def _required(need: Need) -> int:
 
 
 @lru_cache(_LAYOUTS)
-def _scopes(layout: Layout) -> tuple[_Scope, ...]:
+def _scopes(layout: DeviceLayout) -> tuple[_Scope, ...]:
     """Return the node, and each NUMA node and after it its switches, by their numbers and names."""
     return tuple(_all_scopes(layout))
 
 
-def _all_scopes(layout: Layout) -> Iterator[_Scope]:
+def _all_scopes(layout: DeviceLayout) -> Iterator[_Scope]:
     whole = frozenset(layout.by_type[GPU])
     yield _Scope(_NODE, (whole,))
     places = {at: place for at in layout.by_type[GPU] if (place := layout.devices[at].place) is not None}

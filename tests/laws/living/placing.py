@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from pyroclast.framework.configuration import PluginOption, Profile
 from pyroclast.model import wire
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName, QueueName
-from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.jobs import Job
 from pyroclast.model.quantity import parse
 from pyroclast.model.queues import with_ancestors
 from pyroclast.model.report import CycleReport
@@ -65,7 +66,7 @@ def _beyond_quotas(before: Snapshot, report: CycleReport) -> Iterator[str]:
     admitted: dict[str, Counter[str]] = defaultdict(Counter)
     for status in report.group_statuses:
         job = before.jobs.get(JobId(status.job))
-        if job is not None and job.phase is JobPhase.PENDING and status.phase is JobPhase.INQUEUE:
+        if job is not None and job.phase is PodGroupPhase.PENDING and status.phase is PodGroupPhase.INQUEUE:
             asked = job.group.spec.min_resources or {}
             own = {name: sum(_own(task, name) for task in job.tasks.values()) for name in asked}
             admitted[job.namespace].update(

@@ -9,10 +9,10 @@ from pyroclast.cache.options import StateOptions
 from pyroclast.cache.sync.ring import HashRing, Ownership
 from pyroclast.kube.client import MediaType
 from pyroclast.kube.clock import SystemClock
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
-from pyroclast.model.report import Condition, CycleReport, EventNote, GroupStatus, PodCondition, QueueStatus
+from pyroclast.model.report import CycleReport, EventNote, GroupCondition, GroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.conftest import Following
 
@@ -259,12 +259,12 @@ async def test_a_report_is_written(following: Following) -> None:
             GroupStatus(
                 job=JOB,
                 uid=group.metadata.uid,
-                phase=JobPhase.INQUEUE,
+                phase=PodGroupPhase.INQUEUE,
                 running=0,
                 succeeded=0,
                 failed=0,
                 conditions=(
-                    Condition(
+                    GroupCondition(
                         type="Unschedulable", status="True", reason="NotEnoughResources", message="m", transition_id="7"
                     ),
                 ),
@@ -275,7 +275,7 @@ async def test_a_report_is_written(following: Following) -> None:
             PodCondition(task=TaskId(a), namespace="default", name="a", reason="Unschedulable", message="no room"),
         ),
         queue_statuses=(
-            QueueStatus(
+            QueueAllocation(
                 queue=QueueName("default"),
                 allocated={"cpu": 1500, "memory": 2**30 * 1000, "pods": 1000, "x.y/gpu": 2000},
             ),

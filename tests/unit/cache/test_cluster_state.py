@@ -7,12 +7,13 @@ import pytest
 
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import HashRing, Ownership
 from pyroclast.model import wire
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import JobId, NodeName, QueueName
-from pyroclast.model.jobs import NO_QUEUE, JobPhase
+from pyroclast.model.jobs import NO_QUEUE
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.builders import filled, group, node, pod, queue, task, used
@@ -307,7 +308,7 @@ def test_a_single_pod_is_a_gang_of_one_on_request() -> None:
     filled(cluster_state, queue(), pod("p", cpu="1", annotations={"scheduling.volcano.sh/queue-name": "q"}))
     (job,) = cluster_state.snapshot().jobs.values()
 
-    assert (job.id, job.min_available, job.queue, job.phase) == ("ns/podgroup-p", 1, "q", JobPhase.PENDING)
+    assert (job.id, job.min_available, job.queue, job.phase) == ("ns/podgroup-p", 1, "q", PodGroupPhase.PENDING)
     assert cluster_state.is_made_up(job.id)
     assert not cluster_state.snapshot().orphan_pods
 
@@ -326,7 +327,7 @@ def test_a_gang_of_one_joins_the_group_that_it_gets() -> None:
 
 def test_a_node_that_stops_matching_the_selector_leaves() -> None:
     """And comes back when it matches again, with what runs on it."""
-    cluster_state = ClusterState(StateOptions(node_selector=NodeSelector.parse(["pool:batch", "broken"])))
+    cluster_state = ClusterState(StateOptions(node_selector=NodeFilter.parse(["pool:batch", "broken"])))
     filled(cluster_state, node(labels={"pool": "batch"}), pod("p", node="n1", phase="Running", cpu="1"))
     assert cluster_state.snapshot().nodes.names == ("n1",)
 

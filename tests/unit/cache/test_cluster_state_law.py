@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Bind, Eviction, Plan
@@ -195,7 +195,7 @@ def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ung
     """Objects and plans come and go in any order; a fresh rebuild says the same as the running books."""
     options = StateOptions(
         ungrouped_pods=ungrouped,
-        node_selector=NodeSelector.parse(["use:yes"]),
+        node_selector=NodeFilter.parse(["use:yes"]),
         shard_mode="soft",
         assume_seconds=2.0,
     )

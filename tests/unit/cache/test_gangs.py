@@ -11,11 +11,12 @@ from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.api.names import POD_QUEUE_NAME, TASK_SPEC
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.gangs.names import GROUPS, MIN_AVAILABLE, MODE, NAME
 from pyroclast.model.ids import JobId, NodeName, TaskId
-from pyroclast.model.jobs import Job, JobPhase
+from pyroclast.model.jobs import Job
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.testing import Scenario
 from tests.gangs import annotated, described_by, gang_pod_group
@@ -77,7 +78,7 @@ def test_pods_of_one_name_are_one_job() -> None:
     }
     job = state.snapshot().jobs[A]
     assert {task.role for task in job.tasks.values()} == {"default/a"}
-    assert (job.is_made_up, job.phase, job.queue, job.namespace) == (True, JobPhase.INQUEUE, "default", "default")
+    assert (job.is_made_up, job.phase, job.queue, job.namespace) == (True, PodGroupPhase.INQUEUE, "default", "default")
     assert state.snapshot().gangs[A].id == "default/a"
     assert [each.task.name for each in state.snapshot().orphan_pods] == ["alone"]
 
@@ -382,7 +383,7 @@ def test_plans_satisfy_when_the_server_shows_it() -> None:
     plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=A, queue=None, binds=binds)
     assert state.assume(plan, 0.0) == []
     assert jobs(state) == {A: (2, {"default/a": 2}, ["p0", "p1"])}
-    assert state.snapshot().jobs[A].phase is JobPhase.RUNNING
+    assert state.snapshot().jobs[A].phase is PodGroupPhase.RUNNING
 
     state.forget(binds[1].task, NodeName("n"), failed=True)
     assert state.snapshot().broken_gangs == {A}

@@ -88,7 +88,7 @@ def member(name: str, priority: int) -> wire.Pod:
 
 def test_a_sub_job_is_as_important_as_its_members_are_now() -> None:
     """When the important one is gone the part is what the others are, in books that have known it."""
-    policy = wire.SubGroupPolicy(name="part", match_label_keys=("part",), sub_group_size=1)
+    policy = wire.SubGroupPolicySpec(name="part", match_label_keys=("part",), sub_group_size=1)
     state = filled(
         ClusterState(), queue(), group("g", sub_group_policy=(policy,)), member("usual", 2), member("more", 9)
     )

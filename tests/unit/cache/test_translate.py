@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits
-from pyroclast.cache.sync.node_selector import NodeSelector
+from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.translation.annotations import parse_bool, parse_int32, parse_seconds
 from pyroclast.cache.translation.translate import Translator
 from pyroclast.model import wire
+from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.errors import ObjectError
-from pyroclast.model.jobs import JobPhase
 from pyroclast.model.resources import NO_AMOUNTS, Amounts
 from pyroclast.model.tasks import Task, TaskStatus
 from tests.unit.cache.builders import group, node, pod, queue
@@ -190,7 +190,7 @@ def test_a_group_is_parsed(translator: Translator) -> None:
 
     assert (facts.queue, facts.min_available, dict(facts.min_by_role)) == ("q", 3, {"worker": 2})
     assert facts.min_resources == {"cpu": 2000}
-    assert (facts.phase, facts.waiting_seconds, facts.preemptable) == (JobPhase.INQUEUE, 5400.0, True)
+    assert (facts.phase, facts.waiting_seconds, facts.preemptable) == (PodGroupPhase.INQUEUE, 5400.0, True)
     assert facts.revocable_zone == "*"
 
 
@@ -198,7 +198,7 @@ def test_a_bare_group(translator: Translator) -> None:
     """Pending, in the default queue, nothing reserved, no preemptability said."""
     facts = translator.group(group("g", queue=""))
 
-    assert (facts.phase, facts.queue, facts.min_resources) == (JobPhase.PENDING, "default", None)
+    assert (facts.phase, facts.queue, facts.min_resources) == (PodGroupPhase.PENDING, "default", None)
     assert (facts.preemptable, facts.waiting_seconds) == (None, None)
 
 
@@ -228,7 +228,7 @@ def test_odd_groups_are_served_and_reported(translator: Translator, spec: dict[s
     """A negative minimum is none; an unknown phase is Pending."""
     facts = translator.group(group("g", **spec))
 
-    assert (facts.min_available, sum(facts.min_by_role.values()), facts.phase) == (0, 0, JobPhase.PENDING)
+    assert (facts.min_available, sum(facts.min_by_role.values()), facts.phase) == (0, 0, PodGroupPhase.PENDING)
     assert [fault.path for fault in FAULTS] == [path]
 
 
@@ -408,7 +408,7 @@ def test_no_32_bit_integer(text: str) -> None:
 
 def test_node_selector_takes_any_one_label() -> None:
     """Split at the first colon, trimmed; entries without a value are ignored."""
-    selector = NodeSelector.parse(["pool: batch", "a:b:c", "nothing", "empty:"])
+    selector = NodeFilter.parse(["pool: batch", "a:b:c", "nothing", "empty:"])
 
     assert selector.selects({"pool": "batch"})
     assert selector.selects({"a": "b:c"})
@@ -417,4 +417,4 @@ def test_node_selector_takes_any_one_label() -> None:
 
 def test_no_valid_entry_selects_every_node() -> None:
     """As without the flag."""
-    assert NodeSelector.parse(["nonsense"]).selects({})
+    assert NodeFilter.parse(["nonsense"]).selects({})

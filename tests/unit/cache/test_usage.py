@@ -22,7 +22,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.errors import ApiError
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName
-from pyroclast.model.secrets import Secret
+from pyroclast.model.secrets import SecretText
 from pyroclast.model.usage import NodeUsage, UsageSource
 
 NOW = 1_800_000_000.0
@@ -243,7 +243,7 @@ async def test_elasticsearch_is_searched_once_for_all_nodes() -> None:
             address=address,
             index="beats-*",
             username="u",
-            password=Secret("p"),
+            password=SecretText("p"),
             host_field="node",
         )
         found = await Elasticsearch(source).measure(NODES, NOW)
@@ -281,7 +281,7 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
             return web.Response(status=status, headers={"Location": f"{target}/api"})
 
         async with serving(redirect) as address:
-            source = UsageSource(type="prometheus", address=address, username="u", password=Secret("p"))
+            source = UsageSource(type="prometheus", address=address, username="u", password=SecretText("p"))
             with pytest.raises(SourceError, match=f"redirected to '{target}/api'"):
                 await Prometheus(source).measure(NODES, NOW)
 

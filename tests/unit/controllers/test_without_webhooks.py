@@ -13,16 +13,14 @@ import pytest
 from structlog.testing import capture_logs
 
 import pyroclast.controllers.admission.rules
-from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import Review, ReviewedResource
-from pyroclast.controllers.kinds import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.invalid_condition import grace_left
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.controllers.runtime.pods import PODS
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.resources import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.model.api.scheduling import Queue
 from pyroclast.scheduler.controllers.table import CONTROLLERS
 from tests.unit.controllers import ground as grounds
@@ -53,8 +51,8 @@ def verdict_of(case: Broken) -> Sequence[Any]:
         object=case.object,
         old_object=case.was,
     )
-    known = Known(lookups=QueuesByName(msgspec.convert(queues, list[Queue])))
-    return judge(service, review, Policy(), known).faults
+    known = KnownCluster(lookups=QueuesByName(msgspec.convert(queues, list[Queue])))
+    return judge(service, review, AdmissionPolicy(), known).faults
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.resource.kind}-{case.name}" for case in CASES])

@@ -18,31 +18,6 @@ async def test_a_new_pod_is_pending_with_defaults(client: Client) -> None:
     assert created["metadata"]["generation"] == 1
 
 
-async def test_a_pod_made_by_applying_has_defaults_and_priority(client: Client) -> None:
-    """Server-side apply of a pod that is not there yet is admitted as a creation is."""
-    await client.post(CLASSES, {"metadata": {"name": "high"}, "value": 7})
-    wish = {"apiVersion": "v1", "kind": "Pod", **pod("a", priorityClassName="high")}
-
-    created = await client.send("PATCH", f"{PODS}/a?fieldManager=one", wish, kind="application/apply-patch+yaml")
-
-    assert created.code == 201
-    assert created.body["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
-    assert (created.body["spec"]["restartPolicy"], created.body["spec"]["priority"]) == ("Always", 7)
-
-
-async def test_applying_a_field_that_pods_do_not_have_is_refused(client: Client) -> None:
-    """Server-side apply says which, in the words and with the code of the real server."""
-    wish = {"apiVersion": "v1", "kind": "Pod", **pod("a", colour="red")}
-
-    answer = await client.send("PATCH", f"{PODS}/a?fieldManager=one", wish, kind="application/apply-patch+yaml")
-
-    assert (answer.code, answer.body["message"]) == (
-        500,
-        "failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.colour: field not declared in schema",
-    )
-    assert "reason" not in answer.body
-
-
 async def test_priority_comes_from_the_class(client: Client) -> None:
     """Value and preemption policy of the class go into the pod."""
     high = {"metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"}

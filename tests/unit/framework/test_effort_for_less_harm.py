@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from pyroclast.framework.preemption.harm import Effort, Found, Harm, Limits, least_harmful
+from pyroclast.framework.preemption.harm import Effort, Found, Harm, HarmLimits, least_harmful
 from pyroclast.testing import Scenario, open_session
 
 RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))
@@ -10,11 +10,11 @@ VICTIMS = tuple((task,) for job in RUNNING.jobs() for task in job.tasks.values()
 FIRST = Found(Harm(1, 0, 2), is_least=False, is_partial=False, domain=None, units=VICTIMS, places=())
 
 
-def searching(effort: Effort, steps: int) -> tuple[list[Limits], Callable[[Limits], Found | None]]:
+def searching(effort: Effort, steps: int) -> tuple[list[HarmLimits], Callable[[HarmLimits], Found | None]]:
     """Return a search that takes some steps and finds one plan, and the limits of its calls."""
-    calls: list[Limits] = []
+    calls: list[HarmLimits] = []
 
-    def search(limits: Limits) -> Found | None:
+    def search(limits: HarmLimits) -> Found | None:
         calls.append(limits)
         effort.steps += steps
         return None if limits.protected or limits.highest < 1 else FIRST
@@ -22,7 +22,7 @@ def searching(effort: Effort, steps: int) -> tuple[list[Limits], Callable[[Limit
     return calls, search
 
 
-def protected(calls: list[Limits]) -> int:
+def protected(calls: list[HarmLimits]) -> int:
     """Count searches with a protected victim."""
     return sum(bool(each.protected) for each in calls)
 

@@ -4,7 +4,7 @@ import pytest
 
 from pyroclast.framework.configuration import interval_of, read_source
 from pyroclast.framework.configuration.notes import Notes
-from pyroclast.model.secrets import Secret
+from pyroclast.model.secrets import SecretText
 from pyroclast.model.usage import UsageSource
 
 ADDRESS = "http://prometheus:9090"
@@ -40,7 +40,7 @@ def test_every_key_of_elasticsearch_is_read() -> None:
         is_insecure=True,
         index="beats-*",
         username="reader",
-        password=Secret("secret"),
+        password=SecretText("secret"),
         host_field="host.name",
     )
 

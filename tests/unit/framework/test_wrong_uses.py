@@ -9,7 +9,7 @@ import pytest
 from pyroclast import Session
 from pyroclast.framework.extension import points
 from pyroclast.framework.extension.uses import MOST_USES
-from pyroclast.model.report import Condition, CycleReport, EventNote, JobShare
+from pyroclast.model.report import CycleReport, EventNote, GroupCondition, JobShare
 from pyroclast.model.texts import MOST_CHARACTERS
 from tests.unit.framework.test_wrong_answers import ODD, PLACING, decided
 
@@ -20,7 +20,7 @@ HALF: Final = "\ud800"
 """Half a pair of surrogates, which no encoding writes."""
 ENDLESS: Final = JobShare(resource="", share=float("inf"), allocated={})
 NOTE: Final = EventNote(kind="Queue", namespace="", name="red", uid="", type="Normal", reason="Odd", message="odd")
-CONDITION: Final = Condition(type="Odd", status="True", reason="Odd", message="odd", transition_id="1")
+CONDITION: Final = GroupCondition(type="Odd", status="True", reason="Odd", message="odd", transition_id="1")
 
 
 def job_of(session: Session) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.emulator.hollow.durations import seconds_in
+from pyroclast.emulator.hollow.kubelets import seconds_in
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 import trustme
 from structlog.testing import capture_logs
 
-from pyroclast.kube.configuration import Cluster, ClusterOptions, connect
+from pyroclast.kube.configuration import ClusterAccess, ClusterOptions, connect
 from pyroclast.model.errors import ConfigError
 from tests.unit.kube.world import FakeClock
 
@@ -142,7 +142,7 @@ async def test_credentials_outlive_a_source_that_hangs(tmp_path: Path, monkeypat
     token.write_text("first", encoding="utf-8")
     clock = FakeClock()
     options = ClusterOptions(kubeconfig=kubeconfig(tmp_path, {"tokenFile": str(token)}))
-    cluster = Cluster(options, clock=clock, source_seconds=0.05)
+    cluster = ClusterAccess(options, clock=clock, source_seconds=0.05)
     await cluster.load()
     monkeypatch.setattr(cluster, "load", asyncio.Event().wait)
     clock.now += 61

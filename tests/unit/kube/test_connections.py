@@ -12,8 +12,8 @@ import uvloop
 from yarl import URL
 
 from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import Cluster, ClusterOptions
-from pyroclast.kube.connections import Answer, BrokenAnswerError, Connections
+from pyroclast.kube.configuration import ClusterAccess, ClusterOptions
+from pyroclast.kube.connections import BrokenAnswerError, Connections, HttpResponse
 from pyroclast.kube.errors import ApiConflictError, ApiError, NoAnswerError
 
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
@@ -87,7 +87,9 @@ async def connections_of(limit: int = 2) -> AsyncIterator[Connections]:
         await connections.close()
 
 
-async def ask(connections: Connections, server: Server, *, timeout: float = 5.0, **options: ssl.SSLContext) -> Answer:
+async def ask(
+    connections: Connections, server: Server, *, timeout: float = 5.0, **options: ssl.SSLContext
+) -> HttpResponse:
     """Ask once."""
     return await connections.ask(REQUEST, server=server.url, tls=options.get("tls"), server_name=None, timeout=timeout)
 
@@ -97,7 +99,7 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
     async with serving(saying(OK)) as server, connections_of() as connections:
         answers = [await ask(connections, server) for _ in range(2)]
 
-        assert answers == [Answer(201, b"{}", None)] * 2
+        assert answers == [HttpResponse(201, b"{}", None)] * 2
         assert (server.connections, server.requests) == (1, [REQUEST, REQUEST])
 
 
@@ -330,9 +332,9 @@ async def test_a_server_that_nobody_trusts_hears_nothing() -> None:
         assert server.requests == []
 
 
-def cluster_at(url: URL, **attributes: object) -> Cluster:
+def cluster_at(url: URL, **attributes: object) -> ClusterAccess:
     """A cluster without a kubeconfig."""
-    cluster = Cluster(ClusterOptions())
+    cluster = ClusterAccess(ClusterOptions())
     cluster.server = str(url).rstrip("/")
     for name, value in attributes.items():
         setattr(cluster, name, value)

@@ -10,7 +10,7 @@ from pyroclast.kube import resources
 from pyroclast.kube.discovery import Discovery
 from pyroclast.kube.status import StatusWriter
 from pyroclast.kube.write_priority import WritePriority
-from pyroclast.model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupStatus, Queue
+from pyroclast.model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupCondition, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 
 GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
@@ -48,7 +48,9 @@ def inqueue(**fields: Any) -> PodGroupStatus:
     """The status of a job that waits."""
     return PodGroupStatus(
         phase="Inqueue",
-        conditions=(Condition(type="Unschedulable", status="True", reason="NotEnoughResources", transition_id="1"),),
+        conditions=(
+            PodGroupCondition(type="Unschedulable", status="True", reason="NotEnoughResources", transition_id="1"),
+        ),
         **fields,
     )
 
@@ -164,7 +166,7 @@ async def test_transition_ids_and_times_are_no_news(world: World, writer: Status
     same = PodGroupStatus(
         phase="Inqueue",
         conditions=(
-            Condition(
+            PodGroupCondition(
                 type="Unschedulable",
                 status="True",
                 reason="NotEnoughResources",

@@ -7,20 +7,20 @@ import msgspec
 from pyroclast.model.api.batch import Job, JobSpec, JobTemplateSpec, TaskSpec
 from pyroclast.model.api.kinds import KINDS
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
-from pyroclast.model.api.rules import DEFAULTED, Count, Rules
+from pyroclast.model.api.rules import DEFAULTED, Count, FieldRules
 
 
 def test_rules_are_laid_over_each_other() -> None:
     """What a later rule says wins, what it does not say stays."""
-    merged = Rules.merged([Rules(format="int32", minimum=0), Rules(minimum=1), DEFAULTED])
+    merged = FieldRules.merged([FieldRules(format="int32", minimum=0), FieldRules(minimum=1), DEFAULTED])
 
-    assert merged == Rules(format="int32", minimum=1, is_defaulted=True)
+    assert merged == FieldRules(format="int32", minimum=1, is_defaulted=True)
 
 
 def test_a_rule_of_zero_is_a_rule() -> None:
     """A minimum of 0 is not the same as none."""
-    assert Rules.merged([Rules(minimum=1), Rules(minimum=0)]).minimum == 0
-    assert get_args(Count) == (int, Rules(format="int32", minimum=0))
+    assert FieldRules.merged([FieldRules(minimum=1), FieldRules(minimum=0)]).minimum == 0
+    assert get_args(Count) == (int, FieldRules(format="int32", minimum=0))
 
 
 def test_an_object_is_sent_with_its_kind() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from pyroclast.model.errors import ObjectError
-from pyroclast.model.quota_usage import add_usages, pod_needs, quota_usage, usage_text
+from pyroclast.model.quota_usage import add_usages, quota_usage, read_pod_spec, usage_text
 
 
 def usage(spec: dict[str, Any], times: int = 1) -> dict[str, str]:
     """What so many pods of a spec count for."""
-    return usage_text(add_usages((quota_usage(pod_needs(spec)), times)))
+    return usage_text(add_usages((quota_usage(read_pod_spec(spec)), times)))
 
 
 def container(**requests: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def world(*objects: Any, **job: Any) -> World:
 
 def parts(size: int = 1, least: int = 0) -> dict[str, Any]:
     """A specification of sub-groups by the label `part`."""
-    policy = wire.SubGroupPolicy(name="part", match_label_keys=("part",), sub_group_size=size, min_sub_groups=least)
+    policy = wire.SubGroupPolicySpec(name="part", match_label_keys=("part",), sub_group_size=size, min_sub_groups=least)
     return {"sub_group_policy": (policy,)}
 
 
@@ -110,7 +110,7 @@ def test_a_selector_that_cannot_be_read_is_named() -> None:
     """It selects nothing, so its policy makes no sub-group."""
     term = wire.SelectorRequirement(key="part", operator="Is", values=("a",))
     selector = wire.LabelSelector(match_expressions=(term,))
-    policy = wire.SubGroupPolicy(name="part", label_selector=selector, min_sub_groups=1)
+    policy = wire.SubGroupPolicySpec(name="part", label_selector=selector, min_sub_groups=1)
     refusal = shortage_of_tasks(world(pod("a"), minimum=1, sub_group_policy=(policy,)).job("job"))
 
     assert refusal is not None

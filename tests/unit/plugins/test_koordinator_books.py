@@ -11,7 +11,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.model.devices.cards import Shelf
 from pyroclast.model.devices.koordinator.layout import node_devices
 from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
-from pyroclast.plugins.deviceshare.family import Question
+from pyroclast.plugins.deviceshare.family import DeviceQuestion
 from pyroclast.plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
@@ -169,4 +169,4 @@ def test_what_never_fits_does_not_fit_an_empty_node(amounts: Any, wishes: Any, c
     assert cards is not None
     if family.never_fits(cards, demand):
         empty = Shelf(family.count(cards)).state()
-        assert isinstance(family.choose(cards, empty, Question(demand), frozenset()), int)
+        assert isinstance(family.choose(cards, empty, DeviceQuestion(demand), frozenset()), int)

@@ -6,7 +6,7 @@ import pytest
 
 from pyroclast.model.devices.cards import Holder, Shelf, Use
 from pyroclast.model.devices.koordinator.device_hints import NO_HINT
-from pyroclast.model.devices.koordinator.layout import Layout
+from pyroclast.model.devices.koordinator.layout import DeviceLayout
 from pyroclast.model.ids import TaskId
 from pyroclast.plugins.deviceshare.koordinator.free import Free, fits_in
 from pyroclast.plugins.deviceshare.koordinator.generic import one_by_one
@@ -16,7 +16,7 @@ from tests.devices import rdma
 from tests.unit.model.koordinator.test_layout import of
 
 PLACES = {1: "A", 2: "A", 5: "B", 6: "B"}
-EIGHT: Layout = of(*(rdma(number, at=(0, PLACES.get(number, f"own-{number}"))) for number in range(8))).layout
+EIGHT: DeviceLayout = of(*(rdma(number, at=(0, PLACES.get(number, f"own-{number}"))) for number in range(8))).layout
 
 
 def order(count: int, near: Any, **taken: int) -> list[int] | None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pyroclast.model.cpusets import cpu_set, members, read_cpu_set
 from pyroclast.model.numa import CpuLayout, CpuPlace, layout_of
-from pyroclast.plugins.numa_aware.affinity import Affinity, best_affinity
+from pyroclast.plugins.numa_aware.affinity import NumaAffinity, best_affinity
 from pyroclast.plugins.numa_aware.alignment import aligned, numa_count
 from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 from tests.differential import numa as plain
@@ -56,7 +56,7 @@ def test_the_worked_hints(count: int, free: str, hints: list[str]) -> None:
 
     found = best_affinity(layout(WORKED), available, count)
     assert best.numa is not None
-    assert found == Affinity(cpus_of(WORKED, best.numa), len(best.numa), best.is_preferred)
+    assert found == NumaAffinity(cpus_of(WORKED, best.numa), len(best.numa), best.is_preferred)
 
 
 def test_two_resources_agree_on_the_narrowest() -> None:
@@ -156,7 +156,7 @@ def test_a_machine_without_cpus_has_room_for_nobody() -> None:
     """An empty description is no error."""
     nothing = layout({})
 
-    assert best_affinity(nothing, 0, 1) == Affinity(0, 0, is_preferred=False)
+    assert best_affinity(nothing, 0, 1) == NumaAffinity(0, 0, is_preferred=False)
     assert aligned(nothing, "best-effort", 0, 0, (1,)).cpus == 0
     assert aligned(nothing, "restricted", 0, 0, (1,)).refused == 0
 
@@ -180,7 +180,7 @@ def test_the_best_numa_nodes_are_those_of_the_plain_form(detail: Detail, data: s
 
     found = best_affinity(layout(detail), cpu_set(free), count)
 
-    assert found == Affinity(cpus_of(detail, best.numa), len(best.numa), best.is_preferred)
+    assert found == NumaAffinity(cpus_of(detail, best.numa), len(best.numa), best.is_preferred)
 
 
 @given(machines(), st.data())

@@ -69,7 +69,7 @@ def test_tasks_by_priority_of_the_pod() -> None:
 
 def test_sub_jobs_by_their_highest_task() -> None:
     """A sub-job of negative priorities counts as 0."""
-    policy = wire.SubGroupPolicy(name="part", match_label_keys=("part",))
+    policy = wire.SubGroupPolicySpec(name="part", match_label_keys=("part",))
     there = world(
         group("divided", sub_group_policy=(policy,)),
         *(

@@ -5,7 +5,15 @@ import io
 from pyroclast.model import wire
 from pyroclast.scheduler.demo.picture import Picture, histogram
 from pyroclast.scheduler.demo.progress import cpu_fractions, measure, reason_of
-from pyroclast.scheduler.demo.workload import IMPOSSIBLE, NODE_CPU, QUEUES, Gang, gangs, impossible_gang, nodes_needed
+from pyroclast.scheduler.demo.workload import (
+    IMPOSSIBLE,
+    NODE_CPU,
+    QUEUES,
+    DemoGang,
+    gangs,
+    impossible_gang,
+    nodes_needed,
+)
 
 
 def pod(name: str, *, node: str = "", phase: str = "Pending", cpu: str = "2") -> wire.Pod:
@@ -34,7 +42,7 @@ def test_all_pods_asked_for_are_submitted_to_four_queues() -> None:
 
 def test_pods_name_their_group_and_the_scheduler() -> None:
     """Each pod of a gang has the annotation that ties it to its group."""
-    gang = Gang(name="g", queue="research", size=2, cpu=3)
+    gang = DemoGang(name="g", queue="research", size=2, cpu=3)
 
     assert [each["metadata"]["annotations"]["scheduling.k8s.io/group-name"] for each in gang.pods()] == ["g", "g"]
     assert {each["spec"]["schedulerName"] for each in gang.pods()} == {"volcano"}
@@ -53,7 +61,10 @@ def test_default_demonstration_fits_its_nodes() -> None:
 
 def test_progress_counts_whole_and_broken_gangs() -> None:
     """A gang is whole when all its pods have a node, broken when only some have."""
-    submitted = [Gang(name="a", queue="training", size=2, cpu=1), Gang(name="b", queue="training", size=2, cpu=1)]
+    submitted = [
+        DemoGang(name="a", queue="training", size=2, cpu=1),
+        DemoGang(name="b", queue="training", size=2, cpu=1),
+    ]
     progress = measure(
         submitted,
         by_key(
@@ -86,7 +97,9 @@ def test_histogram_counts_by_quarters() -> None:
 
 def test_reason_is_read_from_the_condition_of_the_group() -> None:
     """What the PodGroup says is what is shown, once it says something."""
-    condition = wire.Condition(type="Unschedulable", status="True", reason="NotEnoughResources", message="too large")
+    condition = wire.PodGroupCondition(
+        type="Unschedulable", status="True", reason="NotEnoughResources", message="too large"
+    )
     silent = wire.PodGroup(metadata=wire.ObjectMeta(name=IMPOSSIBLE))
     speaking = wire.PodGroup(
         metadata=wire.ObjectMeta(name=IMPOSSIBLE), status=wire.PodGroupStatus(conditions=(condition,))

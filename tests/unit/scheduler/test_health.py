@@ -16,7 +16,7 @@ from pyroclast.kube.reviews import Access, Reviews
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
-from pyroclast.scheduler.monitoring.health import Endpoints, Inside
+from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate
 
 
@@ -29,7 +29,7 @@ class Daemon:
         self.dying: str | None = None
         self.explanations: dict[str, Mapping[str, Any]] = {}
 
-    def inside(self) -> Inside:
+    def inside(self) -> HealthSource:
         """Return the functions to be asked."""
 
         async def snapshot() -> bytes:
@@ -38,7 +38,7 @@ class Daemon:
         async def audit() -> list[str]:
             return ["jobs ns/a: 1, 2"]
 
-        return Inside(
+        return HealthSource(
             checks={"synced": lambda: self.unsynced, "configured": lambda: None},
             vital={"background": lambda: self.dying},
             metrics_text=lambda: b"volcano_x 1\n",

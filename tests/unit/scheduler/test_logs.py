@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import structlog
 
-from pyroclast.model.secrets import Secret
+from pyroclast.model.secrets import SecretText
 from pyroclast.model.usage import UsageSource
 from pyroclast.scheduler.monitoring.level_socket import LevelSocket
 from pyroclast.scheduler.monitoring.logs import Level, start_logging
@@ -123,7 +123,7 @@ def test_a_secret_prints_as_stars() -> None:
     """In a field, in a message, in the representation of what holds it."""
     stream = io.StringIO()
     start_logging("json", stream=stream)
-    source = UsageSource(type="prometheus", username="u", password=Secret("hunter2"))
+    source = UsageSource(type="prometheus", username="u", password=SecretText("hunter2"))
     structlog.get_logger().info("source", password=source.password, text=f"{source} {source.password}")
 
     (line,) = lines(stream)

@@ -8,10 +8,10 @@ from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.rules.names import DNS_LABEL, is_dns_label
 from pyroclast.controllers.admission.rules.templates.resources import resource_faults
 from pyroclast.controllers.admission.rules.templates.structs import (
-    Container,
-    ContainerPort,
     EnvVar,
-    Probe,
+    TemplateContainer,
+    TemplatePort,
+    TemplateProbe,
     TemplateSpec,
     VolumeMount,
 )
@@ -27,7 +27,9 @@ _VARIABLE = re.compile(r"[ -<>-~]+")
 """Printable ASCII without '='."""
 
 
-def container_faults(container: Container, field: str, *, volumes: Collection[str], is_init: bool) -> Iterator[Fault]:
+def container_faults(
+    container: TemplateContainer, field: str, *, volumes: Collection[str], is_init: bool
+) -> Iterator[Fault]:
     """Find what is wrong with one container.
 
     Args:
@@ -79,7 +81,7 @@ def host_port_faults(spec: TemplateSpec, field: str) -> Iterator[Fault]:
                 )
 
 
-def _port_faults(ports: tuple[ContainerPort, ...], field: str) -> Iterator[Fault]:
+def _port_faults(ports: tuple[TemplatePort, ...], field: str) -> Iterator[Fault]:
     names: set[str] = set()
     for number, port in enumerate(ports):
         place = f"{field}[{number}]"
@@ -150,7 +152,7 @@ def _mount_faults(mounts: tuple[VolumeMount, ...], field: str, volumes: Collecti
                 )
 
 
-def _probes_faults(container: Container, field: str, *, may_be_probed: bool) -> Iterator[Fault]:
+def _probes_faults(container: TemplateContainer, field: str, *, may_be_probed: bool) -> Iterator[Fault]:
     for name, probe, is_ready in (
         ("livenessProbe", container.liveness_probe, False),
         ("readinessProbe", container.readiness_probe, True),
@@ -167,7 +169,7 @@ def _probes_faults(container: Container, field: str, *, may_be_probed: bool) -> 
             )
 
 
-def _probe_faults(probe: Probe, field: str) -> Iterator[Fault]:
+def _probe_faults(probe: TemplateProbe, field: str) -> Iterator[Fault]:
     handlers = [probe.exec_, probe.http_get, probe.tcp_socket, probe.grpc]
     if sum(handler is not None for handler in handlers) != 1:
         yield Fault(field=field, expected="one of exec, httpGet, tcpSocket, grpc", rule="must ask in exactly one way")

@@ -10,7 +10,7 @@ from pyroclast.controllers.admission.rules.names import (
     is_label_value,
     is_qualified_name,
 )
-from pyroclast.controllers.admission.rules.templates.structs import SpreadConstraint, TemplateSpec
+from pyroclast.controllers.admission.rules.templates.structs import TemplateSpec, TemplateSpreadConstraint
 from pyroclast.model.wire import NodeAffinity, NodeSelectorTerm, PodAffinity, SelectorRequirement, Toleration
 
 __all__ = ["placement_faults"]
@@ -127,7 +127,7 @@ def _pod_affinity_faults(affinity: PodAffinity, field: str) -> Iterator[Fault]:
         yield from _topology_key_faults(key, f"{preferred}[{number}].podAffinityTerm.topologyKey")
 
 
-def _spread_faults(constraint: SpreadConstraint, field: str) -> Iterator[Fault]:
+def _spread_faults(constraint: TemplateSpreadConstraint, field: str) -> Iterator[Fault]:
     if constraint.max_skew < 1:
         yield Fault(
             field=f"{field}.maxSkew", value=constraint.max_skew, expected="at least 1", rule="must be greater than zero"

@@ -6,9 +6,9 @@ from typing import Final
 
 from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.rules.names import QUALIFIED_NAME, is_qualified_name
-from pyroclast.controllers.admission.rules.templates.structs import Resources
 from pyroclast.model import quantity
-from pyroclast.model.wire.base import Quantity, ResourceList
+from pyroclast.model.api.meta import Quantity, ResourceList
+from pyroclast.model.wire import ResourceRequirements
 
 __all__ = ["amount_faults", "amounts_of", "is_extended", "resource_faults"]
 
@@ -47,7 +47,7 @@ def amount_faults(resources: Mapping[str, Quantity], field: str) -> Iterator[Fau
             yield Fault(field=place, value=text, expected="a whole number", rule="must be an integer")
 
 
-def resource_faults(resources: Resources, field: str) -> Iterator[Fault]:
+def resource_faults(resources: ResourceRequirements, field: str) -> Iterator[Fault]:
     """Find what is wrong with requests and limits."""
     for name, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         yield from amount_faults(amounts, f"{field}.{name}")

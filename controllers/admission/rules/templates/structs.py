@@ -5,25 +5,30 @@ from typing import Any
 
 import msgspec
 
-from pyroclast.model.wire import NodeAffinity, PodAffinity, PodSchedulingGate, Toleration
-from pyroclast.model.wire.base import EMPTY, ResourceList, Wire
+from pyroclast.model.api.meta import EMPTY, Wire
+from pyroclast.model.wire import (
+    NodeAffinity,
+    PodAffinity,
+    PodSchedulingGate,
+    ResourceRequirements,
+    TemplateMeta,
+    Toleration,
+)
 
 __all__ = [
-    "Affinity",
-    "Container",
-    "ContainerPort",
     "EnvVar",
-    "Probe",
-    "Resources",
-    "SpreadConstraint",
     "Template",
-    "TemplateMeta",
+    "TemplateAffinity",
+    "TemplateContainer",
+    "TemplatePort",
+    "TemplateProbe",
     "TemplateSpec",
+    "TemplateSpreadConstraint",
     "VolumeMount",
 ]
 
 
-class ContainerPort(Wire, frozen=True, kw_only=True):
+class TemplatePort(Wire, frozen=True, kw_only=True):
     """A port."""
 
     name: str = ""
@@ -50,14 +55,7 @@ class VolumeMount(Wire, frozen=True, kw_only=True):
     sub_path_expr: str = ""
 
 
-class Resources(Wire, frozen=True, kw_only=True):
-    """What a container asks for, and may use."""
-
-    requests: ResourceList = EMPTY
-    limits: ResourceList = EMPTY
-
-
-class Probe(Wire, frozen=True, kw_only=True):
+class TemplateProbe(Wire, frozen=True, kw_only=True):
     """A question to a container; exactly one way of asking."""
 
     exec_: Mapping[str, Any] | None = msgspec.field(default=None, name="exec")
@@ -71,7 +69,7 @@ class Probe(Wire, frozen=True, kw_only=True):
     failure_threshold: int = 3
 
 
-class Container(Wire, frozen=True, kw_only=True):
+class TemplateContainer(Wire, frozen=True, kw_only=True):
     """A container."""
 
     name: str = ""
@@ -79,16 +77,16 @@ class Container(Wire, frozen=True, kw_only=True):
     image_pull_policy: str = ""
     termination_message_policy: str = ""
     restart_policy: str = ""
-    ports: tuple[ContainerPort, ...] = ()
+    ports: tuple[TemplatePort, ...] = ()
     env: tuple[EnvVar, ...] = ()
     volume_mounts: tuple[VolumeMount, ...] = ()
-    resources: Resources = Resources()
-    liveness_probe: Probe | None = None
-    readiness_probe: Probe | None = None
-    startup_probe: Probe | None = None
+    resources: ResourceRequirements = ResourceRequirements()
+    liveness_probe: TemplateProbe | None = None
+    readiness_probe: TemplateProbe | None = None
+    startup_probe: TemplateProbe | None = None
 
 
-class Affinity(Wire, frozen=True, kw_only=True):
+class TemplateAffinity(Wire, frozen=True, kw_only=True):
     """Where a pod would go."""
 
     node_affinity: NodeAffinity = NodeAffinity()
@@ -96,7 +94,7 @@ class Affinity(Wire, frozen=True, kw_only=True):
     pod_anti_affinity: PodAffinity = PodAffinity()
 
 
-class SpreadConstraint(Wire, frozen=True, kw_only=True):
+class TemplateSpreadConstraint(Wire, frozen=True, kw_only=True):
     """How evenly pods are spread."""
 
     max_skew: int = 0
@@ -113,8 +111,8 @@ class DnsConfig(Wire, frozen=True, kw_only=True):
 class TemplateSpec(Wire, frozen=True, kw_only=True):
     """What runs."""
 
-    containers: tuple[Container, ...] = ()
-    init_containers: tuple[Container, ...] = ()
+    containers: tuple[TemplateContainer, ...] = ()
+    init_containers: tuple[TemplateContainer, ...] = ()
     ephemeral_containers: tuple[Mapping[str, Any], ...] = ()
     volumes: tuple[Mapping[str, Any], ...] = ()
     restart_policy: str = ""
@@ -129,16 +127,9 @@ class TemplateSpec(Wire, frozen=True, kw_only=True):
     priority_class_name: str = ""
     runtime_class_name: str = ""
     tolerations: tuple[Toleration, ...] = ()
-    affinity: Affinity = Affinity()
-    topology_spread_constraints: tuple[SpreadConstraint, ...] = ()
+    affinity: TemplateAffinity = TemplateAffinity()
+    topology_spread_constraints: tuple[TemplateSpreadConstraint, ...] = ()
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
-
-
-class TemplateMeta(Wire, frozen=True, kw_only=True):
-    """Labels and annotations of the pods."""
-
-    labels: Mapping[str, str] = EMPTY
-    annotations: Mapping[str, str] = EMPTY
 
 
 class Template(Wire, frozen=True, kw_only=True):

@@ -17,8 +17,9 @@ from pyroclast.controllers.admission.rules.names import (
 from pyroclast.controllers.admission.rules.shape import read
 from pyroclast.controllers.admission.rules.templates.containers import container_faults, host_port_faults
 from pyroclast.controllers.admission.rules.templates.placement import placement_faults
-from pyroclast.controllers.admission.rules.templates.structs import Template, TemplateMeta, TemplateSpec
+from pyroclast.controllers.admission.rules.templates.structs import Template, TemplateSpec
 from pyroclast.controllers.admission.rules.templates.volumes import volume_faults
+from pyroclast.model.wire import TemplateMeta
 
 __all__ = ["label_faults", "template_faults", "unreadable"]
 

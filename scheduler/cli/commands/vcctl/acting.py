@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from pyroclast.kube.resources import Resource
-from pyroclast.model.api.bus import Action
+from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, say
 from pyroclast.scheduler.cli.commands.vcctl.printing import deleted, reference
 from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker
@@ -22,7 +22,9 @@ async def delete(given: argparse.Namespace, speaker: Speaker, *, resource: Resou
     await speaker.each(resource, names_of(given), remove)
 
 
-async def command(given: argparse.Namespace, speaker: Speaker, *, resource: Resource[Any], action: Action) -> None:
+async def command(
+    given: argparse.Namespace, speaker: Speaker, *, resource: Resource[Any], action: LifecycleAction
+) -> None:
     """Ask the controllers for an action."""
 
     async def ask(name: str) -> None:

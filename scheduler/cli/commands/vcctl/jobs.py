@@ -4,13 +4,12 @@ import argparse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from pyroclast.controllers.kinds import JOBS
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import PODS, Resource
+from pyroclast.kube.resources import EVENTS, JOBS, PODS
 from pyroclast.model.api.batch import Job
-from pyroclast.model.api.bus import Action
+from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import JOB_NAME, JOB_TYPE
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
@@ -24,8 +23,6 @@ from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
 from pyroclast.scheduler.cli.commands.vcctl.viewing import description, events_of, lent_pods
 
 __all__ = ["columns", "main"]
-
-_EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
 
 
 def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
@@ -83,7 +80,7 @@ async def view(given: argparse.Namespace, speaker: Speaker) -> None:
 
     async def describe(name: str) -> None:
         found = await speaker.get(JOBS, name)
-        events = events_of(found, await speaker.all_of(_EVENTS))
+        events = events_of(found, await speaker.all_of(EVENTS))
         lent = lent_pods(await _pods_of(speaker, name))
         texts.extend(description(job, events, datetime.now(UTC), lent=lent) for job in speaker.decoded(JOBS, [found]))
 
@@ -127,8 +124,8 @@ _ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None
     "list": show,
     "view": view,
     "run": run,
-    "suspend": partial(command, resource=JOBS, action=Action.ABORT_JOB),
-    "resume": partial(command, resource=JOBS, action=Action.RESUME_JOB),
+    "suspend": partial(command, resource=JOBS, action=LifecycleAction.ABORT_JOB),
+    "resume": partial(command, resource=JOBS, action=LifecycleAction.RESUME_JOB),
     "delete": partial(delete, resource=JOBS),
 }
 

@@ -4,8 +4,7 @@ import argparse
 import asyncio
 from typing import Any, Final
 
-from pyroclast.controllers.kinds import ELASTIC_QUOTAS, JOBS, QUEUES
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.resources import ELASTIC_QUOTAS, JOBS, QUEUES, Resource
 from pyroclast.scheduler.cli.commands.vcctl.speaking import connected
 
 __all__ = ["names"]

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
-from pyroclast.model.api.bus import Action
+from pyroclast.kube.resources import POD_GROUPS, QUEUES
+from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import DEFAULT_QUEUE
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
 from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
@@ -125,8 +125,8 @@ _ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None
     "list": show,
     "get": show,
     "create": create,
-    "open": partial(command, resource=QUEUES, action=Action.OPEN_QUEUE),
-    "close": partial(command, resource=QUEUES, action=Action.CLOSE_QUEUE),
+    "open": partial(command, resource=QUEUES, action=LifecycleAction.OPEN_QUEUE),
+    "close": partial(command, resource=QUEUES, action=LifecycleAction.CLOSE_QUEUE),
     "delete": partial(delete, resource=QUEUES),
 }
 

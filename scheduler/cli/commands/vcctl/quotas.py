@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.kinds import ELASTIC_QUOTAS
+from pyroclast.kube.resources import ELASTIC_QUOTAS
 from pyroclast.model.api.quota import ElasticQuota
 from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pyroclast.controllers.kinds import JOBS
+from pyroclast.kube.resources import JOBS
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.commands.vcctl.printing import Object
 from pyroclast.scheduler.simulation.reading import read_objects

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from pyroclast.controllers.kinds import COMMANDS
 from pyroclast.kube.client import Client
 from pyroclast.kube.configuration import ClusterOptions, connect
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import Resource
-from pyroclast.model.api.bus import Action, Command
+from pyroclast.kube.resources import COMMANDS, Resource
+from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
 from pyroclast.model.errors import ObjectError, PyroclastError
 from pyroclast.scheduler.cli.commands.vcctl.flags import told
@@ -73,7 +72,7 @@ class Speaker:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         await self._client.request_json("DELETE", resource.path(self.place(resource), name), body=body)
 
-    async def command(self, resource: Resource[Any], name: str, action: Action) -> None:
+    async def command(self, resource: Resource[Any], name: str, action: LifecycleAction) -> None:
         """Ask the controllers for an action on an object."""
         target = await self.get(resource, name)
         metadata = target["metadata"]

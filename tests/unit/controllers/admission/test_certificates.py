@@ -17,9 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
-from pyroclast.controllers.admission.certificates.contexts import new_context, show
 from pyroclast.controllers.admission.certificates.files import CertificateFiles
-from pyroclast.controllers.admission.certificates.keeping import Keeper
+from pyroclast.controllers.admission.certificates.keeping import Keeper, new_context, show
 from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
 from pyroclast.controllers.admission.certificates.renewing import Lives, Material, renewed
 from pyroclast.controllers.admission.certificates.secret import SharedSecret

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any, cast
 
-from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.kube.client import Client
 from pyroclast.kube.errors import ApiError
 
@@ -38,7 +38,7 @@ def queues(*names: str) -> bytes:
 async def test_a_list_that_began_before_the_question_does_not_answer_it() -> None:
     """It may lack the queue that came in between; who asks meanwhile shares the next one."""
     client: Any = Slow()
-    cluster = Cluster(cast("Client", client))
+    cluster = AdmissionCluster(cast("Client", client))
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         first = tasks.create_task(cluster.fresh())
         list_before = await client.next()
@@ -54,7 +54,7 @@ async def test_a_list_that_began_before_the_question_does_not_answer_it() -> Non
 async def test_a_server_that_does_not_answer_is_not_waited_for_twice() -> None:
     """The question has seconds."""
     client: Any = Slow()
-    cluster = Cluster(cast("Client", client))
+    cluster = AdmissionCluster(cast("Client", client))
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         asked = [tasks.create_task(cluster.fresh())]
         only_list = await client.next()

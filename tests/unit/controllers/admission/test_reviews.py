@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyroclast.controllers.admission.faults import Fault, told
-from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
 from pyroclast.controllers.admission.lookups import QueuesByName
-from pyroclast.controllers.admission.reviews import Review, ReviewedResource, ReviewError, Verdict, answer, read_review
+from pyroclast.controllers.admission.reviews import (
+    AdmissionVerdict,
+    Review,
+    ReviewedResource,
+    ReviewError,
+    answer,
+    read_review,
+)
 from tests.unit.controllers.admission.objects import Json, job, queue, queue_json
 
 
@@ -123,7 +130,7 @@ def test_broken_objects_are_answered(path: str, at: list[int], by: Any, base: Js
     body = envelope(operation=operation, object=broken, oldObject=base, resource=resource, name="x", namespace="n")
     review = read_review(encoded(body))
 
-    verdict = judge(service, review, Policy(gates_pods=True), Known(lookups=QUEUES))
+    verdict = judge(service, review, AdmissionPolicy(gates_pods=True), KnownCluster(lookups=QUEUES))
 
     assert json.loads(answer(review, verdict))["response"]["uid"] == "u"
 
@@ -138,14 +145,14 @@ def test_an_object_that_is_nested_too_deeply_is_refused() -> None:
     resource = {"group": "batch.volcano.sh", "resource": "jobs"}
     review = Review(uid="u", operation="CREATE", object=value, resource=msgspec.convert(resource, ReviewedResource))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, Policy(), Known(lookups=QUEUES))
+    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
 
     assert [fault.rule for fault in verdict.faults] == ["is nested too deeply"]
 
 
 def test_a_yes() -> None:
     """It carries the question's identity."""
-    assert json.loads(answer(Review(uid="u"), Verdict())) == {
+    assert json.loads(answer(Review(uid="u"), AdmissionVerdict())) == {
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": {"uid": "u", "allowed": True},
@@ -156,7 +163,7 @@ def test_a_yes_with_a_patch() -> None:
     """Patches travel in base64."""
     patches = [{"op": "add", "path": "/spec/queue", "value": "default"}]
 
-    response = json.loads(answer(Review(uid="u"), Verdict(patches=patches, warnings=("w" * 300,))))["response"]
+    response = json.loads(answer(Review(uid="u"), AdmissionVerdict(patches=patches, warnings=("w" * 300,))))["response"]
 
     assert response["patchType"] == "JSONPatch"
     assert json.loads(base64.b64decode(response["patch"])) == patches
@@ -167,7 +174,7 @@ def test_a_no() -> None:
     """It carries the faults as a status."""
     fault = Fault(field="spec.minAvailable", value=3, expected="at most 2", rule="too many")
 
-    response = json.loads(answer(Review(uid="u"), Verdict(faults=(fault,))))["response"]
+    response = json.loads(answer(Review(uid="u"), AdmissionVerdict(faults=(fault,))))["response"]
 
     assert response["allowed"] is False
     assert response["status"]["message"] == "spec.minAvailable: too many (got 3, expected at most 2)"
@@ -191,7 +198,10 @@ def test_other_resources_and_operations_are_allowed() -> None:
 
     for question in (body, other):
         review = read_review(encoded(question))
-        assert judge(SERVICES["/jobs/validate"], review, Policy(), Known(lookups=QUEUES)) == Verdict()
+        assert (
+            judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
+            == AdmissionVerdict()
+        )
 
 
 def test_without_queues_the_user_is_warned() -> None:
@@ -199,7 +209,7 @@ def test_without_queues_the_user_is_warned() -> None:
     resource = {"group": "batch.volcano.sh", "resource": "jobs"}
     review = read_review(encoded(envelope(operation="CREATE", object=job(queue="nowhere"), resource=resource)))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, Policy(), Known(lookups=None))
+    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=None))
 
     assert verdict.faults == ()
     assert "rules about queues were not checked" in verdict.warnings[0]
@@ -211,7 +221,7 @@ def test_arguments_that_will_not_work_are_told_though_the_job_is_taken() -> None
     value = job(plugins={"svc": ["--publish=maybe"]})
     review = read_review(encoded(envelope(operation="CREATE", object=value, resource=resource)))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, Policy(), Known(lookups=QUEUES))
+    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
 
     assert verdict.faults == ()
     assert any("argument '--publish=maybe' of job plugin svc" in warning for warning in verdict.warnings)

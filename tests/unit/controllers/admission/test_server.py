@@ -15,14 +15,14 @@ import pytest
 import trustme
 from aiohttp import web
 
-from pyroclast.controllers.admission.handlers import Policy
-from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, Bodies, Questioners, listen
+from pyroclast.controllers.admission.handlers import AdmissionPolicy
+from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, Questioners, RequestBodies, listen
 from pyroclast.controllers.admission.lookups import Lookups, QueuesByName
 from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.server import LARGEST_BODY_BYTES, Server
 from pyroclast.controllers.admission.serving import Admission
-from pyroclast.controllers.admission.watching import Cluster
-from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.controllers.admission.watching import AdmissionCluster
+from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
 from pyroclast.model.errors import ConfigError
 from tests.elastic_quotas import elastic_quota
@@ -117,7 +117,7 @@ async def test_a_client_without_the_expected_name_is_forbidden(ground: Ground, t
     assert status == (400 if name == "kube-apiserver" else 403), text
 
 
-class Lagging(Cluster):
+class Lagging(AdmissionCluster):
     """A watch that has seen no queue yet."""
 
     async def lookups(self) -> Lookups:
@@ -125,7 +125,7 @@ class Lagging(Cluster):
         return QueuesByName([])
 
 
-class Broken(Cluster):
+class Broken(AdmissionCluster):
     """A fault of ours."""
 
     async def lookups(self) -> Lookups:
@@ -134,9 +134,9 @@ class Broken(Cluster):
 
 
 @asynccontextmanager
-async def plain(cluster: Cluster, **options: Any) -> AsyncIterator[Asking]:
+async def plain(cluster: AdmissionCluster, **options: Any) -> AsyncIterator[Asking]:
     """A server alone, without TLS."""
-    server = Server(cluster, Policy(), **options)
+    server = Server(cluster, AdmissionPolicy(), **options)
     await server.start("127.0.0.1", 0, None)
     try:
         async with aiohttp.ClientSession() as session:
@@ -158,7 +158,7 @@ async def test_a_queue_that_was_not_seen_yet_is_looked_for(ground: Ground) -> No
 async def test_without_an_api_server_the_rest_is_judged(ground: Ground) -> None:
     """Who asks is told that queues were not looked at."""
     ground.emulator.faults.add(resource="queues", code=503)
-    async with plain(Cluster(ground.client)) as api:
+    async with plain(AdmissionCluster(ground.client)) as api:
         answer = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="quick"), resource=JOBS)
 
     assert answer["allowed"] is True
@@ -202,7 +202,7 @@ async def test_a_question_that_does_not_end_is_given_up(ground: Ground) -> None:
         yield b"{"
         await asyncio.sleep(30)
 
-    async with plain(Cluster(ground.client), body_seconds=0.1) as api:
+    async with plain(AdmissionCluster(ground.client), body_seconds=0.1) as api:
         headers = {"Content-Type": "application/json"}
         async with api.session.post(f"{api.address}/jobs/validate", data=half(), headers=headers) as reply:
             assert reply.status == 408
@@ -291,7 +291,7 @@ async def test_pods_of_a_tree_of_quotas_get_its_nodes(
     await ground.post(ELASTIC_QUOTA_PROFILES.collection("default"), {**head, "metadata": metadata, "spec": spec})
     pod = {"metadata": {"labels": {QUOTA_NAME: quota} if quota else {}}, "spec": {"schedulerName": "volcano"}}
     resource = {"group": "", "version": "v1", "resource": "pods"}
-    cluster = Cluster(ground.client)
+    cluster = AdmissionCluster(ground.client)
     following = asyncio.create_task(cluster.run())
     await ground.soon(lambda: cluster.nodes_of_tree("team", "") is not None)
 
@@ -329,7 +329,7 @@ async def turns(count: int) -> None:
 
 async def test_of_large_questions_a_few_are_held_at_a_time() -> None:
     """Sixty callers that send large bodies and do not end them hold a few in memory; the rest waits unread."""
-    bodies, asked = Bodies(), [Body(100) for _ in range(60)]
+    bodies, asked = RequestBodies(), [Body(100) for _ in range(60)]
 
     async def ask(body: Body) -> None:
         async with AsyncExitStack() as held:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from pyroclast.controllers.admission.watching import Cluster
+from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.kube.client import Client
 from pyroclast.model.elastic.names import TREE_ID
 from tests.elastic_quotas import elastic_quota
@@ -40,10 +40,10 @@ class Given:
 
 
 @asynccontextmanager
-async def following(quotas: Sequence[Any]) -> AsyncIterator[tuple[Cluster, Given]]:
+async def following(quotas: Sequence[Any]) -> AsyncIterator[tuple[AdmissionCluster, Given]]:
     """Follow a cluster with these quotas for the length of a block."""
     given = Given({"queues": [], "namespaces": [], "elasticquotas": quotas, "elasticquotaprofiles": PROFILES})
-    cluster = Cluster(cast("Client", cast("object", given)))
+    cluster = AdmissionCluster(cast("Client", cast("object", given)))
     running = asyncio.create_task(cluster.run())
     try:
         async with asyncio.timeout(30):
@@ -53,7 +53,7 @@ async def following(quotas: Sequence[Any]) -> AsyncIterator[tuple[Cluster, Given
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def lists_come(cluster: Cluster, given: Given, *plurals: str) -> bool:
+async def lists_come(cluster: AdmissionCluster, given: Given, *plurals: str) -> bool:
     """Have lists come; tell whether the cluster counts as known."""
     for plural in plurals:
         given.may_answer[plural].set()

@@ -13,7 +13,7 @@ import jsonpatch
 import msgspec
 import pytest
 
-from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import Review, ReviewedResource
 from pyroclast.model.api.scheduling import Queue
@@ -60,8 +60,8 @@ def test_verdicts_are_volcanos(path: str) -> None:
     """Allowed, refused or completed alike, at every path."""
     differing = []
     for case in (each for each in CASES if each["path"] == path):
-        known = Known(lookups=tree(case.get("tree", 0)))
-        verdict = judge(SERVICES[path], review(case), Policy(), known)
+        known = KnownCluster(lookups=tree(case.get("tree", 0)))
+        verdict = judge(SERVICES[path], review(case), AdmissionPolicy(), known)
         if "completed" in case:
             patched = jsonpatch.apply_patch(case["request"]["object"], list(verdict.patches))
             is_same = completed(patched) == case["completed"]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from pyroclast.controllers.cronjobs.reconciler import CronJobs
-from pyroclast.controllers.kinds import CRON_JOBS, JOBS
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import CRON_JOBS, JOBS
 from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest

@@ -5,10 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from pyroclast.controllers.gangs.deciding import Members, count, decide
-from pyroclast.controllers.runtime.pods import Pod, PodSpec, PodStatus
+from pyroclast.controllers.gangs.deciding import GangMembers, count, decide
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
-from pyroclast.model.wire import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus
+from pyroclast.model.wire import GangPodGroup, GangPodGroupSpec, GangPodGroupStatus, Pod, PodSpec, PodStatus
 from pyroclast.model.wire import ObjectMeta as WireMeta
 
 NOW = 1_800_000_000.0
@@ -26,7 +25,7 @@ def group(phase: str = "", *, minimum: int = 2, made: str = "2027-01-15T07:00:00
     )
 
 
-def decided(before: GangPodGroup, members: Members) -> str:
+def decided(before: GangPodGroup, members: GangMembers) -> str:
     """The phase that comes of members."""
     return decide(before, members, NOW).phase
 
@@ -35,16 +34,16 @@ def test_the_life_of_a_group() -> None:
     """Each step begins where the last one ended; nothing changes twice."""
     at = group()
     for members, phase in (
-        (Members(), "Pending"),
-        (Members(pods=1), "Pending"),
-        (Members(pods=2, owners="ml/job"), "Scheduling"),
-        (Members(pods=3, scheduled=1), "Scheduling"),
-        (Members(pods=3, scheduled=2), "Scheduled"),
-        (Members(pods=3, scheduled=2, running=1), "Scheduled"),
-        (Members(pods=3, scheduled=2, running=2), "Running"),
-        (Members(pods=3, scheduled=2, running=1, succeeded=1), "Running"),
-        (Members(pods=3, scheduled=2, succeeded=2), "Finished"),
-        (Members(), "Finished"),
+        (GangMembers(), "Pending"),
+        (GangMembers(pods=1), "Pending"),
+        (GangMembers(pods=2, owners="ml/job"), "Scheduling"),
+        (GangMembers(pods=3, scheduled=1), "Scheduling"),
+        (GangMembers(pods=3, scheduled=2), "Scheduled"),
+        (GangMembers(pods=3, scheduled=2, running=1), "Scheduled"),
+        (GangMembers(pods=3, scheduled=2, running=2), "Running"),
+        (GangMembers(pods=3, scheduled=2, running=1, succeeded=1), "Running"),
+        (GangMembers(pods=3, scheduled=2, succeeded=2), "Finished"),
+        (GangMembers(), "Finished"),
     ):
         status = decide(at, members, NOW)
         assert status.phase == phase, members
@@ -56,7 +55,7 @@ def test_the_life_of_a_group() -> None:
 
 def test_counts_are_told() -> None:
     """Of all members, ended ones among them."""
-    members = Members(pods=4, scheduled=3, running=2, succeeded=1, owners="ml/a,ml/b")
+    members = GangMembers(pods=4, scheduled=3, running=2, succeeded=1, owners="ml/a,ml/b")
     assert decide(group("Pending"), members, NOW) == GangPodGroupStatus(
         phase="Running",
         occupied_by="ml/a,ml/b",
@@ -70,22 +69,24 @@ def test_counts_are_told() -> None:
 @pytest.mark.parametrize("phase", ["PreScheduling", "Scheduling", "Scheduled", "Running", "Unknown", "odd"])
 def test_without_pods_it_begins_again(phase: str) -> None:
     """Counts are gone with them."""
-    status = decide(group(phase, scheduled=2, running=2, occupiedBy="ml/a"), Members(), NOW)
+    status = decide(group(phase, scheduled=2, running=2, occupiedBy="ml/a"), GangMembers(), NOW)
     assert status == GangPodGroupStatus(phase="Pending")
 
 
 def test_failures() -> None:
     """One is enough where as many as the minimum run or have ended; what is missing may still come otherwise."""
-    assert decided(group("Running"), Members(pods=2, scheduled=2, running=1, failed=1)) == "Failed"
-    assert decided(group("Scheduling", minimum=3), Members(pods=3, scheduled=2, running=1, failed=1)) == "Scheduling"
-    assert decided(group("Running"), Members(pods=3, scheduled=3, succeeded=2, failed=1)) == "Finished"
-    assert decided(group("Failed"), Members(pods=2, scheduled=2, running=2)) == "Failed"
+    assert decided(group("Running"), GangMembers(pods=2, scheduled=2, running=1, failed=1)) == "Failed"
+    assert (
+        decided(group("Scheduling", minimum=3), GangMembers(pods=3, scheduled=2, running=1, failed=1)) == "Scheduling"
+    )
+    assert decided(group("Running"), GangMembers(pods=3, scheduled=3, succeeded=2, failed=1)) == "Finished"
+    assert decided(group("Failed"), GangMembers(pods=2, scheduled=2, running=2)) == "Failed"
 
 
 def test_a_minimum_of_nothing_begins_nothing() -> None:
     """Also one that was lowered to it."""
-    assert decided(group(minimum=0), Members(pods=3, scheduled=3)) == "Pending"
-    assert decided(group("Scheduling", minimum=0), Members(pods=1)) == "Running"
+    assert decided(group(minimum=0), GangMembers(pods=3, scheduled=3)) == "Pending"
+    assert decided(group("Scheduling", minimum=0), GangMembers(pods=1)) == "Running"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_a_minimum_of_nothing_begins_nothing() -> None:
 def test_forgotten_groups_are_left_alone(begun: str, running: int, is_left: bool) -> None:
     """Placed 48 hours after they were made, and nothing of them runs."""
     before = group("Scheduled", scheduled=2, running=running, scheduleStartTime=begun)
-    after = decide(before, Members(pods=2, scheduled=2, succeeded=2), NOW)
+    after = decide(before, GangMembers(pods=2, scheduled=2, succeeded=2), NOW)
     assert (after == before.status) is is_left
 
 
@@ -125,5 +126,5 @@ def test_members_are_counted() -> None:
         pod("e", "Succeeded", node="n"),
     ]
     found = count(pods)
-    assert found == Members(pods=5, scheduled=4, running=1, succeeded=1, failed=1, owners="ml/b,ml/z")
+    assert found == GangMembers(pods=5, scheduled=4, running=1, succeeded=1, failed=1, owners="ml/b,ml/z")
     assert count([]) == replace(found, pods=0, scheduled=0, running=0, succeeded=0, failed=0, owners="")

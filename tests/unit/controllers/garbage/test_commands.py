@@ -1,8 +1,8 @@
 """Commands without a target go, with a word of why; those that are for somebody are left to him."""
 
 from pyroclast.controllers.garbage.reconciler import build
-from pyroclast.controllers.kinds import COMMANDS
 from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.resources import COMMANDS
 from tests.unit.controllers.ground import Ground
 
 PATH = COMMANDS.collection("default")

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.controllers.garbage.expiry import finished_at
-from pyroclast.controllers.garbage.reconciler import build
-from pyroclast.controllers.kinds import JOBS
+from pyroclast.controllers.garbage.reconciler import build, finished_at
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.kube.clock import Clock
+from pyroclast.kube.resources import JOBS
 from pyroclast.model.api.batch import Job, JobSpec, JobState, JobStatus
 from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.wire import time_text

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from pyroclast.controllers.hypernodes.counting import depends_on_nodes, member_names
-from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.api.topology import HyperNode
-from pyroclast.model.wire.base import ObjectMeta
+from pyroclast.model.wire import Node
 
 NODES = [
     Node(metadata=ObjectMeta(name=name, labels={"rack": rack}))

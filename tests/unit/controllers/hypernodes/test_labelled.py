@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyroclast.controllers.hypernodes.labelled import discovered
-from pyroclast.controllers.nodes import Node
+from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.api.topology import HyperNode
-from pyroclast.model.wire.base import ObjectMeta
+from pyroclast.model.wire import Node
 
 ROWS = {"rows": ("rack", "row")}
 

@@ -7,7 +7,7 @@ import pytest
 
 from pyroclast.controllers.jobs.groups import group_change, group_manifest, minimum_resources, task_minimum
 from pyroclast.controllers.jobs.pods import pod_group_name
-from pyroclast.controllers.kinds import POD_GROUPS
+from pyroclast.kube.resources import POD_GROUPS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.errors import ObjectError
 

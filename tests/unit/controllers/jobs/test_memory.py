@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.controllers.jobs.memory import Memory
-from pyroclast.controllers.jobs.observed import Place
+from pyroclast.controllers.jobs.memory import JobMemory
+from pyroclast.controllers.jobs.observed import PodPlace
 from pyroclast.controllers.jobs.targets import ALL, UNFINISHED, Target
 
-places = st.builds(Place, st.sampled_from(["worker", "ps-1", "master"]), st.integers(0, 30))
+places = st.builds(PodPlace, st.sampled_from(["worker", "ps-1", "master"]), st.integers(0, 30))
 targets = st.one_of(
     st.sampled_from([ALL, UNFINISHED]),
     st.builds(lambda name: Target("task", name), st.sampled_from(["worker", "ps-1"])),
@@ -17,9 +17,9 @@ targets = st.one_of(
 
 def test_as_it_is_written() -> None:
     """Indexes are ranges, moments are whole seconds."""
-    memory = Memory(
-        known=frozenset(Place("worker", index) for index in (0, 1, 2, 5)),
-        evicted={Place("worker", 3): 1_767_225_600.7},
+    memory = JobMemory(
+        known=frozenset(PodPlace("worker", index) for index in (0, 1, 2, 5)),
+        evicted={PodPlace("worker", 3): 1_767_225_600.7},
         restarting=(Target("pod", "worker", 3), Target("partition", "ps", 1)),
         command="c-1",
         others={"plugin-svc": "svc"},
@@ -40,20 +40,20 @@ def test_as_it_is_written() -> None:
     command=st.sampled_from(["", "c-1"]),
 )
 def test_written_and_read(
-    known: frozenset[Place], evicted: dict[Place, float], restarting: set[Target], command: str
+    known: frozenset[PodPlace], evicted: dict[PodPlace, float], restarting: set[Target], command: str
 ) -> None:
     """Reading gives back what was written."""
-    memory = Memory(
+    memory = JobMemory(
         known=known,
         evicted=evicted,
         restarting=tuple(sorted(restarting)),
         command=command,
         others={"volume-pvc-x": "x"},
     )
-    assert Memory.read(memory.write()) == memory
+    assert JobMemory.read(memory.write()) == memory
 
 
 @given(st.dictionaries(st.sampled_from(["pods-a", "evicted-a", "restarting", "command", "x"]), st.text(max_size=20)))
 def test_nothing_that_stands_there_breaks_it(resources: dict[str, str]) -> None:
     """Whatever others write there is read as far as it makes sense."""
-    assert Memory.read(resources).others.get("x") == resources.get("x")
+    assert JobMemory.read(resources).others.get("x") == resources.get("x")

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from pyroclast.controllers.jobs.rounds import Round
+from pyroclast.controllers.jobs.rounds import SyncRound
 from pyroclast.controllers.runtime.writing import NamespaceEndingError
 from pyroclast.kube.errors import ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
@@ -14,9 +14,9 @@ from pyroclast.model.errors import PyroclastError
 
 def run(
     work: Callable[[int], Awaitable[None]], count: int, *, is_wanted: Callable[[], bool] = lambda: True
-) -> Round[int]:
+) -> SyncRound[int]:
     """Run a round over so many items."""
-    made = Round[int](at_a_time=16, is_wanted=is_wanted)
+    made = SyncRound[int](at_a_time=16, is_wanted=is_wanted)
     asyncio.run(made.run(work, range(count)))
     return made
 

@@ -6,7 +6,7 @@ import pytest
 from pyroclast.controllers.jobs.counting import Counts
 from pyroclast.controllers.jobs.states import after_restart, transition, while_pending, while_running
 from pyroclast.model.api.batch import JobPhase, JobSpec, TaskState
-from pyroclast.model.api.bus import Action
+from pyroclast.model.api.bus import LifecycleAction
 
 P = JobPhase
 
@@ -24,17 +24,17 @@ def spec(*tasks: tuple[int, int | None], **fields: object) -> JobSpec:
 @pytest.mark.parametrize(
     ("action", "target", "is_whole", "keeps_ended", "is_retry"),
     [
-        (Action.RESTART_JOB, P.RESTARTING, True, False, True),
-        (Action.RESTART_TASK, P.RESTARTING, False, True, True),
-        (Action.RESTART_POD, P.RESTARTING, False, True, True),
-        (Action.RESTART_PARTITION, P.RESTARTING, False, True, True),
-        (Action.ABORT_JOB, P.ABORTING, True, True, False),
-        (Action.TERMINATE_JOB, P.TERMINATING, True, True, False),
-        (Action.COMPLETE_JOB, P.COMPLETING, True, True, False),
+        (LifecycleAction.RESTART_JOB, P.RESTARTING, True, False, True),
+        (LifecycleAction.RESTART_TASK, P.RESTARTING, False, True, True),
+        (LifecycleAction.RESTART_POD, P.RESTARTING, False, True, True),
+        (LifecycleAction.RESTART_PARTITION, P.RESTARTING, False, True, True),
+        (LifecycleAction.ABORT_JOB, P.ABORTING, True, True, False),
+        (LifecycleAction.TERMINATE_JOB, P.TERMINATING, True, True, False),
+        (LifecycleAction.COMPLETE_JOB, P.COMPLETING, True, True, False),
     ],
 )
 def test_actions_while_pending_or_running(
-    *, phase: JobPhase, action: Action, target: JobPhase, is_whole: bool, keeps_ended: bool, is_retry: bool
+    *, phase: JobPhase, action: LifecycleAction, target: JobPhase, is_whole: bool, keeps_ended: bool, is_retry: bool
 ) -> None:
     """Restarts count as retries; stops keep what ended."""
     effect = transition(phase, action, retry_count=0, max_retry=3)
@@ -50,22 +50,22 @@ def test_actions_while_pending_or_running(
 @pytest.mark.parametrize("phase", [P.ABORTING, P.ABORTED])
 def test_only_resume_leaves_an_abort(phase: JobPhase) -> None:
     """ResumeJob restarts what has not ended, and counts; nothing else has an effect."""
-    effect = transition(phase, Action.RESUME_JOB, retry_count=0, max_retry=3)
+    effect = transition(phase, LifecycleAction.RESUME_JOB, retry_count=0, max_retry=3)
     assert effect is not None
     assert (effect.phase, effect.keeps_ended, effect.is_retry) == (P.RESTARTING, True, True)
-    others = set(Action) - {Action.RESUME_JOB}
+    others = set(LifecycleAction) - {LifecycleAction.RESUME_JOB}
     assert all(transition(phase, action, retry_count=0, max_retry=3) is None for action in others)
 
 
 @pytest.mark.parametrize("phase", [P.COMPLETING, P.TERMINATING, P.COMPLETED, P.TERMINATED, P.FAILED])
 def test_nothing_moves_a_job_that_ends(phase: JobPhase) -> None:
     """No action has an effect on a Job that is over, or nearly."""
-    assert all(transition(phase, action, retry_count=0, max_retry=3) is None for action in Action)
+    assert all(transition(phase, action, retry_count=0, max_retry=3) is None for action in LifecycleAction)
 
 
 def test_a_restart_while_restarting_does_not_count() -> None:
     """What fails while others are being killed belongs to the same retry."""
-    for action in (Action.RESTART_JOB, Action.RESTART_POD):
+    for action in (LifecycleAction.RESTART_JOB, LifecycleAction.RESTART_POD):
         effect = transition(P.RESTARTING, action, retry_count=1, max_retry=3)
         assert effect is not None
         assert not effect.is_retry
@@ -73,14 +73,14 @@ def test_a_restart_while_restarting_does_not_count() -> None:
 
 def test_an_abort_while_restarting_is_obeyed() -> None:
     """Volcano forgets it."""
-    effect = transition(P.RESTARTING, Action.ABORT_JOB, retry_count=1, max_retry=3)
+    effect = transition(P.RESTARTING, LifecycleAction.ABORT_JOB, retry_count=1, max_retry=3)
     assert effect is not None
     assert effect.phase == P.ABORTING
 
 
 def test_the_last_retry_keeps_what_ended() -> None:
     """With one retry left, pods that ended are kept for whoever looks into them."""
-    effect = transition(P.RUNNING, Action.RESTART_JOB, retry_count=2, max_retry=3)
+    effect = transition(P.RUNNING, LifecycleAction.RESTART_JOB, retry_count=2, max_retry=3)
     assert effect is not None
     assert effect.keeps_ended
 

@@ -13,14 +13,22 @@ import msgspec
 from pyroclast.controllers.jobs.plugin_objects import KINDS
 from pyroclast.controllers.jobs.reconciler import JobReconciler
 from pyroclast.controllers.jobs.stores import INDEXES, Stores
-from pyroclast.controllers.kinds import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.expectations import Expectations
-from pyroclast.controllers.runtime.pods import PODS
 from pyroclast.controllers.runtime.store import Store
 from pyroclast.controllers.runtime.writing import Made
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.events import Regarding
-from pyroclast.kube.resources import NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PRIORITY_CLASSES, Resource
+from pyroclast.kube.resources import (
+    COMMANDS,
+    JOBS,
+    NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_GROUPS,
+    PODS,
+    PRIORITY_CLASSES,
+    QUEUES,
+    Resource,
+)
 from pyroclast.model.wire.times import time_text
 
 NAMESPACE = "team"

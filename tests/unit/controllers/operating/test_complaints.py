@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left, renewed_conditions
 from pyroclast.controllers.runtime.store import key_of
+from pyroclast.kube.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.api.scheduling import PodGroupCondition, Queue
 from pyroclast.model.wire.times import time_text

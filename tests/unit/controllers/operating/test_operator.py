@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
 from pyroclast.controllers.runtime.operator import Operator
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.kube import resources
+from pyroclast.kube.resources import POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.model.api.scheduling import Queue
+from pyroclast.model.wire import Pod, Service
 from tests.unit.controllers.ground import Ground
 
 QUEUE_PATH = QUEUES.collection()
@@ -103,7 +102,7 @@ async def test_one_kind_has_one_struct(ground: Ground) -> None:
     operator.store(PODS)
 
     with pytest.raises(ValueError, match="pods are followed as Pod already"):
-        operator.store(resources.PODS)
+        operator.store(Resource(version="v1", plural="pods", kind="Pod", struct=Service, is_namespaced=True))
 
 
 async def test_names_of_reconcilers_are_their_own(ground: Ground) -> None:

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from pyroclast.controllers.kinds import POD_GROUPS, QUEUES
-from pyroclast.controllers.runtime.pods import PODS, Pod
 from pyroclast.controllers.runtime.writing import (
     NamespaceEndingError,
     NotLeadingError,
@@ -15,7 +13,8 @@ from pyroclast.controllers.runtime.writing import (
     owner_reference,
 )
 from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.model.wire import ObjectMeta
+from pyroclast.kube.resources import POD_GROUPS, PODS, QUEUES
+from pyroclast.model.wire import ObjectMeta, Pod
 from tests.unit.controllers.ground import Ground
 
 POD: dict[str, Any] = {

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from pyroclast.controllers.runtime.pods import Pod, PodSpec
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
-from pyroclast.model.wire import Container, ResourceRequirements
+from pyroclast.model.wire import Container, Pod, PodSpec, ResourceRequirements
 
 
 def owner(kind: str = "ReplicaSet", name: str = "r", uid: str = "o", *, controller: bool = True) -> OwnerReference:

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from pyroclast.controllers.podgroups.building import build_group, changed_metadata, differs, generated_name, needs_group
-from pyroclast.controllers.runtime.pods import Pod, PodStatus
 from pyroclast.model.api import names
 from pyroclast.model.api.meta import OwnerReference
 from pyroclast.model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
 from pyroclast.model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
+from pyroclast.model.wire import Pod, PodStatus
 from tests.unit.controllers.podgroups.pods import owner, pod
 
 OURS = ("volcano",)

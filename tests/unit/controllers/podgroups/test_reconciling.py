@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pyroclast.controllers.kinds import POD_GROUPS
 from pyroclast.controllers.podgroups.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.controllers.runtime.pods import PODS as CONTROLLED_PODS
+from pyroclast.kube.resources import POD_GROUPS
+from pyroclast.kube.resources import PODS as CONTROLLED_PODS
 from pyroclast.model.api import names
 from tests.unit.controllers.ground import Ground
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from pyroclast.controllers.kinds import COMMANDS, POD_GROUPS, QUEUES
 from pyroclast.controllers.queues.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.resources import COMMANDS, POD_GROUPS, QUEUES
 from tests.unit.controllers.ground import Ground, SetClock
 
 QUEUE = QUEUES.collection()

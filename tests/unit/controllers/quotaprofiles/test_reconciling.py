@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pyroclast.controllers.kinds import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.controllers.quotaprofiles.reconciler import QuotaProfiles
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import IS_ROOT, PROFILE, TOTAL_RESOURCE, TREE_ID
 from tests.unit.controllers.ground import Ground
 

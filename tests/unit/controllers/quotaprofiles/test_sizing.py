@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.controllers.nodes import Node
 from pyroclast.controllers.quotaprofiles.sizing import change_of, faults_of, faults_of_root, root_of, tree_of
 from pyroclast.model import wire
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
@@ -24,6 +23,7 @@ from pyroclast.model.elastic.names import (
     UNSCHEDULABLE_RESOURCE,
 )
 from pyroclast.model.elastic.quota import read_quota
+from pyroclast.model.wire import Node
 
 GPU = "nvidia.com/gpu"
 

@@ -21,7 +21,7 @@ from pyroclast.model.elastic.names import (
     TREE_ID,
 )
 from pyroclast.model.elastic.pod_quota import Belonging
-from pyroclast.model.elastic.quota import ElasticQuota, read_quota
+from pyroclast.model.elastic.quota import ParsedQuota, read_quota
 from pyroclast.model.elastic.tree import QuotaTree, faults_of
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.resources import ResourceSpace
@@ -43,7 +43,7 @@ def quota(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     report: Any = None,
-) -> ElasticQuota:
+) -> ParsedQuota:
     """Read a quota from what an object says."""
     labels = {IS_PARENT: str(is_parent).lower(), ALLOW_LENT_RESOURCE: str(lends).lower(), **(labels or {})}
     if tree:
@@ -59,20 +59,20 @@ def quota(
     return read
 
 
-def top(name: str, tree: str, total: str, **more: Any) -> ElasticQuota:
+def top(name: str, tree: str, total: str, **more: Any) -> ParsedQuota:
     """The root of a tree."""
     labels = {IS_ROOT: "true", **more.pop("labels", {})}
     annotations = {TOTAL_RESOURCE: total}
     return cores(name, 0, 1000, is_parent=True, tree=tree, labels=labels, annotations=annotations, **more)
 
 
-def cores(name: str, least: int, most: int, **more: Any) -> ElasticQuota:
+def cores(name: str, least: int, most: int, **more: Any) -> ParsedQuota:
     """A quota of CPUs alone."""
     return quota(name, least={"cpu": least}, most={"cpu": most}, **more)
 
 
 def settled(
-    total: Mapping[str, Any], quotas: list[ElasticQuota], asked: Mapping[str, list[int]], **more: Any
+    total: Mapping[str, Any], quotas: list[ParsedQuota], asked: Mapping[str, list[int]], **more: Any
 ) -> QuotaTree:
     """Divide a cluster; what quotas' pods ask for is by row."""
     tree = QuotaTree(SPACE, quotas, {})
@@ -110,7 +110,7 @@ def test_who_does_not_lend_keeps(
     assert tuple(tree.books[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
 
 
-def three_below() -> list[ElasticQuota]:
+def three_below() -> list[ParsedQuota]:
     """A parent that is guaranteed 300, and three below it that are guaranteed 100 each."""
     both = {"cpu": 300, "memory": "300Gi"}
     each = {"cpu": 100, "memory": "100Gi"}
@@ -276,7 +276,7 @@ def test_what_is_wrong_above_is_told_below() -> None:
     }
 
 
-def gpu_pool(**more: Any) -> list[ElasticQuota]:
+def gpu_pool(**more: Any) -> list[ParsedQuota]:
     """A team of the whole cluster, and a tree of 40 CPUs with two teams that are guaranteed 30 each."""
     return [
         cores("everybody", 0, 1000),

@@ -8,7 +8,7 @@ import pytest
 
 from pyroclast.cache.files.objects import decoded
 from pyroclast.cache.state import ClusterState
-from pyroclast.model.devices.koordinator.layout import NodeDevices, Place, node_devices
+from pyroclast.model.devices.koordinator.layout import DevicePlace, NodeDevices, node_devices
 from pyroclast.model.devices.koordinator.partitions import Partition
 from tests.devices import device, fpga, gpu, rdma
 
@@ -45,7 +45,7 @@ def test_devices_stand_by_type_and_number() -> None:
     assert found.ids == ("GPU-0", "GPU-1", "", "")
     assert layout.by_type == {"gpu": (0, 1), "rdma": (2,), "fpga": (3,)}
     assert layout.devices[0].total == (100, 80 * 2**30, 100, None, None, None)
-    assert [each.place for each in layout.devices] == [Place(0, "a"), Place(1, "b"), None, None]
+    assert [each.place for each in layout.devices] == [DevicePlace(0, "a"), DevicePlace(1, "b"), None, None]
     assert layout.devices[0].labels == (("k", "v"),)
     assert layout.gpu_memory == 80 * 2**30
 

@@ -17,7 +17,7 @@ from pyroclast.model.devices.koordinator.names import (
     SHARED,
     WHOLE_GPU,
 )
-from pyroclast.model.devices.koordinator.requests import DeviceRequest, GpuRequest, device_request, filled
+from pyroclast.model.devices.koordinator.requests import GpuRequest, PodDeviceRequest, device_request, filled
 
 GIB = 2**30
 NAMES = {
@@ -37,7 +37,7 @@ NAMES = {
 }
 
 
-def asked(**amounts: int) -> DeviceRequest | None:
+def asked(**amounts: int) -> PodDeviceRequest | None:
     """What so much comes to, whole units by short name."""
     return device_request({NAMES[name]: amount * 1000 for name, amount in amounts.items()})
 
@@ -133,8 +133,8 @@ def test_what_is_asked_of_one_gpu(amounts: Any, count: int, per_device: Any, is_
 
 def test_percentages_of_other_devices_stand_as_they_are() -> None:
     """Of how many devices they are depends on the node; parts of a unit are rounded up."""
-    assert asked(rdma=50, fpga=200) == DeviceRequest(quantities=(("rdma", 50), ("fpga", 200)))
-    assert device_request({RDMA_SHARE: 1500}) == DeviceRequest(quantities=(("rdma", 2),))
+    assert asked(rdma=50, fpga=200) == PodDeviceRequest(quantities=(("rdma", 50), ("fpga", 200)))
+    assert device_request({RDMA_SHARE: 1500}) == PodDeviceRequest(quantities=(("rdma", 2),))
 
 
 def test_a_pod_without_devices_asks_nothing() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyroclast.model import wire
-from pyroclast.model.devices.koordinator.device_hints import NO_HINT, Joint, PartitionWish, Wishes, wishes_of
+from pyroclast.model.devices.koordinator.device_hints import NO_HINT, DeviceHints, Joint, PartitionWish, wishes_of
 
 HINT = "device-allocate-hint"
 JOINT = "device-joint-allocate"
@@ -15,7 +15,7 @@ PARTITION = "gpu-partition-spec"
 NUMA = "numa-topology-spec"
 
 
-def wishes(**told: Any) -> Wishes:
+def wishes(**told: Any) -> DeviceHints:
     """Read annotations, by their names with `_` for `-`; texts as they are."""
     annotations = {
         f"scheduling.koordinator.sh/{name.replace('_', '-')}": value if isinstance(value, str) else json.dumps(value)
@@ -26,8 +26,8 @@ def wishes(**told: Any) -> Wishes:
 
 def test_a_pod_without_annotations_wants_nothing_more() -> None:
     """Nor one whose fields say nothing."""
-    assert wishes() == Wishes()
-    assert wishes(device_joint_allocate={"deviceTypes": None}, device_allocate_hint={"gpu": None}) == Wishes()
+    assert wishes() == DeviceHints()
+    assert wishes(device_joint_allocate={"deviceTypes": None}, device_allocate_hint={"gpu": None}) == DeviceHints()
     assert wishes().hint("gpu") == NO_HINT
 
 

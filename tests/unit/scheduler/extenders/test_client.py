@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import trustme
 
-from pyroclast.scheduler.extenders.client import Client, NoReplyError
+from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
 from tests.unit.scheduler.extenders.serving import question, reply, serving
 
 MOST = 10 << 20
@@ -16,7 +16,7 @@ MOST = 10 << 20
 
 async def posted(url: str, *, seconds: float = 30.0, wants_answer: bool = True) -> bytes:
     """Ask once."""
-    client = Client()
+    client = ExtenderClient()
     try:
         return await client.post(question(url, seconds=seconds, wants_answer=wants_answer))
     finally:
@@ -167,7 +167,7 @@ async def test_connections_are_used_again() -> None:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
             await writer.drain()
 
-    client = Client()
+    client = ExtenderClient()
     async with serving(answer) as url:
         for _ in range(2):
             assert msgspec.json.decode(await client.post(question(url))) == {}

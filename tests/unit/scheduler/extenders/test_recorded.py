@@ -16,7 +16,7 @@ from pyroclast.scheduler.cli.commands.replay import main
 from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration
-from pyroclast.scheduler.extenders.recorded import Budget
+from pyroclast.scheduler.extenders.recorded import RecordingBudget
 from pyroclast.scheduler.recording import recorder as recording
 from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
 from pyroclast.scheduler.recording.replay import Replayed, replay
@@ -196,7 +196,7 @@ def test_answers_beyond_the_budget_are_not_kept(tmp_path: Path, monkeypatch: pyt
 
 def test_a_budget_is_spent_by_the_first_answer_that_is_too_large() -> None:
     """Answers after it would stand in the place of others."""
-    budget = Budget(100)
+    budget = RecordingBudget(100)
 
     assert [budget.take(size) for size in (60, 50, 1)] == [True, False, False]
     assert budget.is_spent

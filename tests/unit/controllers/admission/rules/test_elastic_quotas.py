@@ -6,19 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.controllers.admission.handlers import SERVICES, Known, Policy, judge
-from pyroclast.controllers.admission.reviews import Review, ReviewedResource, Verdict
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewedResource
 from pyroclast.model import wire
 from pyroclast.model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
 from tests.elastic_quotas import elastic_quota
 
 
-def asked(operation: str, quotas: Sequence[Any] | None, **question: Any) -> Verdict:
+def asked(operation: str, quotas: Sequence[Any] | None, **question: Any) -> AdmissionVerdict:
     """Answer a question about a quota, where others are known."""
     service = SERVICES["/elasticquotas/validate"]
     resource = ReviewedResource(group=service.group, resource=service.resource)
-    known = Known(quotas=None if quotas is None else msgspec.convert(quotas, list[wire.ElasticQuota]))
-    return judge(service, Review(uid="u", operation=operation, resource=resource, **question), Policy(), known)
+    known = KnownCluster(quotas=None if quotas is None else msgspec.convert(quotas, list[wire.ElasticQuota]))
+    return judge(service, Review(uid="u", operation=operation, resource=resource, **question), AdmissionPolicy(), known)
 
 
 def told(quota: Any, old: Any = None, *, beside: Sequence[Any] | None = None) -> list[str]:
@@ -225,23 +225,23 @@ def test_a_namesake_goes_whatever_stands_below_the_name() -> None:
     """One of the name stays."""
     namesake = {**ORG, "metadata": {**ORG["metadata"], "namespace": "elsewhere"}}
     for namespace in ("quotas", "elsewhere"):
-        assert asked("DELETE", [*BESIDE, namesake], namespace=namespace, name="org") == Verdict()
+        assert asked("DELETE", [*BESIDE, namesake], namespace=namespace, name="org") == AdmissionVerdict()
 
 
 def test_a_collection_goes_whole() -> None:
     """The server asks about each of a collection without its name; else a namespace that has a parent would stay."""
-    assert asked("DELETE", BESIDE, namespace="quotas", old_object=ORG) == Verdict()
+    assert asked("DELETE", BESIDE, namespace="quotas", old_object=ORG) == AdmissionVerdict()
 
 
 def test_a_quota_goes_when_none_stand_below_it() -> None:
     """Whatever it is; where others cannot be seen it goes, and who asks hears that nobody looked."""
 
-    def deleting(name: str, quotas: Sequence[Any] | None) -> Verdict:
+    def deleting(name: str, quotas: Sequence[Any] | None) -> AdmissionVerdict:
         return asked("DELETE", quotas, namespace="quotas", name=name)
 
     (fault,) = deleting("org", BESIDE).faults
     assert str(fault) == 'metadata.name: quotas stand below it: team (got "org")'
-    assert deleting("team", BESIDE) == Verdict()
+    assert deleting("team", BESIDE) == AdmissionVerdict()
     blind = deleting("org", None)
     assert (blind.faults, len(blind.warnings)) == ((), 1)
 

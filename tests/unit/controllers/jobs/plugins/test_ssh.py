@@ -6,8 +6,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_public_key
 
 from pyroclast.controllers.jobs.plugins.plugin import OwnedKey
-from pyroclast.controllers.jobs.plugins.ssh import Ssh
-from pyroclast.controllers.jobs.plugins.sshkeys import KeyPair, new_key_pair
+from pyroclast.controllers.jobs.plugins.ssh import KeyPair, Ssh, new_key_pair
 from tests.unit.controllers.jobs.plugins.objects import job, pod, task
 
 SECRET = OwnedKey("Secret", "train-ssh")
