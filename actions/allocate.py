@@ -13,18 +13,19 @@ where others could be evicted for that gang before its turn comes.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 from pyroclast.actions.arguments import AllocateArgs
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.placing import Worksheet, complete_deferred
 from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.reservations.waiting_gangs import keep_places
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.namespace_windows import window
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId
 from pyroclast.model.refusals import Refusal
@@ -36,10 +37,10 @@ EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allocate:
+class Allocate(Action):
     """Place pending tasks on free resources."""
 
-    name: ClassVar[str] = "allocate"
+    name = "allocate"
     args: AllocateArgs = field(default_factory=AllocateArgs)
 
     def execute(self, session: Session) -> None:
@@ -49,7 +50,7 @@ class Allocate:
         worksheets: dict[JobId, list[Worksheet]] = {}
         behind_gates: list[SessionJob] = []
         while (queue := order.next_queue()) is not None:
-            overused = session.overused(queue)
+            overused = session.queues.overused(queue)
             if overused is not None:
                 refuse_all(order.rest_of(queue), overused)
                 continue
@@ -77,16 +78,16 @@ def backfill_follows(following: Sequence[str]) -> bool:
 
 def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]:
     """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
-    if "enqueue" not in session.profile.actions:
-        for job in session.jobs_at_admission():  # also jobs without tasks: their controllers wait for the phase
+    if "enqueue" not in session.extensions.profile.actions:
+        for job in session.jobs.at_admission():  # also jobs without tasks: their controllers wait for the phase
             job.phase = PodGroupPhase.INQUEUE
             job.touched = True
     if most_templates:
         leave_out_unlike_jobs(session, most_templates)
-    for job in session.jobs_with_pending_tasks():
+    for job in session.jobs.with_pending_tasks():
         if job.is_pending:
             continue
-        refusal = session.job_valid(job) or unserved_topology(session, job)
+        refusal = session.jobs.job_valid(job) or unserved_topology(session, job)
         if refusal is None:
             yield job
         else:
@@ -99,14 +100,14 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     waiting = table.counts[TaskStatus.PENDING]
     if waiting.sum() <= most:
         return
-    promised = {promise.job for promise in session.promises.standing}
-    jobs = (job for job in table.select(waiting > 0) if job.id not in promised and not session.is_at_gate(job))
-    session.window = window(jobs, most, session.rounds, session.snapshot.generation)
+    promised = {promise.job for promise in session.evictions.promises.standing}
+    jobs = (job for job in table.select(waiting > 0) if job.id not in promised and not session.jobs.is_at_gate(job))
+    session.jobs.window = window(jobs, most, session.report.rounds, session.snapshot.generation)
     for namespace, count in sorted(
-        Counter(session.snapshot.jobs[each].namespace for each in session.window.left_out).items()
+        Counter(session.snapshot.jobs[each].namespace for each in session.jobs.window.left_out).items()
     ):
         labels = {"action": Allocate.name, "namespace": namespace}
-        session.sample("deferred_jobs_total", count, kind="counter", **labels)
+        session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
 
 
 def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:
@@ -119,12 +120,12 @@ def lift_gates(session: Session, job: SessionJob) -> bool:
     """Take the gate of their queue off tasks that it has room for, one after the other; tell whether none is left."""
     if not session.snapshot.lifts_queue_gates:
         return True
-    queue, is_done = session.queue(job.queue), True
-    for task in session.pending_tasks(job):
+    queue, is_done = session.queues.by_name[job.queue], True
+    for task in session.jobs.pending_tasks(job):
         if task.gated and task.waits_for_queue_only and task.lets_queue_decide:
-            refusal = session.allocatable(queue, task)
+            refusal = session.queues.allocatable(queue, task)
             if refusal is None:
-                session.lift_gate(task)
+                session.report.lift_gate(task)
             else:
                 job.refuse_task(task, refusal)
                 is_done = False
@@ -136,11 +137,11 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     with session.statement() as statement:
         if place_job(session, statement, job, sheets):
             if job.relies_on_best_effort:
-                session.defer(job, statement)
+                session.deferred.add(job, statement)
             else:
                 commit(session, job, statement)
             return any(sheets)
-        if session.job_pipelined(job):
+        if session.jobs.job_pipelined(job):
             statement.hold()
         keep_places(session, statement, job)
     return False
@@ -148,7 +149,7 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
 
 def commit(session: Session, job: SessionJob, statement: Statement) -> None:
     """Commit places of a ready job, with those that were deferred while it relied on best-effort members, if any."""
-    deferred = session.take_deferred(job)
+    deferred = session.deferred.take(job)
     if deferred is not None:
         deferred.merge(statement)
     (deferred or statement).commit()

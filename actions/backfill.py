@@ -5,28 +5,28 @@ minimum runs: those that no node takes do not count.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pyroclast.actions.arguments import PlacingArgs
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.placing import complete, complete_deferred
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.placement.work_order import WorkOrder
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 
 __all__ = ["Backfill"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backfill:
+class Backfill(Action):
     """Place best-effort tasks."""
 
-    name: ClassVar[str] = "backfill"
+    name = "backfill"
     args: PlacingArgs = field(default_factory=PlacingArgs)
 
     def execute(self, session: Session) -> None:
         """Place the best-effort tasks of each job."""
-        order = WorkOrder(session, (job for job in session.jobs_with_pending_tasks() if is_concerned(session, job)))
+        order = WorkOrder(session, (job for job in session.jobs.with_pending_tasks() if is_concerned(session, job)))
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
                 complete(session, job)
@@ -35,7 +35,7 @@ class Backfill:
 
 def is_concerned(session: Session, job: SessionJob) -> bool:
     """Tell whether a job has best-effort tasks to place and may be worked on."""
-    if not job.pending_best_effort or job.is_pending or session.job_valid(job) is not None:
+    if not job.pending_best_effort or job.is_pending or session.jobs.job_valid(job) is not None:
         return False
     refusal = unserved_topology(session, job)
     if refusal is not None:

@@ -6,10 +6,11 @@ admitted when the plugins vote for it. A job that is refused waits for the next 
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.configuration.conversions import duration
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.queues.admission import AdmissionRules, lacks_pods, set_rules
 from pyroclast.framework.session.session import Session
@@ -35,27 +36,27 @@ class EnqueueArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enqueue:
+class Enqueue(Action):
     """Admit pending jobs."""
 
-    name: ClassVar[str] = "enqueue"
+    name = "enqueue"
     args: EnqueueArgs = field(default_factory=EnqueueArgs)
 
     def execute(self, session: Session) -> None:
         """Ask for each pending job whether it may be worked on."""
         self._set_rules(session)
-        order = WorkOrder(session, session.jobs_at_admission())
+        order = WorkOrder(session, session.jobs.at_admission())
         while (queue := order.next_queue()) is not None:
             job = order.next_job(queue)
             if job is None:
                 continue
-            refusals = [] if job.job.min_resources is None else session.job_enqueueable(job)
+            refusals = [] if job.job.min_resources is None else session.jobs.job_enqueueable(job)
             if refusals:
                 for refusal in refusals:
                     if job.refuse(refusal):
-                        session.group_event(job, "Normal", "Unschedulable", refusal.text)
+                        session.report.group_event(job, "Normal", "Unschedulable", refusal.text)
             else:
-                session.job_enqueued(job)
+                session.jobs.job_enqueued(job)
             order.return_queue(queue)
 
     def _set_rules(self, session: Session) -> None:
@@ -74,12 +75,12 @@ def note_lacking_pods(session: Session, grace_seconds: float) -> None:
     In its first cycle a scheduler cannot know since when, and takes the age of the group.
     """
     table = session.snapshot.job_table
-    known, is_first = session.lacking_pods_since, session.cycle == 1
+    known, is_first = session.report.lacking_pods_since, session.cycle == 1
     since = {
         job.uid or job.id: known.get(job.uid or job.id, job.created if is_first else session.now)
         for job in table.select(lacks_pods(table))
     }
-    session.lacking_pods_since = SealedDict(since)
+    session.report.lacking_pods_since = SealedDict(since)
     ends = [moment + grace_seconds for moment in since.values() if moment + grace_seconds > session.now]
     if ends:
-        session.wake(min(ends))
+        session.report.wake(min(ends))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pyroclast.framework.placement.topology.required import unserved_topology
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import QueueName
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
@@ -73,21 +73,21 @@ def preemptors(
         session.action, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves"
     )
     left = _refusal(session.action, "LeftToOthers", f"with its network topology it is left to {left_to}, which is off")
-    for job in session.admitted_jobs_with_pending_tasks():
-        if session.job_valid(job) is not None or unserved_topology(session, job) is not None:
+    for job in session.jobs.admitted_with_pending_tasks():
+        if session.jobs.job_valid(job) is not None or unserved_topology(session, job) is not None:
             continue
         if job.start_refused_by:
             message = f"plugin {job.start_refused_by} does not let the job start, so nothing is evicted for it"
             found.others.append((job, _refusal(session.action, "StartRefused", message)))
         elif leaves(job):
-            if left_to not in session.profile.actions:
+            if left_to not in session.extensions.profile.actions:
                 found.others.append((job, left))
-        elif session.job_starving(job):
+        elif session.jobs.job_starving(job):
             found.starving.append(job)
         elif job.is_starving:
             found.others.append((job, mild))
         else:
-            found.others.append((job, full if session.job_pipelined(job) else enough))
+            found.others.append((job, full if session.jobs.job_pipelined(job) else enough))
     return found
 
 
@@ -98,8 +98,8 @@ def queue_refusals(session: Session) -> Callable[[SessionJob, Task], Refusal | N
     def refusal(job: SessionJob, task: Task) -> Refusal | None:
         key = job.queue, task.template.number
         if key not in known:
-            queue = session.queue(job.queue)
-            known[key] = session.overused(queue) or session.preemptive(queue, [task])
+            queue = session.queues.by_name[job.queue]
+            known[key] = session.queues.overused(queue) or session.queues.preemptive(queue, [task])
         return known[key]
 
     return refusal
@@ -113,7 +113,9 @@ def waiting(job: SessionJob) -> Iterator[Task]:
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions may be made, first to be placed first."""
     return [
-        task for task in session.pending_tasks(job) if not task.gated and task.pod.spec.preemption_policy != "Never"
+        task
+        for task in session.jobs.pending_tasks(job)
+        if not task.gated and task.pod.spec.preemption_policy != "Never"
     ]
 
 

@@ -6,15 +6,15 @@ from functools import partial
 
 from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.minimums import in_front, needed_tasks
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.preemption.domains import domains_of
 from pyroclast.framework.preemption.gang_plans import GangEviction, GangPlanner
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -65,7 +65,7 @@ def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
     A task that no node could hold even when empty is not needed: others make the gang ready, or none do.
     """
     tasks = [task for task in eligible_tasks(session, job) if not task.template.best_effort]
-    return in_front(needed_tasks(session, job, filter(session.fits_empty_nodes, tasks)), tasks)
+    return in_front(needed_tasks(session, job, filter(session.candidates.fits_empty_nodes, tasks)), tasks)
 
 
 def planner_of(
@@ -83,10 +83,10 @@ def planner_of(
     def ask(
         task: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = (), first_tier: bool = False
     ) -> list[Task]:
-        job = session.job_of(task)
+        job = session.jobs.of(task)
         assert job is not None, "a task to be placed has a job"
         context = GangEviction(job=job, task=task, is_reclaim=is_reclaim)
-        return session.evictable(
+        return session.evictions.evictable(
             context, task, candidates, gang=gang, first_tier=first_tier, protects_deserved=protects
         )
 
@@ -100,10 +100,12 @@ def planner_of(
             least_harm=args.leastHarm,
             protects_priority=protects and not is_reclaim,
             spares=spares,
-            alike=session.judges_alike(points.UNIFIED_EVICTABLE),
+            alike=session.evictions.judges_alike(contract.UNIFIED_EVICTABLE),
             takes_gangs=args.allowWholeBundle,
             ask=ask,
-            ask_first=partial(ask, first_tier=True) if session.judges_in_turn(points.UNIFIED_EVICTABLE) else None,
+            ask_first=partial(ask, first_tier=True)
+            if session.evictions.judges_in_turn(contract.UNIFIED_EVICTABLE)
+            else None,
         ),
     )
 
@@ -114,4 +116,4 @@ def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: Gan
     if not tasks:
         return nobody_eligible(planner.action, job)
     domains = domains_of(session, job, args.most_domains)
-    return planner.place(job, tasks, domains, goes_on=lambda: not session.job_pipelined(job))
+    return planner.place(job, tasks, domains, goes_on=lambda: not session.jobs.job_pipelined(job))

@@ -5,13 +5,13 @@ nothing happens.
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pyroclast.actions.eviction import RUNNING_OR_BOUND, preemptors
 from pyroclast.actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.preemption.rules import Vetoes
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 
 __all__ = ["GangPreempt", "GangPreemptArgs"]
@@ -26,10 +26,10 @@ class GangPreemptArgs(GangEvictionArgs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GangPreempt:
+class GangPreempt(Action):
     """Evict inside a queue for whole gangs."""
 
-    name: ClassVar[str] = "gangpreempt"
+    name = "gangpreempt"
     args: GangPreemptArgs = field(default_factory=GangPreemptArgs)
 
     def execute(self, session: Session) -> None:

@@ -6,14 +6,14 @@ nothing happens.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pyroclast.actions.eviction import RUNNING, preemptors, queue_refusals
 from pyroclast.actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of, waiting_tasks
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.gangs.choices import choices_of_members
 from pyroclast.framework.preemption.rules import Vetoes
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 
@@ -29,10 +29,10 @@ class GangReclaimArgs(GangEvictionArgs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GangReclaim:
+class GangReclaim(Action):
     """Evict across queues for whole gangs."""
 
-    name: ClassVar[str] = "gangreclaim"
+    name = "gangreclaim"
     args: GangReclaimArgs = field(default_factory=GangReclaimArgs)
 
     def execute(self, session: Session) -> None:
@@ -48,9 +48,9 @@ class GangReclaim:
         )
         found = preemptors(session)
         for job in in_turn(session, found.starving, self.args.namespaceSteps):
-            queue = session.queue(job.queue)  # its use grows with each plan
+            queue = session.queues.by_name[job.queue]  # its use grows with each plan
             tasks = waiting_tasks(session, job)
-            kept = session.overused(queue) or (kept_back(session, job, tasks) if tasks else None)
+            kept = session.queues.overused(queue) or (kept_back(session, job, tasks) if tasks else None)
             refusal = kept or evict_for(session, planner, job, self.args)
             if refusal is not None:
                 job.refuse_eviction(self.name, refusal)
@@ -59,16 +59,16 @@ class GangReclaim:
 
 def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
     """Refuse to take room where a job's queue may do so neither for all of its tasks nor for those it needs."""
-    queue = session.queue(job.queue)
-    refusal = session.preemptive(queue, tasks)
+    queue = session.queues.by_name[job.queue]
+    refusal = session.queues.preemptive(queue, tasks)
     if refusal is None:
         return None
-    needed = choices_of_members(session, job, [task for task in tasks if session.fits_empty_nodes(task)])
-    return None if any(session.preemptive(queue, each) is None for each in needed) else refusal
+    needed = choices_of_members(session, job, [task for task in tasks if session.candidates.fits_empty_nodes(task)])
+    return None if any(session.queues.preemptive(queue, each) is None for each in needed) else refusal
 
 
 def spares(session: Session, vetoes: Vetoes, victims_job: SessionJob) -> Refusal | None:
     """Spare jobs whose PodGroup or queue forbids that they lose tasks to other queues."""
     if victims_job.job.preemptable is False:
         return vetoes.group_marked
-    return None if session.queue(victims_job.queue).reclaimable else vetoes.queue_kept
+    return None if session.queues.by_name[victims_job.queue].reclaimable else vetoes.queue_kept

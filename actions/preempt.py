@@ -6,17 +6,17 @@ each such job, more important tasks may take the places of less important ones.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, preemptors
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from pyroclast.framework.preemption.plans import PreemptionPlanner
 from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.queues import Queue
 
 __all__ = ["Preempt", "PreemptArgs"]
@@ -48,10 +48,10 @@ class PreemptArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preempt:
+class Preempt(Action):
     """Evict inside a queue."""
 
-    name: ClassVar[str] = "preempt"
+    name = "preempt"
     args: PreemptArgs = field(default_factory=PreemptArgs)
 
     def execute(self, session: Session) -> None:
@@ -90,10 +90,10 @@ def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> Preempt
             looks_first=Looks.LEAST_HARM if args.enableTopologyAwarePreemption else Looks.BEST_SCORE,
             least_harm=args.leastHarm,
             protects_priority=args.protectPriority,
-            alike=session.judges_alike(points.PREEMPTABLE),
+            alike=session.evictions.judges_alike(contract.PREEMPTABLE),
             within_job=within_job,
             takes_gangs=not within_job,
-            ask=session.preemptable,
+            ask=session.evictions.preemptable,
         ),
     )
 

@@ -6,7 +6,6 @@ plan that places it, or nothing happens.
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
 
 from pyroclast.actions.arguments import PlacingArgs
 from pyroclast.actions.eviction import (
@@ -18,15 +17,16 @@ from pyroclast.actions.eviction import (
     queue_refusals,
 )
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.preemption.domains import domains_of
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from pyroclast.framework.preemption.plans import PreemptionPlanner
 from pyroclast.framework.preemption.refusals import no_domain
 from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 
@@ -47,10 +47,10 @@ class ReclaimArgs(PlacingArgs):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reclaim:
+class Reclaim(Action):
     """Evict across queues."""
 
-    name: ClassVar[str] = "reclaim"
+    name = "reclaim"
     args: ReclaimArgs = field(default_factory=ReclaimArgs)
 
     def execute(self, session: Session) -> None:
@@ -66,7 +66,7 @@ class Reclaim:
         planner = planner_of(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
-            overused = session.overused(queue)
+            overused = session.queues.overused(queue)
             if overused is not None:
                 for waiting in order.rest_of(queue):
                     waiting.refuse_eviction(self.name, overused)
@@ -85,7 +85,7 @@ def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
     """Return what finds plans across queues."""
 
     def spares(vetoes: Vetoes, _: SessionJob, victims_job: SessionJob) -> Refusal | None:
-        return None if session.queue(victims_job.queue).reclaimable else vetoes.queue_kept
+        return None if session.queues.by_name[victims_job.queue].reclaimable else vetoes.queue_kept
 
     return PreemptionPlanner(
         session,
@@ -96,8 +96,8 @@ def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
             looks_first=Looks.NAME,
             least_harm=args.leastHarm,
             spares=spares,
-            alike=session.judges_alike(points.RECLAIMABLE),
-            ask=partial(session.reclaimable, protects_deserved=args.protectDeserved),
+            alike=session.evictions.judges_alike(contract.RECLAIMABLE),
+            ask=partial(session.evictions.reclaimable, protects_deserved=args.protectDeserved),
         ),
     )
 
@@ -109,10 +109,12 @@ def has_topology_of_parts(job: SessionJob) -> bool:
 
 def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> bool:
     """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
-    queue = session.queue(job.queue)
+    queue = session.queues.by_name[job.queue]
     tasks = eligible_tasks(session, job)
-    first = session.preemptive(queue, [tasks[0]]) if tasks else nobody_eligible(Reclaim.name, job)
-    if not tasks or (first is not None and all(session.preemptive(queue, [task]) is not None for task in tasks[1:])):
+    first = session.queues.preemptive(queue, [tasks[0]]) if tasks else nobody_eligible(Reclaim.name, job)
+    if not tasks or (
+        first is not None and all(session.queues.preemptive(queue, [task]) is not None for task in tasks[1:])
+    ):
         refusal = first
     else:
         refusal = plan_for(session, planner, job, tasks)
@@ -128,10 +130,10 @@ def plan_for(session: Session, planner: PreemptionPlanner, job: SessionJob, task
 
     Any domain that needs no victim comes before one that does.
     """
-    queue, refusal = session.queue(job.queue), None
+    queue, refusal = session.queues.by_name[job.queue], None
 
     def refused(task: Task) -> Refusal | None:
-        return session.preemptive(queue, [task])
+        return session.queues.preemptive(queue, [task])
 
     domains = domains_of(session, job, DEFAULT_DOMAINS)
     for domain in domains if len(domains) > 1 else ():

@@ -7,10 +7,9 @@ minimums, and no more tasks go in a cycle than the budget says. Each strategy's 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import ClassVar
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension.points import Move
+from pyroclast.framework.extension.contract import Action, Move
 from pyroclast.framework.preemption.victim_gangs import can_spare
 from pyroclast.framework.session.session import Session
 from pyroclast.model.tasks import Task, TaskStatus
@@ -27,16 +26,16 @@ class ShuffleArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shuffle:
+class Shuffle(Action):
     """Evict what strategies name."""
 
-    name: ClassVar[str] = "shuffle"
-    arguments: ClassVar[type] = ShuffleArgs
+    name = "shuffle"
+    arguments = ShuffleArgs
     args: ShuffleArgs = field(default_factory=ShuffleArgs)
 
     def execute(self, session: Session) -> None:
         """Evict, one plan for each strategy."""
-        moves = session.moves(running_tasks(session))
+        moves = session.evictions.moves(running_tasks(session))
         left = self.args.max_evictions or len(moves)
         for _, named in groupby(moves, key=lambda move: (move.strategy, move.budget)):
             left -= evict(session, list(named), left)
@@ -45,7 +44,7 @@ class Shuffle:
 def running_tasks(session: Session) -> list[Task]:
     """Return all running tasks on nodes of this session, jobs in the order of their ids."""
     column = session.nodes.table.column
-    return [task for job in session.jobs() for task in job.in_status(TaskStatus.RUNNING) if task.node in column]
+    return [task for job in session.jobs.all() for task in job.in_status(TaskStatus.RUNNING) if task.node in column]
 
 
 def evict(session: Session, moves: Sequence[Move], most: int) -> int:
@@ -54,7 +53,7 @@ def evict(session: Session, moves: Sequence[Move], most: int) -> int:
         for move in moves:
             if len(statement.operations) >= most:
                 break
-            job = session.job_of(move.task)
+            job = session.jobs.of(move.task)
             if job is None or not (move.breaks_gangs or can_spare(job, move.task)):
                 continue
             statement.evict(job, move.task, Shuffle.name, f"evicted by {Shuffle.name}: {move.strategy}, {move.budget}")

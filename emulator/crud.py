@@ -64,7 +64,7 @@ def create(cluster: Cluster, call: Call, tree: Object) -> Record:
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     tidy(call, tree)
     begin(metadata, cluster)
-    strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
+    strategy, context = cluster.strategy(resource), Context(store=cluster.store, clock=cluster.clock, call=call)
     strategy.prepare_create(tree, context)
     metadata = tree["metadata"]
     if strategy.counts_generation(context):
@@ -243,7 +243,7 @@ def update(cluster: Cluster, call: Call, record: Record, tree: Object) -> Record
     for key in SYSTEM_METADATA:
         restore(metadata, old_metadata, key)
     metadata["resourceVersion"] = old_metadata["resourceVersion"]
-    strategy, context = cluster.strategy(resource), Context(cluster=cluster, call=call)
+    strategy, context = cluster.strategy(resource), Context(store=cluster.store, clock=cluster.clock, call=call)
     strategy.prepare_update(tree, old, context)
     metadata = tree["metadata"]
     metadata.pop("managedFields", None)

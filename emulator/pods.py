@@ -64,7 +64,7 @@ class PodStrategy(Strategy):
         admit_priority(context, tree, spec)
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
-            status["conditions"] = [gated(context.cluster.clock.now())]
+            status["conditions"] = [gated(context.clock.now())]
         tree["status"] = status
 
     def prepare_update(self, new: Object, old: Object, context: Context) -> None:

@@ -109,7 +109,7 @@ def admit_priority(context: Context, tree: Object, spec: Object) -> None:
     name = spec.get("priorityClassName", "")
     found: Object = {}
     if name:
-        record = context.cluster.store.collection(GROUP, CLASSES).get("", name)
+        record = context.store.collection(GROUP, CLASSES).get("", name)
         if record is not None:
             found = record.object()
         elif name in SYSTEM_CRITICAL:
@@ -131,5 +131,5 @@ def admit_priority(context: Context, tree: Object, spec: Object) -> None:
 
 def default_class(context: Context) -> Object | None:
     """The class of pods that name none, if there is one."""
-    classes = context.cluster.store.collection(GROUP, CLASSES).records()
+    classes = context.store.collection(GROUP, CLASSES).records()
     return next((tree for tree in map(Record.object, classes) if tree.get("globalDefault")), None)

@@ -5,15 +5,13 @@ create, carries it over on update, and finds the faults of an object. Kinds with
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pyroclast.emulator.calls import Call
+from pyroclast.emulator.clock import Clock
 from pyroclast.emulator.labels import dns_label_faults, dns_subdomain_faults, label_key_faults, label_value_faults
 from pyroclast.emulator.statuses import cause
-from pyroclast.emulator.store import Record
-
-if TYPE_CHECKING:
-    from pyroclast.emulator.cluster import Cluster
+from pyroclast.emulator.store import Record, Store
 
 __all__ = ["PLAIN", "Strategy", "invalid_value", "metadata_faults", "required", "section"]
 
@@ -51,7 +49,8 @@ STATUS_FROM_CLIENT = frozenset({"nodes"})
 class Context:
     """What a strategy may ask while it works."""
 
-    cluster: "Cluster"
+    store: Store
+    clock: Clock
     call: Call
 
 

@@ -16,14 +16,15 @@ from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.queues.lending import lend_idle_room
 from pyroclast.framework.reservations.nominations import kept, made_by_plans
 from pyroclast.framework.reservations.restoring import hold_promised_room
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport, Sample
@@ -103,41 +104,43 @@ def run_cycle(
         settled=settled,
         runs=memory.runs,
     )
-    session.lacking_pods_since = SealedDict(memory.lacking_pods_since)
-    session.rounds = SealedDict(memory.rounds)
-    session.turns = SealedDict(memory.turns)
+    session.report.lacking_pods_since = SealedDict(memory.lacking_pods_since)
+    session.report.rounds = SealedDict(memory.rounds)
+    session.report.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
     report, grace_ends = _close(session, settled, observer)
-    moments = (patience_ends, grace_ends, session.wakes)
+    moments = (patience_ends, grace_ends, session.report.wakes)
     ends = min((moment for moment in moments if moment is not None), default=None)
     return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
 
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
-    decided = bool(report.plans or report.group_statuses or report.pod_conditions or session.promises.given_up)
+    decided = bool(
+        report.plans or report.group_statuses or report.pod_conditions or session.evictions.promises.given_up
+    )
     # who only waits for promised room is quiet; other places that wait are decided anew each time
-    waits = any(not session.promises.is_held(task) for places in report.pipelined.values() for task in places)
+    waits = any(not session.evictions.promises.is_held(task) for places in report.pipelined.values() for task in places)
     quiet_now = not (decided or waits or watches_clock or _owes_turns(session))
     return Memory(
         cycle=session.cycle,
         quiet_snapshot=session.snapshot.generation if quiet_now else -1,
         quiet_configuration=session.generation if quiet_now else -1,
         quiet_until=quiet_until if quiet_now else None,
-        promises=(*session.promises.after(), *made_by_plans(session), *kept(session)),
-        runs=session.runs,
-        lacking_pods_since=session.lacking_pods_since,
-        rounds=session.window.rounds,
-        turns={action: turns for action, turns in session.turns.items() if turns},
+        promises=(*session.evictions.promises.after(), *made_by_plans(session), *kept(session)),
+        runs=session.report.runs,
+        lacking_pods_since=session.report.lacking_pods_since,
+        rounds=session.jobs.window.rounds,
+        turns={action: turns for action, turns in session.report.turns.items() if turns},
     )
 
 
 def _owes_turns(session: Session) -> bool:
     """Return whether some job has had no turn on this snapshot."""
-    if not session.window.is_whole(session.snapshot.generation):
+    if not session.jobs.window.is_whole(session.snapshot.generation):
         return True
-    turns = (turn for by_job in session.turns.values() for turn in by_job.values())
+    turns = (turn for by_job in session.report.turns.values() for turn in by_job.values())
     return any(turn.snapshot != session.snapshot.generation for turn in turns)
 
 
@@ -156,8 +159,8 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
     with _marked(observer, "open"):
         for option in profile.plugins:
             with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
-                opening = _Opening(option, registry)
-                session.open_plugin(
+                opening = _Opening(option, registry, session)
+                session.extensions.open_plugin(
                     option,
                     opening,
                     is_checked=registry.is_from_outside(option.plugin),
@@ -165,26 +168,27 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
                     filters_nodes=registry.filters_nodes(option.plugin),
                 )
             watches_clock = watches_clock or opening.watches_clock
-        session.seal()
+        session.extensions.seal()
     return watches_clock
 
 
 class _Opening:
     """Builds a plugin and opens it, all of which is code of the plugin."""
 
-    def __init__(self, option: PluginOption, registry: Registry) -> None:
-        self._option, self._registry = option, registry
+    def __init__(self, option: PluginOption, registry: Registry, session: Session) -> None:
+        self._option, self._registry, self._session = option, registry, session
         self.watches_clock = True
         """What a plugin that fails before it says so has to be taken for."""
 
-    def __call__(self, session: Session) -> None:
+    def __call__(self) -> None:
         """Raise whatever the plugin raises."""
+        session = self._session
         plugin = self._registry.build_plugin(self._option)
-        self.watches_clock = bool(getattr(plugin, "watches_clock", True))
+        self.watches_clock = plugin.watches_clock
         plugin.on_session_open(session)
-        closing = getattr(plugin, "on_session_close", None)
-        if closing is not None and self._option.instance not in session.failures:
-            session.on_close(self._option.instance, partial(closing, session))
+        closes = type(plugin).on_session_close is not Plugin.on_session_close
+        if closes and self._option.instance not in session.extensions.failures:
+            session.extensions.on_close(self._option.instance, partial(plugin.on_session_close, session))
 
 
 def _run_actions(session: Session, profile: Profile, registry: Registry, observer: Observer) -> None:
@@ -200,12 +204,12 @@ def _run_actions(session: Session, profile: Profile, registry: Registry, observe
 def _run_action(session: Session, name: str, arguments: Mapping[str, Any], registry: Registry) -> None:
     """Run one action; one from outside that fails is named, its open statements are undone, and the next one runs."""
     try:
-        with session.acting(f"action {name}") if registry.is_action_from_outside(name) else nullcontext():
+        with session.extensions.acting(f"action {name}") if registry.is_action_from_outside(name) else nullcontext():
             registry.build_action(name, arguments).execute(session)
     except BaseException as error:
         if not registry.is_action_from_outside(name):
             raise
-        session.note_failure(f"action {name}", error)
+        session.extensions.note_failure(f"action {name}", error)
 
 
 def _close(session: Session, settled: Settled, observer: Observer) -> tuple[CycleReport, float | None]:
@@ -216,14 +220,14 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
     with _marked(observer, "close"):
         note_permanent_causes(session)
         find_remedies(session)
-        session.recall_passed_over()
-        session.close_plugins(hook)
+        session.jobs.recall_passed_over()
+        session.extensions.close_plugins(hook)
         closing = Closing(session, settled)
         return _report(session, closing), closing.grace_ends
 
 
 def _report(session: Session, closing: Closing) -> CycleReport:
-    known = sorted(session.known_jobs().items())
+    known = sorted(session.jobs.known().items())
     refusals, task_refusals = reasons_of(session)
     return CycleReport(
         cycle=session.cycle,
@@ -234,19 +238,19 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         group_statuses=tuple(closing.group_statuses),
         pod_conditions=tuple(closing.pod_conditions),
         queue_statuses=closing.queue_statuses,
-        events=tuple(session.events),
+        events=tuple(session.report.events),
         refusals=refusals,
         task_refusals=task_refusals,
-        vetoes={task_id: tuple(vetoes.values()) for task_id, vetoes in sorted(session.vetoes.items())},
-        shares=session.shares,
+        vetoes={task_id: tuple(vetoes.values()) for task_id, vetoes in sorted(session.evictions.vetoes.items())},
+        shares=session.report.shares,
         status_counts={
             job_id: {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
             for job_id, job in known
         },
-        samples=tuple(session.samples) + tuple(_failure_samples(session)),
-        failures={plugin: session.failures[plugin] for plugin in sorted(session.failures)},
-        quotas=tuple(session.quotas),
-        gates_lifted=tuple(task.id for task in session.gates_lifted),
+        samples=tuple(session.report.samples) + tuple(_failure_samples(session)),
+        failures={plugin: session.extensions.failures[plugin] for plugin in sorted(session.extensions.failures)},
+        quotas=tuple(session.report.quotas),
+        gates_lifted=tuple(task.id for task in session.report.gates_lifted),
     )
 
 
@@ -257,7 +261,7 @@ def _pipelined(job: SessionJob) -> dict[TaskId, NodeName]:
 
 
 def _failure_samples(session: Session) -> Iterator[Sample]:
-    for plugin in sorted(session.failures):
+    for plugin in sorted(session.extensions.failures):
         yield Sample(metric="plugin_failures_total", labels=(("plugin", plugin),), value=1.0, kind="counter")
 
 

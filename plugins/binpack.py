@@ -5,15 +5,15 @@ Points: node order.  Arguments: `BinpackArgs`.  Formula and example: docs/plugin
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray
 from pyroclast.model.resources import CPU, MEMORY
 from pyroclast.model.tasks import Task
@@ -42,11 +42,11 @@ class BinpackArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Binpack:
+class Binpack(Plugin):
     """Fill nodes up before opening new ones."""
 
-    name: ClassVar[str] = "binpack"
-    watches_clock: ClassVar[bool] = False
+    name = "binpack"
+    watches_clock = False
     args: BinpackArgs = BinpackArgs()
 
     def on_session_open(self, session: Session) -> None:
@@ -77,7 +77,7 @@ class Binpack:
                 request, columns.used[counted], columns.allocatable[counted], importance
             )
 
-        session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
+        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
 
 
 def fullness_after(request: IntArray, used: IntArray, allocatable: IntArray, weights: Sequence[int]) -> FloatArray:

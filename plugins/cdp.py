@@ -5,10 +5,10 @@ Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and e
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
 from pyroclast.model.api.names import COOLDOWN_TIME
@@ -19,11 +19,11 @@ from pyroclast.model.wire.times import unix_seconds
 __all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
 
 
-class Cdp:
+class Cdp(Plugin):
     """Spare pods that were scheduled a short while ago."""
 
-    name: ClassVar[str] = "cdp"
-    watches_clock: ClassVar[bool] = True
+    name = "cdp"
+    watches_clock = True
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
@@ -31,9 +31,9 @@ class Cdp:
         def spare_fresh(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return [task for task in candidates if not is_cooling_down(task.pod, session.now)], Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, spare_fresh, alike=True)
-        session.register(points.RECLAIMABLE, self.name, spare_fresh, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare_fresh, alike=True, in_turn=True)
+        session.extensions.register(contract.PREEMPTABLE, self.name, spare_fresh, alike=True)
+        session.extensions.register(contract.RECLAIMABLE, self.name, spare_fresh, alike=True)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, spare_fresh, alike=True, in_turn=True)
 
 
 def is_cooling_down(pod: wire.Pod, now: float) -> bool:

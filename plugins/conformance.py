@@ -4,10 +4,10 @@ Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and e
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
 from pyroclast.model.tasks import Task
 
@@ -17,17 +17,17 @@ CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-cri
 SYSTEM_NAMESPACE: Final = "kube-system"
 
 
-class Conformance:
+class Conformance(Plugin):
     """Spare critical pods."""
 
-    name: ClassVar[str] = "conformance"
-    watches_clock: ClassVar[bool] = False
+    name = "conformance"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        session.register(points.PREEMPTABLE, self.name, spare_critical, alike=True)
-        session.register(points.RECLAIMABLE, self.name, spare_critical, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True, in_turn=True)
+        session.extensions.register(contract.PREEMPTABLE, self.name, spare_critical, alike=True)
+        session.extensions.register(contract.RECLAIMABLE, self.name, spare_critical, alike=True)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True, in_turn=True)
 
 
 def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:

@@ -9,17 +9,17 @@ preemptable, reclaimable, unified evictable; conditions at close.  No arguments.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
 from pyroclast.framework.diagnosis.messages import job_message, with_evictions
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.preemption.victim_gangs import Surplus
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.sub_jobs import group_of
+from pyroclast.framework.state.jobs import SessionJob, SubJob
+from pyroclast.framework.state.sub_jobs import group_of
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.group_notes import selector_faults
@@ -51,34 +51,34 @@ PODS_GRACE_SECONDS: Final = 30.0
 """How long a job may be without pods before it is told; controllers make them after the group."""
 
 
-class Gang:
+class Gang(Plugin):
     """Keep a job's minimum together."""
 
-    name: ClassVar[str] = "gang"
-    watches_clock: ClassVar[bool] = False
+    name = "gang"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        session.register(points.JOB_VALID, self.name, shortage_of_tasks)
-        session.register(points.JOB_ORDER, self.name, rank)
-        session.register(points.SUB_JOB_ORDER, self.name, is_sub_job_ready)
-        session.register(points.JOB_READY, self.name, has_minimum, missing=missing_tasks)
-        session.register(points.SUB_JOB_READY, self.name, is_sub_job_ready, missing=missing_in_part)
-        session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
-        session.register(points.SUB_JOB_PIPELINED, self.name, sub_job_pipelined_vote)
-        session.register(points.JOB_STARVING, self.name, is_starving)
+        session.extensions.register(contract.JOB_VALID, self.name, shortage_of_tasks)
+        session.extensions.register(contract.JOB_ORDER, self.name, rank)
+        session.extensions.register(contract.SUB_JOB_ORDER, self.name, is_sub_job_ready)
+        session.extensions.register(contract.JOB_READY, self.name, has_minimum, missing=missing_tasks)
+        session.extensions.register(contract.SUB_JOB_READY, self.name, is_sub_job_ready, missing=missing_in_part)
+        session.extensions.register(contract.JOB_PIPELINED, self.name, pipelined_vote)
+        session.extensions.register(contract.SUB_JOB_PIPELINED, self.name, sub_job_pipelined_vote)
+        session.extensions.register(contract.JOB_STARVING, self.name, is_starving)
 
         def spare(beneficiary: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return above_minimum(session, candidates, beneficiary), Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, spare, alike=True)
-        session.register(points.RECLAIMABLE, self.name, spare, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, permit_all, alike=True, in_turn=True)
+        session.extensions.register(contract.PREEMPTABLE, self.name, spare, alike=True)
+        session.extensions.register(contract.RECLAIMABLE, self.name, spare, alike=True)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, permit_all, alike=True, in_turn=True)
 
     def on_session_close(self, session: Session) -> None:
         """Tell each job by a condition whether its minimum can run."""
         unready = unready_columns(session.snapshot)
-        for job in session.jobs_to_close():
+        for job in session.jobs.to_close():
             unready[job.job.column] = False
             if job.has_finished:
                 continue
@@ -86,15 +86,15 @@ class Gang:
                 tell_empty_job(session, job)
                 continue
             if job.may_start:
-                session.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
-                session.sample("unschedule_task_count", 0, job_id=job.job.name)
-            elif session.is_left_out(job):
+                session.report.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
+                session.report.sample("unschedule_task_count", 0, job_id=job.job.name)
+            elif session.jobs.is_left_out(job):
                 unready[job.job.column] = True
                 repeat_refusal(session, job)
             elif job.vetoed_by or not has_placed_all(job):
                 unready[job.job.column] = True
                 refuse_gang(session, job)
-        session.sample("unschedule_job_count", int(np.count_nonzero(unready)))
+        session.report.sample("unschedule_job_count", int(np.count_nonzero(unready)))
 
 
 def shortage_of_tasks(job: SessionJob) -> Refusal | None:
@@ -198,7 +198,7 @@ def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Tas
     surplus: dict[JobId, Surplus] = {}
     spared: list[Task] = []
     for task in candidates:
-        job = session.job_of(task)
+        job = session.jobs.of(task)
         if job is None:
             continue
         left = surplus.get(job.id)
@@ -251,7 +251,7 @@ def tell_empty_job(session: Session, job: SessionJob) -> None:
         message = f"waits for admission to queue {job.queue}: {job.refusals[0].text}"
         _refuse_empty(session, job, NOT_ENOUGH_RESOURCES, message)
     elif told not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
-        session.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))
+        session.report.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))
     else:
         _miss_pods(session, job, since=0.0 if told else max(job.created, _changed_at(known)))
 
@@ -260,14 +260,14 @@ def _miss_pods(session: Session, job: SessionJob, since: float) -> None:
     """Tell a job that its pods are missing, when they have been for long enough: they are made after the group."""
     due = since + PODS_GRACE_SECONDS
     if session.now < due:
-        session.wake(due)
+        session.report.wake(due)
         return
     admitted = f"has not been admitted to queue {job.queue}, and" if job.is_pending else "is admitted, but"
     _refuse_empty(session, job, NOT_ENOUGH_TASKS, f"{admitted} has none of the {job.min_available} pods that it needs")
 
 
 def _refuse_empty(session: Session, job: SessionJob, reason: str, message: str) -> None:
-    session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
+    session.report.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
 
 
 def _changed_at(known: wire.PodGroupCondition | None) -> float:
@@ -289,24 +289,24 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     fits_when = () if job.remedy is None else job.remedy.jobs
     if fits_when:
         message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
-    session.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
+    session.report.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
     first = next(iter(job.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
     resolvable = resolvable and job.cause is None
     job.verdict = Refusal(
         plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable, fits_when=fits_when
     )
-    session.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
-    session.sample("unschedule_task_count", lacking, job_id=job.job.name)
+    session.report.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
+    session.report.sample("unschedule_task_count", lacking, job_id=job.job.name)
 
 
 def repeat_refusal(session: Session, job: SessionJob) -> None:
     """Tell a job that was not tried what it was told, or, where that was nothing yet, why it was not."""
     known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
     if known is not None and known.status == "True":
-        session.set_condition(job, condition(session, UNSCHEDULABLE, known.reason, known.message))
+        session.report.set_condition(job, condition(session, UNSCHEDULABLE, known.reason, known.message))
     else:
-        job.refuse(session.window.left_out[job.id])
+        job.refuse(session.jobs.window.left_out[job.id])
         refuse_gang(session, job)
 
 

@@ -6,16 +6,15 @@ Points: predicate, node order; a ledger.  Arguments: `NodeGroupArgs`.  Rules and
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
 from pyroclast.model.ids import NodeName, QueueName
@@ -56,29 +55,29 @@ class NodeGroupArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeGroup:
+class NodeGroup(Plugin):
     """Bind queues to groups of nodes."""
 
-    name: ClassVar[str] = "nodegroup"
-    watches_clock: ClassVar[bool] = False
+    name = "nodegroup"
+    watches_clock = False
     args: NodeGroupArgs = NodeGroupArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        rules = Rules(session, self.args, hierarchy=session.option.hierarchy)
+        rules = Rules(session, self.args, hierarchy=session.extensions.option.hierarchy)
         # a template may be shared by tasks of several queues, so what a queue says is asked for each task
-        session.register(
-            points.PREDICATE,
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             rules.verdicts,
             locality=Locality.GLOBAL,
             reasons=REASONS,
             cares=rules.may_refuse,
         )
-        session.register(
-            points.NODE_ORDER, self.name, rules.scores, locality=Locality.GLOBAL, cares=rules.adds_to_scores
+        session.extensions.register(
+            contract.NODE_ORDER, self.name, rules.scores, locality=Locality.GLOBAL, cares=rules.adds_to_scores
         )
-        session.register_ledger(self.name, rules)
+        session.extensions.register_ledger(self.name, rules)
 
 
 class QueueRules:
@@ -100,7 +99,7 @@ class QueueRules:
         self.adds_to_scores = bool(self.scores.any())
 
 
-class Rules:
+class Rules(Ledger):
     """The rules of all queues in one session, and what each queue with limits uses of each group."""
 
     def __init__(self, session: Session, args: NodeGroupArgs, *, hierarchy: bool) -> None:
@@ -108,9 +107,12 @@ class Rules:
         self._codes, self._code_of = session.nodes.facts.label_codes(GROUP)
         self._queues: dict[QueueName, QueueRules] = {
             name: QueueRules(
-                queue, affinity_of(session.queues, name) if hierarchy else _own_affinity(queue), self._code_of, args
+                queue,
+                affinity_of(session.queues.by_name, name) if hierarchy else _own_affinity(queue),
+                self._code_of,
+                args,
             )
-            for name, queue in session.queues.items()
+            for name, queue in session.queues.by_name.items()
         }
         self._limits: dict[QueueName, dict[int, IntArray]] = {
             name: {
@@ -126,7 +128,7 @@ class Rules:
             for name, limits in self._limits.items()
             for code in limits
         }
-        for job in session.jobs() if self._limits else ():
+        for job in session.jobs.all() if self._limits else ():
             if job.queue in self._limits:
                 for task in job.tasks.values():
                     if task.status in ALLOCATED_STATUSES and task.node is not None:
@@ -136,10 +138,10 @@ class Rules:
         column = self._session.nodes.table.column.get(node)
         used = None if column is None else self._used.get((queue, int(self._codes[column])))
         if used is not None:
-            used += np.array(self._session.counted_amounts(task), dtype=np.int64)
+            used += np.array(self._session.nodes.counted_amounts(task), dtype=np.int64)
 
     def _of(self, task: Task) -> QueueRules | None:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         return None if job is None else self._queues.get(job.queue)
 
     def may_refuse(self, task: Task) -> bool:
@@ -154,7 +156,7 @@ class Rules:
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse the nodes of groups that the task's queue may not use, or has used up."""
-        rules, job = self._of(task), self._session.job_of(task)
+        rules, job = self._of(task), self._session.jobs.of(task)
         if rules is None or job is None:
             return None
         table = rules.verdicts.copy()

@@ -6,16 +6,15 @@ Points: job enqueueable, job enqueued.  Arguments: `OvercommitArgs`.  Formula an
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, holds_reservation, reserved
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.jobs import NO_QUEUE
@@ -34,18 +33,18 @@ class OvercommitArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Overcommit:
+class Overcommit(Plugin):
     """Bound what is admitted cluster-wide."""
 
-    name: ClassVar[str] = "overcommit"
-    watches_clock: ClassVar[bool] = False
+    name = "overcommit"
+    watches_clock = False
     args: OvercommitArgs = OvercommitArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         budget = Budget(session, self.args.factor)
-        session.register(points.JOB_ENQUEUEABLE, self.name, budget.enqueueable)
-        session.register(points.JOB_ENQUEUED, self.name, budget.enqueued)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, budget.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUED, self.name, budget.enqueued)
 
 
 class Budget:

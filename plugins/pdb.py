@@ -5,11 +5,10 @@ Points: preemptable, reclaimable, unified evictable, movable.  No arguments.  Ru
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change, Verb
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Plugin, Verb, Vote
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
 from pyroclast.model.matching.selectors import Selector
@@ -21,11 +20,11 @@ __all__ = ["Budget", "Pdb", "budgets_by_namespace", "within_budgets"]
 NOTHING: Final[Mapping["Budget", int]] = {}
 
 
-class Pdb:
+class Pdb(Plugin):
     """Keep evictions within disruption budgets."""
 
-    name: ClassVar[str] = "pdb"
-    watches_clock: ClassVar[bool] = False
+    name = "pdb"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
@@ -38,10 +37,14 @@ class Pdb:
         def spare_whole(subject: Any, _: Sequence[Task], gang: Sequence[Task]) -> tuple[list[Task], Vote]:
             return spare(subject, gang)
 
-        session.register_ledger(self.name, spent)
-        for point in (points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE):
-            session.register(point, self.name, spare, alike=True, together=spare_whole)
-        session.register(points.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget))
+        session.extensions.register_ledger(self.name, spent)
+        register = session.extensions.register
+        register(contract.PREEMPTABLE, self.name, spare, alike=True, together=spare_whole)
+        register(contract.RECLAIMABLE, self.name, spare, alike=True, together=spare_whole)
+        register(contract.UNIFIED_EVICTABLE, self.name, spare, alike=True, together=spare_whole)
+        session.extensions.register(
+            contract.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget)
+        )
 
 
 class Budget:
@@ -61,7 +64,7 @@ class Budget:
         return self.selector.matches(task.pod.metadata.labels) and task.name not in self.disrupted
 
 
-class Spent:
+class Spent(Ledger):
     """What the evictions of this session have used up of budgets; it refuses none, for other tiers may choose too."""
 
     def __init__(self, budgets: Mapping[str, Sequence[Budget]]) -> None:

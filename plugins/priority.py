@@ -5,35 +5,35 @@ Rules and example: docs/plugins/priority.md.
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.tasks import Task
 
 __all__ = ["Priority"]
 
 
-class Priority:
+class Priority(Plugin):
     """Order by priority class of the job and priority of the pod."""
 
-    name: ClassVar[str] = "priority"
-    watches_clock: ClassVar[bool] = False
+    name = "priority"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        session.register(points.TASK_ORDER, self.name, task_rank)
-        session.register(points.JOB_ORDER, self.name, job_rank)
-        session.register(points.SUB_JOB_ORDER, self.name, sub_job_rank)
-        session.register(points.JOB_STARVING, self.name, wants_more)
+        session.extensions.register(contract.TASK_ORDER, self.name, task_rank)
+        session.extensions.register(contract.JOB_ORDER, self.name, job_rank)
+        session.extensions.register(contract.SUB_JOB_ORDER, self.name, sub_job_rank)
+        session.extensions.register(contract.JOB_STARVING, self.name, wants_more)
 
         def preemptable(preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-            mine = session.job_of(preemptor)
+            mine = session.jobs.of(preemptor)
             if mine is None:
                 return [], Vote.PERMIT
-            return [task for task in candidates if gives_way(session.job_of(task), task, mine, preemptor)], Vote.PERMIT
+            return [task for task in candidates if gives_way(session.jobs.of(task), task, mine, preemptor)], Vote.PERMIT
 
         def evictable(context: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             if context.is_reclaim:
@@ -41,12 +41,12 @@ class Priority:
             lower = [
                 task
                 for task in candidates
-                if (job := session.job_of(task)) is not None and job.priority < context.job.priority
+                if (job := session.jobs.of(task)) is not None and job.priority < context.job.priority
             ]
             return lower, Vote.PERMIT
 
-        session.register(points.PREEMPTABLE, self.name, preemptable, alike=True)
-        session.register(points.UNIFIED_EVICTABLE, self.name, evictable, alike=True, in_turn=True)
+        session.extensions.register(contract.PREEMPTABLE, self.name, preemptable, alike=True)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, evictable, alike=True, in_turn=True)
 
 
 def task_rank(task: Task) -> int:

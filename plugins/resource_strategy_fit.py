@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.resources import CPU, MEMORY, MILLI
@@ -142,11 +142,11 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceStrategyFit:
+class ResourceStrategyFit(Plugin):
     """Fill up, spread out, and spare what is scarce."""
 
-    name: ClassVar[str] = "resource-strategy-fit"
-    watches_clock: ClassVar[bool] = False
+    name = "resource-strategy-fit"
+    watches_clock = False
     args: FitArgs = FitArgs()
 
     def on_session_open(self, session: Session) -> None:
@@ -174,7 +174,7 @@ class ResourceStrategyFit:
                 return np.array([self.args.weight * fit_of_one(fit, used, offered)])
             return self.args.weight * fit_after(fit, columns.used[fit.rows], columns.allocatable[fit.rows])
 
-        session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
+        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
 
     def _register_scarce(self, session: Session, sra: Sra) -> None:
         weights = {name: _or_one(sra.resource_weight.get(name, 1)) for name in sra.resources}
@@ -202,7 +202,7 @@ class ResourceStrategyFit:
             lacks = (columns.allocatable[asked] <= 0).any(axis=0)
             return np.where(lacks, 0.0, (1 - present / total) * MAX_SCORE * sra.weight)
 
-        session.register(points.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, part="scarce")
+        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, part="scarce")
 
     def _register_proportional(self, session: Session, kept: Proportional) -> None:
         devices = [
@@ -230,7 +230,7 @@ class ResourceStrategyFit:
             return found
 
         reasons = [Reason(f"proportional of resource {name} check failed", resolvable=False) for name in kept.resources]
-        session.register(points.PREDICATE, self.name, verdicts, locality=Locality.AMOUNTS, reasons=reasons)
+        session.extensions.register(contract.PREDICATE, self.name, verdicts, locality=Locality.AMOUNTS, reasons=reasons)
         named_by = [(device, _names_without_any(session, device)) for device in devices]
 
         def verdicts_of_none(task: Task, columns: NodeColumns) -> ReasonArray | None:
@@ -244,8 +244,13 @@ class ResourceStrategyFit:
             return found
 
         if any(named.any() for _, named in named_by):
-            session.register(
-                points.PREDICATE, self.name, verdicts_of_none, locality=Locality.NODE, reasons=reasons, part="none left"
+            session.extensions.register(
+                contract.PREDICATE,
+                self.name,
+                verdicts_of_none,
+                locality=Locality.NODE,
+                reasons=reasons,
+                part="none left",
             )
 
 

@@ -6,13 +6,13 @@ Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.durations import parse_duration
 
 __all__ = ["Sla", "SlaArgs"]
@@ -37,11 +37,11 @@ class SlaArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sla:
+class Sla(Plugin):
     """Let jobs through that have waited long enough."""
 
-    name: ClassVar[str] = "sla"
-    watches_clock: ClassVar[bool] = True
+    name = "sla"
+    watches_clock = True
     args: SlaArgs = SlaArgs()
 
     def on_session_open(self, session: Session) -> None:
@@ -55,6 +55,6 @@ class Sla:
         def vote(job: SessionJob) -> Vote:
             return Vote.PERMIT if deadline(job) <= session.now else Vote.ABSTAIN
 
-        session.register(points.JOB_ORDER, self.name, deadline)
-        session.register(points.JOB_ENQUEUEABLE, self.name, vote)
-        session.register(points.JOB_PIPELINED, self.name, vote)
+        session.extensions.register(contract.JOB_ORDER, self.name, deadline)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, vote)
+        session.extensions.register(contract.JOB_PIPELINED, self.name, vote)

@@ -4,15 +4,31 @@ Belongs here: names re-exported for outsiders, and nothing else is promised to t
 gives tests a cluster in a few lines.
 """
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change, Ledger, Verb
+from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import (
+    Action,
+    Change,
+    Ledger,
+    Locality,
+    Move,
+    Plugin,
+    RegistrationOptions,
+    Verb,
+    Vote,
+)
 from pyroclast.framework.extension.outside import Answer, Outside, Question
-from pyroclast.framework.extension.points import Locality, Vote
-from pyroclast.framework.extension.registry import Action, Plugin, register_action, register_plugin
-from pyroclast.framework.session.jobs import SessionJob, SubJob
-from pyroclast.framework.session.nodes import NodeColumns, NodeView
+from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.extension.registry import register_action, register_plugin
+from pyroclast.framework.session.evictions import SessionEvictions
+from pyroclast.framework.session.jobs import SessionJobs
+from pyroclast.framework.session.queues import SessionQueues
+from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.topology import SessionTopology
+from pyroclast.framework.state.jobs import SessionJob, SubJob
+from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes
 from pyroclast.kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
@@ -36,16 +52,19 @@ __all__ = [
     "BindOutcome",
     "Binder",
     "BoolArray",
+    "CandidateNodes",
     "Change",
     "ClusterObjects",
     "ConfigError",
     "Eviction",
+    "Extensions",
     "FloatArray",
     "IntArray",
     "Job",
     "JobId",
     "Ledger",
     "Locality",
+    "Move",
     "Node",
     "NodeColumns",
     "NodeName",
@@ -65,9 +84,16 @@ __all__ = [
     "Reason",
     "ReasonArray",
     "Refusal",
+    "RegistrationOptions",
     "ResourceSpace",
     "Session",
+    "SessionEvictions",
     "SessionJob",
+    "SessionJobs",
+    "SessionNodes",
+    "SessionQueues",
+    "SessionReport",
+    "SessionTopology",
     "Snapshot",
     "Statement",
     "SubJob",
@@ -78,7 +104,7 @@ __all__ = [
     "TaskTemplate",
     "Verb",
     "Vote",
-    "points",
+    "contract",
     "register_action",
     "register_binder",
     "register_plugin",

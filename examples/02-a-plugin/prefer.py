@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pyroclast import NodeView, Session, Task, points
+from pyroclast import NodeView, Plugin, Session, Task, contract
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +14,7 @@ class Arguments:
     weight: float = 100.0
 
 
-class Prefer:
+class Prefer(Plugin):
     """Adds `weight` to the score of nodes whose `label` has the wanted `value`."""
 
     name = "prefer"
@@ -30,4 +30,4 @@ class Prefer:
         def score(_task: Task, node: NodeView) -> float:
             return self.args.weight if node.labels.get(self.args.label) == self.args.value else 0.0
 
-        session.register(points.NODE_ORDER, self.name, score)
+        session.extensions.register(contract.NODE_ORDER, self.name, score)

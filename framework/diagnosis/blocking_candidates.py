@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pyroclast.framework.placement.placing import Worksheet
-from pyroclast.framework.placement.topology.domains import Domains
 from pyroclast.framework.placement.topology.placing import goes_by_domains
 from pyroclast.framework.preemption.victim_gangs import ACTIVE_STATUSES
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.domains import Domains
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.tasks import Task
@@ -101,13 +101,13 @@ class Layout:
             job: A job that waits.
             sheets: Its tasks that want places, by sub-job.
         """
-        domains = session.domains
+        domains = session.topology.domains
         everywhere = np.zeros(len(session.nodes), dtype=np.int64) + domains.topology.root
         lacking = max(job.min_available - job.ready_count - job.pending_best_effort, 1)
         required = [sheet for sheet in sheets if sheet.is_required]
         needed = max(lacking, sum(sheet.sub_job.missing for sheet in required))
         by_node = np.arange(len(session.nodes), dtype=np.int64)
-        if not (session.serves_topology and goes_by_domains(session, job)):
+        if not (session.topology.is_served and goes_by_domains(session, job)):
             return cls(everywhere, by_node, 1, needed)
         limit = domains.limit_of_job(job)
         zone = everywhere if limit is None else _zones(domains, job, limit)
@@ -157,14 +157,14 @@ class Places:
         request = session.nodes.needs(task.template).request
         self._asked = np.flatnonzero(request > 0)
         self._request = request[self._asked]
-        self._helped = session.candidates(task).permitted_by_facts & (layout.zone >= 0) & (layout.cell >= 0)
+        self._helped = session.candidates.of(task).permitted_by_facts & (layout.zone >= 0) & (layout.cell >= 0)
         self._held = held
         self._job = job
         self._layout = layout
         self._queue_lacks = self._request * _lacking_in_queue(session, job, task, layout)
         """What its queue lacks for that many tasks, shape (asked,); 0 where it has room, or where that is not known."""
-        self._cells = max(len(session.nodes), len(session.domains.topology.domains))
-        self._zones = len(session.domains.topology.domains)
+        self._cells = max(len(session.nodes), len(session.topology.domains.topology.domains))
+        self._zones = len(session.topology.domains.topology.domains)
         self._zone_of_cell = np.full(self._cells, _NOWHERE, dtype=np.int64)
         self._zone_of_cell[layout.cell[self._helped]] = layout.zone[self._helped]
         self._freed = held.amounts[self._asked]
@@ -353,10 +353,10 @@ class _Ending:
 
 def _lacking_in_queue(session: Session, job: SessionJob, task: Task, layout: Layout) -> int:
     """Count for how many tasks like one the queue lacks room, of those that are needed; 0 where nobody counts that."""
-    if not session.judges_templates:
+    if not session.queues.judges_templates:
         return 0
     needed = layout.needed * layout.size
-    return needed - session.headroom(session.queue(job.queue), task, needed)
+    return needed - session.queues.headroom(session.queues.by_name[job.queue], task, needed)
 
 
 def on_nodes_here(session: Session, job: SessionJob) -> list[tuple[Task, NodeName]]:
@@ -371,9 +371,9 @@ def _on_nodes(session: Session) -> Iterator[SessionJob]:
     """Yield the first jobs, in the order of their ids, that hold room in the snapshot or were placed since."""
     table = session.snapshot.job_table
     mask = table.counts[list(ACTIVE_STATUSES)].sum(axis=0) > 0
-    mask[[job.job.column for job in session.known_jobs().values() if job.allocated_count]] = True
+    mask[[job.job.column for job in session.jobs.known().values() if job.allocated_count]] = True
     for job in table.select(mask)[:_MOST_ENDED]:
-        found = session.job(job.id)
+        found = session.jobs.get(job.id)
         if found is not None:
             yield found
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 from pyroclast.framework.diagnosis.blocking_candidates import Choice, Held, Layout, Places, on_nodes_here
 from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
 from pyroclast.framework.queues.admission import ends_that_admit
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.memory import Remedy
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.standing import Remedy
 from pyroclast.model.ids import NodeName
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus
@@ -41,7 +41,7 @@ _MOST_CHANGES: Final = 4_000
 
 def find_remedies(session: Session) -> None:
     """Tell jobs that lack room whose end would give it to them."""
-    waiting = [job for job in session.known_jobs().values() if _lacks_room(session, job)]
+    waiting = [job for job in session.jobs.known().values() if _lacks_room(session, job)]
     if waiting:
         _Search(session).serve(sorted(waiting, key=lambda job: job.id))
 
@@ -50,9 +50,9 @@ def _lacks_room(session: Session, job: SessionJob) -> bool:
     """Tell whether a job waits for room that some node could have, or for admission."""
     if job.is_pending:
         return bool(job.counts[TaskStatus.PENDING]) and any(each.reason in _OF_ACCOUNTS for each in job.refusals)
-    if not job.task_refusals or session.is_passed_over(job) or job.permanent_cause is not None:
+    if not job.task_refusals or session.jobs.skipped.is_passed_over(job) or job.permanent_cause is not None:
         return False
-    return next(iter(job.task_refusals.values())).resolvable and not session.job_pipelined(job)
+    return next(iter(job.task_refusals.values())).resolvable and not session.jobs.job_pipelined(job)
 
 
 class _Search:
@@ -74,12 +74,12 @@ class _Search:
             looks += job.counts[TaskStatus.PENDING]
             if looks > _MOST_WAITING:
                 return
-            pending = self._session.pending_tasks(job)
+            pending = self._session.jobs.pending_tasks(job)
             tasks = [task for task in pending if not (task.gated or task.template.best_effort)]
-            if not tasks or self._session.job_valid(job) is not None:
+            if not tasks or self._session.jobs.job_valid(job) is not None:
                 continue
             known = None if job.standing is None else job.standing.remedy
-            if known is not None and self._session.stands(known):
+            if known is not None and self._session.jobs.skipped.stands(known):
                 job.remedy = known
                 continue
             like = tuple((task.template.number, task.priority, task.role) for task in tasks)
@@ -104,12 +104,12 @@ class _Search:
         """
         if job.ready_count or job.has_sub_group_policy:
             return True
-        beyond = [each for each in map(self._session.beyond, tasks) if each is not None]
+        beyond = [each for each in map(self._session.candidates.answers.beyond, tasks) if each is not None]
         is_uniform = len({task.template.number for task in tasks}) == 1
         return any(each.verdicts or not is_uniform for each in beyond)
 
     def _answer(self, job: SessionJob, tasks: Sequence[Task]) -> Remedy | None:
-        if self._searches <= 0 or not all(map(self._session.fits_empty_nodes, tasks)):
+        if self._searches <= 0 or not all(map(self._session.candidates.fits_empty_nodes, tasks)):
             return None
         self._searches -= 1
         for choice in self._choices(job, tasks):
@@ -145,9 +145,9 @@ class _Search:
 
     def _admitting(self, job: SessionJob) -> Iterator[Choice]:
         """Yield jobs without which a job would be admitted; whether it would have places then a trial finds out."""
-        root = self._session.domains.topology.root
+        root = self._session.topology.domains.topology.root
         for ended in ends_that_admit(self._session, job):
-            yield Choice([other for each in ended if (other := self._session.job(each.id)) is not None], root)
+            yield Choice([other for each in ended if (other := self._session.jobs.get(each.id)) is not None], root)
 
     # Trial ------------------------------------------------------------------------------------------------------------
 
@@ -166,10 +166,10 @@ class _Search:
             with session.statement(trial=True) as trial:
                 if any(trial.evict(each, task, "") is not None for each, task in leaving):
                     return None
-                with session.domains.beginning_now():
+                with session.topology.domains.beginning_now():
                     place_job(session, trial, job, worksheets_of(session, job), root=choice.zone)
                 places = trial.placed().values()
-                return {task.node for task in places if task.node} if session.job_pipelined(job) else None
+                return {task.node for task in places if task.node} if session.jobs.job_pipelined(job) else None
         finally:
             tell_again(job, told)
             for each, was_touched in touched:

@@ -9,9 +9,10 @@ from typing import Final
 from pyroclast.framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
 from pyroclast.framework.diagnosis.pod_group_notes import tell_group_notes
 from pyroclast.framework.queues.device_claims import claimed_by_queue
-from pyroclast.framework.session.jobs import NOBODY, SessionJob
-from pyroclast.framework.session.memory import Settled, Standing
+from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import NOBODY, SessionJob
+from pyroclast.framework.state.standing import Standing
 from pyroclast.model import wire
 from pyroclast.model.api.names import ALLOCATED_HYPER_NODE
 from pyroclast.model.api.scheduling import PodGroupPhase
@@ -74,10 +75,10 @@ class Closing:
         self.queue_statuses: tuple[QueueAllocation, ...] = ()
         self.grace_ends: float | None = None
         """When the first will be told that is not told yet, seconds since 1970; None where all are told."""
-        for job in session.jobs_to_close():
+        for job in session.jobs.to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
-            stands = session.is_left_out(job) or (session.is_passed_over(job) and not job.touched)
+            stands = session.jobs.is_left_out(job) or (session.jobs.skipped.is_passed_over(job) and not job.touched)
             if not stands:  # else what it was told does, and why
                 settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
         settled.forget_gone(session.snapshot.jobs)
@@ -92,7 +93,7 @@ class Closing:
         phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
         status = self._changed_status(job, phase, conditions)
         # who is passed over was told before, by events too, but the server does not show it yet
-        has_heard = self._session.is_passed_over(job) and not job.touched
+        has_heard = self._session.jobs.skipped.is_passed_over(job) and not job.touched
         if status is not None:
             self.group_statuses.append(status)
             if not has_heard:
@@ -102,7 +103,7 @@ class Closing:
         return status is None and not told and not _is_untold(job, conditions)
 
     def _conditions(self, job: SessionJob) -> list[GroupCondition]:
-        conditions = list(self._session.conditions.get(job.id, ()))
+        conditions = list(self._session.report.conditions.get(job.id, ()))
         present = {each.type: each for each in job.job.group.status.conditions}
         for condition in list(conditions):
             opposite = _OPPOSITE.get(condition.type)
@@ -148,9 +149,9 @@ class Closing:
     def _annotations(self, job: SessionJob) -> Mapping[str, str]:
         """Say in which domain a job with a topology lies; empty where the object says so, or says nothing rightly."""
         session = self._session
-        if not (job.has_topology and session.serves_topology):
+        if not (job.has_topology and session.topology.is_served):
             return {}
-        domains = session.domains
+        domains = session.topology.domains
         held = domains.held_by_job(job)
         name = domains.topology.domains[held].name if 0 <= held < domains.topology.root else ""
         return {} if job.annotations.get(ALLOCATED_HYPER_NODE, "") == name else {ALLOCATED_HYPER_NODE: name}
@@ -166,14 +167,14 @@ class Closing:
                 pending = job.counts[TaskStatus.PENDING]
                 text = f"{pending}/{len(job.tasks)} tasks in gang unschedulable: {job_message(job)}"
                 text = with_evictions(job, text)
-            self._session.group_event(job, "Warning", UNSCHEDULABLE, text)
+            self._session.report.group_event(job, "Warning", UNSCHEDULABLE, text)
         elif job.may_start and job.tasks:
-            self._session.group_event(job, "Normal", SCHEDULED, READY)
+            self._session.report.group_event(job, "Normal", SCHEDULED, READY)
 
     def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:
         if not any(job.counts[status] for status in _UNBOUND):
             return False
-        told, is_left_out = False, self._session.is_left_out(job)
+        told, is_left_out = False, self._session.jobs.is_left_out(job)
         fallback = ""
         verdicts = TaskVerdicts(job)
         for task in job.in_status(*_UNBOUND):
@@ -183,7 +184,7 @@ class Closing:
             if not message:
                 fallback = fallback or with_evictions(job, job_message(job))
                 message = fallback
-            nominated = place if task.id in self._session.nominated else _none_any_more(task)
+            nominated = place if task.id in self._session.report.nominated else _none_any_more(task)
             if differs(task, reason, message, nominated):
                 self._tell(task, reason, message, nominated, has_heard=has_heard)
                 told = True
@@ -204,7 +205,7 @@ class Closing:
         )
         if has_heard:
             return
-        self._session.record_events(
+        self._session.report.record_events(
             EventNote(
                 kind="Pod",
                 namespace=task.namespace,
@@ -233,10 +234,10 @@ class Closing:
 
     def _queue_statuses(self) -> Iterator[QueueAllocation]:
         session = self._session
-        allocated, claimed = session.allocated_by_queue(), claimed_by_queue(session)
-        for name, queue in session.queues.items():
+        allocated, claimed = session.jobs.allocated_by_queue(), claimed_by_queue(session)
+        for name, queue in session.queues.by_name.items():
             amounts = {"cpu": 0, "memory": 0} | session.resources.amounts(allocated[name]) | claimed.get(name, {})
-            for resource, more in session.differences.get(name, {}).items():
+            for resource, more in session.report.differences.get(name, {}).items():
                 amounts[resource] = amounts.get(resource, 0) + more
                 if not amounts[resource]:
                     del amounts[resource]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import NodeName
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus

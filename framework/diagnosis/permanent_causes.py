@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.queues.capabilities import beyond_capability
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.queue_limits import quantities
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.queue_limits import quantities
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -26,9 +26,9 @@ CAN_NEVER_RUN: Final = "CanNeverRun"
 
 def note_permanent_causes(session: Session) -> None:
     """Refuse jobs that can never run, and their members that fit no node, with the cause."""
-    for job in session.known_jobs().values():
+    for job in session.jobs.known().values():
         _note_veto(job)
-        if session.is_passed_over(job) or session.is_left_out(job):
+        if session.jobs.skipped.is_passed_over(job) or session.jobs.is_left_out(job):
             continue
         job.note_cause(_cause(session, job) if _is_refused(job) else None)
         if job.cause is not None:
@@ -49,10 +49,10 @@ def _is_refused(job: SessionJob) -> bool:
 
 def _cause(session: Session, job: SessionJob) -> Refusal | None:
     """Return why a whole job can never run; its members that fit no node are refused with that cause on the way."""
-    tasks = [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+    tasks = [task for task in session.jobs.pending_tasks(job) if not task.gated and not task.template.best_effort]
     needed = job.min_available - job.ready_count - job.pending_best_effort
     first = {task.template.number: task for task in reversed(tasks)}
-    places = {number: session.places_on_empty_nodes(task) for number, task in first.items()}
+    places = {number: session.candidates.places_on_empty_nodes(task) for number, task in first.items()}
     nowhere = [task for task in tasks if not places[task.template.number].total]
     for task in nowhere:
         _refuse_member(session, job, task)
@@ -77,7 +77,7 @@ def _cause(session: Session, job: SessionJob) -> Refusal | None:
 def _refuse_member(session: Session, job: SessionJob, task: Task) -> None:
     known = job.task_refusals.get(task.id)
     if known is None or known.resolvable:
-        job.refuse_task(task, session.explain(task))
+        job.refuse_task(task, session.candidates.explain(task))
         job.misfit = None
 
 

@@ -5,9 +5,9 @@ An event is recorded when a note is new, not once a cycle. What admission refuse
 
 from collections.abc import Iterator
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.sub_jobs import group_of
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.sub_jobs import group_of
 from pyroclast.model.group_notes import selector_faults, topology_faults, topology_notes
 
 __all__ = ["tell_group_notes"]
@@ -18,8 +18,8 @@ def tell_group_notes(session: Session, job: SessionJob) -> None:
     if not (job.has_topology or job.has_sub_group_policy or job.job.lacks_priority_class):
         return
     for reason, text in _notes(job):
-        if session.is_news(f"PodGroup/{reason}/{text}", text, job=job.id):
-            session.group_event(job, "Warning", reason, text)
+        if session.report.is_news(f"PodGroup/{reason}/{text}", text, job=job.id):
+            session.report.group_event(job, "Warning", reason, text)
 
 
 def _notes(job: SessionJob) -> Iterator[tuple[str, str]]:

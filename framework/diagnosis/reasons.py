@@ -7,8 +7,8 @@ refusal is looked up once for equal tasks.
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from pyroclast.framework.candidates.explaining import NO_NODE_FITS
 from pyroclast.framework.diagnosis.messages import behind_gates
-from pyroclast.framework.placement.explaining import NO_NODE_FITS
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
@@ -25,23 +25,23 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
         outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.orphan_pods
     }
     of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
-    known, behind = session.known_jobs(), _nodes_behind_queues(session)
-    for job in session.skipped_jobs:
-        standing, again = session.standing(job), known.get(job.id)
+    known, behind = session.jobs.known(), _nodes_behind_queues(session)
+    for job in session.jobs.skipped.jobs:
+        standing, again = session.jobs.standing(job), known.get(job.id)
         if standing is None or (again is not None and again.touched):
             continue
         evictions = None if again is None else again.eviction_refusals
         refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
         for task_id, refusal in standing.task_refusals.items():
-            own = session.kind(job.tasks[task_id]) if standing.misfits_queue else ()
+            own = session.queues.kind(job.tasks[task_id]) if standing.misfits_queue else ()
             kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
-                of_kind[kind] = behind(job.tasks[task_id], session.refreshed_reasons.get(kind, refusal))
+                of_kind[kind] = behind(job.tasks[task_id], session.jobs.skipped.refreshed_reasons.get(kind, refusal))
             first = of_kind[kind]
             is_same = len(standing.task_refusals) == 1 or refusal == first[0]
             of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)
-    for job_id, refusal in session.window.left_out.items():
-        standing = session.standing(session.snapshot.jobs[job_id])
+    for job_id, refusal in session.jobs.window.left_out.items():
+        standing = session.jobs.standing(session.snapshot.jobs[job_id])
         refusals[job_id] = (refusal,) if standing is None else (refusal, *standing.told)
         for task_id, of_task in ({} if standing is None else standing.task_refusals).items():
             of_tasks[task_id] = (of_task,)
@@ -60,7 +60,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
 
 def _gated_tasks(session: Session) -> Iterator[Task]:
     """Iterate over tasks that wait behind scheduling gates, whether their jobs were looked at or not."""
-    known, table = session.known_jobs(), session.snapshot.job_table
+    known, table = session.jobs.known(), session.snapshot.job_table
     for job in known.values():
         yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)
     some_are_gated: BoolArray = table.gated.sum(axis=0) > 0
@@ -78,7 +78,7 @@ def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Re
             return (refusal,)
         number = task.template.number
         if number not in known:
-            of_nodes = session.refused_everywhere(task)
+            of_nodes = session.candidates.refused_everywhere(task)
             known[number] = () if of_nodes is None else (of_nodes,)
         return (refusal, *known[number])
 

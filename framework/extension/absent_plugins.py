@@ -8,23 +8,23 @@ say no, it stands as a function that fails. Flags that switch it off there hold,
 from typing import Any, Final
 
 from pyroclast.framework.configuration import PluginOption
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Point, Registered
 from pyroclast.framework.extension.fences import LeftOutError
-from pyroclast.framework.extension.points import Point, Registered
 from pyroclast.framework.extension.served import EVICTABLE, SERVED, can_serve
 
 __all__ = ["GUARDED_POINTS", "in_place_of"]
 
 GUARDED_POINTS: Final[tuple[Point[Any], ...]] = (
-    points.PREEMPTABLE,
-    points.RECLAIMABLE,
-    points.UNIFIED_EVICTABLE,
-    points.QUEUE_SURPLUS,
-    points.MOVABLE,
+    contract.PREEMPTABLE,
+    contract.RECLAIMABLE,
+    contract.UNIFIED_EVICTABLE,
+    contract.QUEUE_SURPLUS,
+    contract.MOVABLE,
 )
 """Where plugins spare victims."""
 
-_FLAGS: Final = {points.QUEUE_SURPLUS.name: points.RECLAIMABLE.flag}
+_FLAGS: Final = {contract.QUEUE_SURPLUS.name: contract.RECLAIMABLE.flag}
 """Of points that no flag switches off: that by which it is known which of our plugins serve them."""
 
 
@@ -40,12 +40,14 @@ def in_place_of(option: PluginOption, *, guards_victims: bool, filters_nodes: bo
         return {}
     closed = GUARDED_POINTS if guards_victims else ()
     if filters_nodes:
-        closed = (*closed, points.PRE_PREDICATE)  # asked once for a task, where a predicate is for each node
-    return {point.name: Registered(option.instance, _fail) for point in closed if _may_guard(option, point)}
+        closed = (*closed, contract.PRE_PREDICATE)  # asked once for a task, where a predicate is for each node
+    return {
+        point.name: Registered(plugin=option.instance, function=_fail) for point in closed if _may_guard(option, point)
+    }
 
 
 def _may_guard(option: PluginOption, point: Point[Any]) -> bool:
-    if point is points.UNIFIED_EVICTABLE:
+    if point is contract.UNIFIED_EVICTABLE:
         return option.plugin not in SERVED or option.plugin in EVICTABLE
     flag = _FLAGS.get(point.name, point.flag)
     return flag is None or can_serve(option.plugin, flag)

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension.last import LAST
-from pyroclast.framework.extension.points import Locality, Move, Vote
+from pyroclast.framework.extension.contract import Locality, Move, Vote
+from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
@@ -434,7 +434,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "victim_tasks": _always(_moves),
     "movable": _always(_tasks),
 }
-"""By the name of the point; a test holds it to `framework.extension.points.ALL_POINTS`."""
+"""By the name of the point; a test holds it to `framework.extension.contract.ALL_POINTS`."""
 
 READ_PARTS: Final[Mapping[str, Reader]] = {
     "normalise": _normalised,

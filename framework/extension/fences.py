@@ -13,11 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension.answers import Reader, anything, part_reader, reader_of
-from pyroclast.framework.extension.caller import Caller
-from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.contract import NODE_REDUCE, Change, Ledger, Locality, Point
 from pyroclast.framework.extension.outside import CycleCut
-from pyroclast.framework.extension.points import NODE_REDUCE, Locality, Point
 from pyroclast.framework.extension.uses import Uses, WrongUseError
+from pyroclast.framework.state.caller import Caller
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import sealed
 from pyroclast.model.tasks import Task
@@ -80,9 +79,10 @@ class Guard:
         reader = part_reader(part)
         return None if function is None else self._of(function, reader, is_advice=False, may_act=part == "hook")
 
-    def ledger(self, ledger: Any) -> "_GuardedLedger":
+    def ledger(self, ledger: Ledger) -> Ledger:
         """Return a ledger with its answers read."""
-        return _GuardedLedger(self, ledger)
+        chooses = type(ledger).chooses_for is not Ledger.chooses_for
+        return _GuardedChoosingLedger(self, ledger) if chooses else _GuardedLedger(self, ledger)
 
     def undoing(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that must not fail at all: what it counts is wrong from then on."""
@@ -143,16 +143,13 @@ def _shown(value: Any) -> Any:
     return sealed(value)
 
 
-class _GuardedLedger:
+class _GuardedLedger(Ledger):
     """A ledger of a plugin from outside. One that once failed to undo refuses whatever comes."""
 
-    def __init__(self, guard: Guard, ledger: Any) -> None:
+    def __init__(self, guard: Guard, ledger: Ledger) -> None:
         self._apply: Callable[[Change], Refusal | None] = guard.of_part("apply", ledger.apply)
         self._revert = guard.undoing(ledger.revert)
         self._is_off = False
-        self.chooses_for: Callable[[Task], bool] | None = guard.of_part(
-            "chooses_for", getattr(ledger, "chooses_for", None)
-        )
 
     def apply(self, change: Change) -> Refusal | None:
         """Count a change, or refuse it."""
@@ -167,3 +164,15 @@ class _GuardedLedger:
         except LeftOutError:
             self._is_off = True
             raise
+
+
+class _GuardedChoosingLedger(_GuardedLedger):
+    """One that also chooses what a task gets on its node."""
+
+    def __init__(self, guard: Guard, ledger: Ledger) -> None:
+        super().__init__(guard, ledger)
+        self._chooses_for: Callable[[Task], bool] = guard.of_part("chooses_for", ledger.chooses_for)
+
+    def chooses_for(self, task: Task) -> bool:
+        """Return whether the ledger chooses for a task."""
+        return self._chooses_for(task)

@@ -23,7 +23,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from pyroclast.framework.extension.registry import Registry, filling, name_of
+from pyroclast.framework.extension.contract import Plugin
+from pyroclast.framework.extension.registry import Registry, filling
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.texts import said_by
 
@@ -185,13 +186,15 @@ def _builder_in(target: Any, source: str, *, is_needed: bool = True) -> Callable
     classes = [
         value
         for value in vars(target).values()
-        if inspect.isclass(value) and value.__module__ == target.__name__ and hasattr(value, "on_session_open")
+        if inspect.isclass(value) and value.__module__ == target.__name__ and issubclass(value, Plugin)
     ]
     if not (classes or is_needed):
         return None  # the file has registered what it is there for
     if len(classes) != 1:
         found = ", ".join(kind.__name__ for kind in classes) or "neither"
-        raise ConfigError(f"{source}: expected new(arguments) or one class with on_session_open, found {found}")
+        raise ConfigError(
+            f"{source}: expected new(arguments) or one class that inherits from pyroclast.Plugin, found {found}"
+        )
     return classes[0]
 
 
@@ -216,11 +219,11 @@ def _register(registry: Registry, name: str, builder: Callable[..., Any], source
 
 
 def _check_made(plugin: Any, name: str, source: str) -> None:
-    own_name = name_of(plugin)
-    if own_name not in (None, name):
-        raise ConfigError(f"{source}: the plugin calls itself {own_name!r}, it is loaded as {name!r}")
-    if not callable(getattr(plugin, "on_session_open", None)):
-        raise ConfigError(f"{source}: new(arguments) made a {type(plugin).__name__} without on_session_open")
+    if not isinstance(plugin, Plugin):
+        kind = type(plugin).__name__
+        raise ConfigError(f"{source}: new(arguments) made a {kind}, which does not inherit from pyroclast.Plugin")
+    if plugin.name not in ("", name):
+        raise ConfigError(f"{source}: the plugin calls itself {plugin.name!r}, it is loaded as {name!r}")
 
 
 def _line(error: BaseException, path: Path) -> int:

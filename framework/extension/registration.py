@@ -4,37 +4,36 @@ Plugins register while they are opened. Questions may be asked in that time too;
 later registration is heeded from then on. After the last plugin is opened a registration is an error of its plugin.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from pyroclast.framework.configuration import PluginOption, Profile
 from pyroclast.framework.extension import uses
 from pyroclast.framework.extension.absent_plugins import in_place_of
-from pyroclast.framework.extension.caller import Caller
+from pyroclast.framework.extension.contract import (
+    PREDICATE,
+    QUEUE_SURPLUS,
+    F,
+    Ledger,
+    Point,
+    Registered,
+    RegistrationOptions,
+)
 from pyroclast.framework.extension.fences import Guard, LeftOutError
-from pyroclast.framework.extension.last import LAST
-from pyroclast.framework.extension.ledgers import Ledger
 from pyroclast.framework.extension.outside import CycleCut
-from pyroclast.framework.extension.points import PREDICATE, QUEUE_SURPLUS, Locality, Point, Registered
-from pyroclast.framework.extension.votes import failure_of
-from pyroclast.framework.placement.grouped_scores import GroupedScores
-from pyroclast.model.arrays import FloatArray
+from pyroclast.framework.extension.votes import LAST, failure_of
+from pyroclast.framework.state.caller import Caller
 from pyroclast.model.errors import PyroclastError
-from pyroclast.model.ids import QueueName, TaskId
+from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Preparation
-from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
 
-if TYPE_CHECKING:
-    from pyroclast.framework.session.jobs import SessionJob
-    from pyroclast.framework.session.session import Session
-
-__all__ = ["BindingRefused", "LateRegistrationError", "Registering"]
+__all__ = ["BindingRefused", "Extensions", "LateRegistrationError"]
 
 Anything = TypeVar("Anything")
 
@@ -54,19 +53,21 @@ class LateRegistrationError(PyroclastError):
         super().__init__(f"{what} was registered after the session was opened; register it in on_session_open")
 
 
-class Registering:
+class Extensions:
     """The functions, ledgers and hooks of the plugins of one session."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.ledgers: tuple[tuple[str, Ledger], ...] = ()
-        """Ledgers with their plugins, in the order of registration; no list, for nobody may take one out."""
+        """Ledgers with their plugins, in the order of registration; a tuple, so that none is taken out."""
+        self._choosing: tuple[tuple[str, Ledger], ...] = ()
+        """Those of them that choose what tasks get."""
         self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
         """By point, plugin and part."""
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
-        self._caller = Caller()
+        self.caller = Caller()
         self._guard: Guard | None = None
         """Of the plugin that is registering, where it is from outside; built-in ones are typed and asked directly."""
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
@@ -78,120 +79,53 @@ class Registering:
         self._serving: list[tuple[str, str]] = []
         """Plugins, and the required rules that they serve."""
         self._failures: dict[str, Refusal] = {}
+        self._observers: list[Callable[[], None]] = []
+        """Called when other functions answer than before."""
         self._is_sealed = False
 
     def seal(self) -> None:
-        """End the time of registering."""
-        self._caller.for_actions("seal")
+        """End the time of registering, and run what plugins asked for with `on_opened`."""
+        self.caller.for_actions("seal")
         self._is_sealed = True
+        self._after_opening()
+
+    def observe(self, changed: Callable[[], None]) -> None:
+        """Call back whenever other functions answer than before, so that what was answered can be dropped."""
+        self._observers.append(changed)
+
+    def _forget_answers(self, point: str) -> None:
+        self._tiers.pop(point, None)
+        self._functions.pop(point, None)
+        for changed in self._observers:
+            changed()
 
     def register(
-        self,
-        point: Point[Any],
-        plugin: str,
-        function: Callable[..., Any],
-        *,
-        locality: Locality | None = None,
-        reasons: Sequence[Reason] | Callable[[Task], Sequence[Reason]] = (),
-        normalise: Callable[[FloatArray], FloatArray] | None = None,
-        cares: Callable[[Task], bool] | None = None,
-        headroom: Callable[[Queue, Task], int] | None = None,
-        lent_headroom: Callable[[Queue, Task], int] | None = None,
-        kind: Callable[[Task], Any] | None = None,
-        missing: Callable[[Any], int] | None = None,
-        alike: bool = False,
-        within_job: bool = False,
-        in_turn: bool = False,
-        together: Callable[..., Any] | None = None,
-        many: Callable[[Task, Sequence[Any]], Sequence[Any]] | None = None,
-        grouped: Callable[[Task], GroupedScores] | None = None,
-        queues: Callable[["SessionJob", Sequence[int]], Collection[QueueName]] | None = None,
-        part: str = "",
+        self, point: Point[F], plugin: str, function: F, *, part: str = "", **options: Unpack[RegistrationOptions]
     ) -> None:
         """Let a plugin answer at a point, for as long as the session is open.
 
         Args:
-            point: The question.
+            point: The question; its Protocol says when it is asked and what its answers mean.
             plugin: Name of the plugin, as it will appear in refusals; a plugin that stands in the configuration under
                 an instance name is known by that.
-            function: Answers; its shape is the point's. A later registration of the same plugin and part replaces the
-                earlier.
-            locality: For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on.
-            reasons: For predicates over arrays: the n-th verdict (from 1) means the n-th reason. A function gives them
-                where they name parts of a task; they must be the same for all tasks of a template.
-            normalise: For scores over arrays: rescales raw scores over the candidates.
-            cares: For locality `GLOBAL`: whether a task is any concern of the function.
-            headroom: For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal
-                tasks need not ask one by one.
-            lent_headroom: For `ALLOCATABLE` that gives refusals which are `lendable`: how many the queue may take where
-                these do not count.
-            kind: For `ALLOCATABLE`: what of a task, beside its template, the answer and the headroom depend on, where
-                something does: tasks of one kind are judged alike.
-            missing: For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least.
-            grouped: For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are
-                placed in one go; asked anew for each run.
-            alike: For points that choose victims: the answer depends on candidates, on what is allocated, and of the
-                beneficiary on its queue, zone, priorities, allocation and request alone, so that of many beneficiaries
-                that are equal in these one is enough to ask for.
-            within_job: For `TASK_ORDER`: keys tell tasks of one job apart, and are not compared with those of others.
-            in_turn: For points that choose victims: whether a candidate may go depends on it and on those before it, so
-                that the first of many can be asked about alone.
-            together: For points that choose victims, where it counts how many go: answers instead of `function` where a
-                gang goes whole, with the same arguments and all of that gang; others judge each member as if it went
-                first.
-            many: For `PREDICATE` over a task and a node: the same question about several nodes in one go, where asking
-                costs more than answering; an answer for each of them, in their order.
-            queues: For `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum, base units by row;
-                asked at queue admission, when the job may have no pods yet. Of jobs that are equal in queue, priority
-                and minimum one is enough to ask for.
+            function: Answers. A later registration of the same plugin and part replaces the earlier.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
-                under the plugin's name and flag, each with its own locality and reasons.
+                under the plugin's name and flag, each with its own options.
+            options: What else is known of the function, see `RegistrationOptions`.
 
         Raises:
             LateRegistrationError: All plugins are opened.
         """
         if self._guard is not None:
-            others = {
-                "normalise": normalise,
-                "cares": cares,
-                "headroom": headroom,
-                "lent_headroom": lent_headroom,
-                "kind": kind,
-                "missing": missing,
-                "together": together,
-                "many": many,
-                "grouped": grouped,
-                "queues": queues,
-            }
-            read = partial(uses.read_registration, locality=locality, reasons=reasons, part=part)
-            self._guard.read("registrations", read, point, plugin, function, others)
+            read = partial(uses.read_registration, part=part)
+            self._guard.read("registrations", read, point, plugin, function, options)
         self._refuse_late(plugin, f"a function for {point.name}")
-        self._tiers.pop(point.name, None)
-        self._functions.pop(point.name, None)
         name = self._option.instance if self._option is not None else plugin
-        registered = Registered(
-            name,
-            function,
-            locality,
-            () if callable(reasons) else tuple(reasons),
-            normalise,
-            cares,
-            headroom,
-            lent_headroom,
-            grouped,
-            kind,
-            missing,
-            alike,
-            within_job,
-            in_turn,
-            many,
-            together,
-            queues,
-            reasons if callable(reasons) else None,
-        )
+        registered = _registered(name, function, options)
         if self._guard is not None:
             registered = _guarded(self._guard, point, registered)
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = registered
+        self._forget_answers(point.name)
 
     def register_rule(self, plugin: str, rule: str) -> None:
         """Say that a plugin keeps tasks to a required rule, one of `model.required_rules`; else tasks with it wait."""
@@ -208,17 +142,20 @@ class Registering:
         self._read_registration(uses.read_ledger, plugin, ledger)
         self._refuse_late(plugin, "a ledger")
         guarded = ledger if self._guard is None else self._guard.ledger(ledger)
-        self.ledgers = (*self.ledgers, (self._registrant(plugin), guarded))
+        self._set_ledgers((*self.ledgers, (self._registrant(plugin), guarded)))
+
+    def _set_ledgers(self, ledgers: tuple[tuple[str, Ledger], ...]) -> None:
+        self.ledgers = ledgers
+        self._choosing = tuple(each for each in ledgers if type(each[1]).chooses_for is not Ledger.chooses_for)
 
     def chooses_for(self, task: Task) -> bool:
-        """Tell whether some ledger chooses what a task gets where it is placed: see `Ledger`."""
-        choosing = ((plugin, getattr(ledger, "chooses_for", None)) for plugin, ledger in self.ledgers)
-        return any(self._chooses(plugin, chooses, task) for plugin, chooses in choosing if chooses is not None)
+        """Return whether some ledger chooses what a task gets where it is placed: see `Ledger`."""
+        return any(self._chooses(plugin, ledger, task) for plugin, ledger in self._choosing)
 
-    def _chooses(self, plugin: str, chooses: Callable[[Task], bool], task: Task) -> bool:
+    def _chooses(self, plugin: str, ledger: Ledger, task: Task) -> bool:
         """Ask one ledger; where it fails its choice is tried out once more than needed."""
         try:
-            return chooses(task)
+            return ledger.chooses_for(task)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
             self.note_failure(plugin, error)
             return True
@@ -251,14 +188,14 @@ class Registering:
 
     def _read_registration(self, reader: Callable[[Any, Any], None], plugin: str, registered: Any) -> None:
         """Check what the running plugin registers, where it is from outside."""
-        guard = self._caller.guard
+        guard = self.caller.guard
         if guard is not None:
             guard.read("registrations", reader, plugin, registered)
 
     @contextmanager
     def acting(self, name: str) -> Iterator[None]:
         """Let an action from outside run; what it tells the session is read."""
-        with Guard(partial(self.note_failure, name), self._caller, acts=True).running():
+        with Guard(partial(self.note_failure, name), self.caller, acts=True).running():
             yield
 
     def _checked(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -319,6 +256,7 @@ class Registering:
     def on_opened(self, plugin: str, hook: Callable[[], None]) -> None:
         """Call back when all plugins are opened: for work that asks other plugins."""
         self._read_registration(uses.read_function, plugin, hook)
+        self._refuse_late(plugin, "a hook for on_opened")
         self._opened_hooks.append((self._registrant(plugin), self._checked("hook", hook)))
 
     def _after_opening(self) -> None:
@@ -332,7 +270,7 @@ class Registering:
     def open_plugin(
         self,
         option: PluginOption,
-        opening: Callable[["Session"], None],
+        opening: Callable[[], None],
         *,
         is_checked: bool = False,
         guards_victims: bool = True,
@@ -347,12 +285,12 @@ class Registering:
             guards_victims: Whether it may spare victims, so that where it fails none go that it could have spared.
             filters_nodes: Whether it may have predicates, so that where it fails no pod is placed.
         """
-        self._caller.for_actions("open_plugin")
+        self.caller.for_actions("open_plugin")
         self._option = option
-        self._guard = Guard(partial(self.note_failure, option.instance), self._caller) if is_checked else None
+        self._guard = Guard(partial(self.note_failure, option.instance), self.caller) if is_checked else None
         try:
             with self._guard.running() if self._guard is not None else nullcontext():
-                opening(self)  # type: ignore[arg-type]  # every registering is part of a session
+                opening()
         except BaseException as error:  # a broken plugin must not end the cycle
             if not (is_checked or isinstance(error, Exception)):
                 raise  # somebody ended the program while a plugin of ours was opened
@@ -361,16 +299,16 @@ class Registering:
             absent = in_place_of(option, guards_victims=guards_victims, filters_nodes=filters_nodes)
             for point, each in absent.items():
                 self._registered.setdefault(point, {})[option.instance] = {"": each}
-                self._tiers.pop(point, None)
-                self._functions.pop(point, None)
+                self._forget_answers(point)
         finally:
             self._option = self._guard = None
 
     def _leave_out(self, instance: str) -> None:
         """Forget what a plugin registered before it failed: half a plugin answers worse than none."""
-        for by_plugin in self._registered.values():
-            by_plugin.pop(instance, None)
-        self.ledgers = tuple(each for each in self.ledgers if each[0] != instance)
+        for point, by_plugin in self._registered.items():
+            if by_plugin.pop(instance, None) is not None:
+                self._forget_answers(point)
+        self._set_ledgers(tuple(each for each in self.ledgers if each[0] != instance))
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
         _forget(self._plan_annotators, instance)
@@ -456,12 +394,20 @@ class Registering:
 
     def close_plugins(self, observed: Callable[[str, Callable[[], None]], None]) -> None:
         """Call the close hooks in the order of registration; `observed` runs each under its plugin's name."""
-        self._caller.for_actions("close_plugins")
+        self.caller.for_actions("close_plugins")
         for plugin, hook in self._close_hooks:
             try:
                 observed(plugin, hook)
             except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
                 self.note_failure(plugin, error)
+
+
+def _registered(plugin: str, function: Any, options: RegistrationOptions) -> Registered[Any]:
+    reasons = options.get("reasons", ())
+    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "reasons"}
+    if callable(reasons):
+        return Registered(plugin=plugin, function=function, reasons_of=reasons, **rest)
+    return Registered(plugin=plugin, function=function, reasons=tuple(reasons), **rest)
 
 
 def _guarded(guard: Guard, point: Point[Any], each: Registered[Any]) -> Registered[Any]:

@@ -15,19 +15,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, get_type_hints, runtime_checkable
+from typing import Any, Final, get_type_hints
 
 from pyroclast.framework.configuration import PluginOption
 from pyroclast.framework.configuration.arguments import NoArguments, decode
 from pyroclast.framework.configuration.conversions import NAMES
 from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.framework.extension.contract import Action, Plugin
 from pyroclast.model.errors import ConfigError
 
 __all__ = [
     "DEFAULT",
-    "Action",
     "Builder",
-    "Plugin",
     "Registry",
     "filling",
     "name_of",
@@ -38,24 +37,6 @@ __all__ = [
 
 BUILT_IN: Final = "built in"
 """The source of plugins and actions that are ours."""
-
-
-@runtime_checkable
-class Plugin(Protocol):
-    """What the session asks of a plugin; `on_session_close(session)` may be there too."""
-
-    def on_session_open(self, session: Any) -> None:
-        """Register a function for every extension point the plugin serves."""
-        ...
-
-
-@runtime_checkable
-class Action(Protocol):
-    """One phase of a cycle."""
-
-    def execute(self, session: Any) -> None:
-        """Do the phase's work in the session."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +83,11 @@ class Registry:
         Raises:
             ConfigError: The name is taken, or the builder's own `name` is another.
         """
-        self._add(self.plugins, "plugin", name, builder, source)
+        self._add(self.plugins, Plugin, name, builder, source)
 
     def register_action(self, name: str, builder: Callable[..., Any], *, source: str = BUILT_IN) -> None:
         """Add an action; raises as `register_plugin`."""
-        self._add(self.actions, "action", name, builder, source)
+        self._add(self.actions, Action, name, builder, source)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all plugins, sorted."""
@@ -130,16 +111,18 @@ class Registry:
         return known is None or known.source != BUILT_IN
 
     def guards_victims(self, plugin: str) -> bool:
-        """Return whether a plugin may spare victims: unless its class says `guards_victims = False`."""
-        return self._says_nothing_of(plugin, "guards_victims")
+        """Return whether a plugin may protect victims, as far as its class says."""
+        return self._class_of(plugin).guards_victims
 
     def filters_nodes(self, plugin: str) -> bool:
-        """Return whether a plugin may have predicates: unless its class says `filters_nodes = False`."""
-        return self._says_nothing_of(plugin, "filters_nodes")
+        """Return whether a plugin may have predicates, as far as its class says."""
+        return self._class_of(plugin).filters_nodes
 
-    def _says_nothing_of(self, plugin: str, attribute: str) -> bool:
+    def _class_of(self, plugin: str) -> type[Plugin]:
+        """Return the class of a plugin; `Plugin` itself where a function makes it."""
         known = self.plugins.get(plugin)
-        return known is None or getattr(known.make, attribute, True) is not False
+        is_class = known is not None and inspect.isclass(known.make) and issubclass(known.make, Plugin)
+        return known.make if known is not None and is_class else Plugin  # type: ignore[return-value]  # just compared
 
     def is_action_from_outside(self, action: str) -> bool:
         """Return whether an action is none of ours."""
@@ -154,32 +137,43 @@ class Registry:
         """Return the dataclass of arguments by action, likewise."""
         return _types(self.actions)
 
-    def build_plugin(self, option: PluginOption) -> Any:
+    def build_plugin(self, option: PluginOption) -> Plugin:
         """Return a new plugin for its place in a tier.
 
         Raises:
-            ConfigError: There is no such plugin, its arguments cannot be used, or what was made calls itself otherwise.
+            ConfigError: There is no such plugin, its arguments cannot be used, or what was made is no plugin of that
+                name.
         """
         plugin = self.builder(option.plugin).build(option.arguments, f"{option.path}.arguments")
-        own_name = name_of(plugin)
-        if own_name not in (None, option.plugin):
-            raise ConfigError(f"{option.path}.name: the builder of {option.plugin!r} made a plugin called {own_name!r}")
+        where = f"{option.path}.name: the builder of {option.plugin!r} made"
+        if not isinstance(plugin, Plugin):
+            raise ConfigError(f"{where} a {type(plugin).__name__}, which does not inherit from pyroclast.Plugin")
+        if plugin.name not in ("", option.plugin):
+            raise ConfigError(f"{where} a plugin called {plugin.name!r}")
         return plugin
 
-    def build_action(self, name: str, arguments: Mapping[str, Any], path: str = "") -> Any:
+    def build_action(self, name: str, arguments: Mapping[str, Any], path: str = "") -> Action:
         """Return a new action; raises ConfigError when there is none or its arguments cannot be used."""
-        return self.action(name).build(arguments, path or f"configurations.{name}.arguments")
+        action = self.action(name).build(arguments, path or f"configurations.{name}.arguments")
+        if not isinstance(action, Action):
+            kind = type(action).__name__
+            raise ConfigError(
+                f"the builder of action {name!r} made a {kind}, which does not inherit from pyroclast.Action"
+            )
+        return action
 
     def copy(self) -> "Registry":
         """Return a registry of its own with the same contents, to add plugins of one daemon to."""
         return Registry(plugins=dict(self.plugins), actions=dict(self.actions))
 
-    def _add(self, into: dict[str, Builder], what: str, name: str, builder: Callable[..., Any], source: str) -> None:
+    def _add(
+        self, into: dict[str, Builder], base: type[Plugin | Action], name: str, builder: Callable[..., Any], source: str
+    ) -> None:
+        what = base.__name__.lower()
         if name in into:
             raise ConfigError(f"{what} {name!r} from {source}: the name is taken by the one from {into[name].source}")
-        own_name = name_of(builder) if inspect.isclass(builder) else None
-        if own_name not in (None, name):
-            raise ConfigError(f"{what} {name!r} from {source}: it calls itself {own_name!r}")
+        if inspect.isclass(builder):
+            _check_class(builder, base, f"{what} {name!r} from {source}", name)
         into[name] = _builder(name, builder, source)
 
 
@@ -215,21 +209,23 @@ def register_action(name: str, builder: Callable[..., Any]) -> None:
     (_filling.get() or DEFAULT).register_action(name, builder, source=_origin(builder))
 
 
-def name_of(plugin: Any) -> str | None:
-    """Return the name a plugin or its class gives itself, as `name` or `Name`, a text or a method; None without one."""
-    for attribute in ("name", "Name"):
-        value = getattr(plugin, attribute, None)
-        if isinstance(value, str):
-            return value
-        if callable(value) and not inspect.isclass(plugin):
-            return str(value())
-    return None
+def _check_class(builder: type, base: type[Plugin | Action], what: str, name: str) -> None:
+    if not issubclass(builder, base):
+        raise ConfigError(f"{what}: {builder.__name__} does not inherit from pyroclast.{base.__name__}")
+    if builder.name not in ("", name):
+        raise ConfigError(f"{what}: it calls itself {builder.name!r}")
+
+
+def name_of(made: Any) -> str | None:
+    """Return the name a plugin, an action or its class gives itself; None without one."""
+    is_known = isinstance(made, Plugin | Action) or (inspect.isclass(made) and issubclass(made, Plugin | Action))
+    return made.name or None if is_known else None
 
 
 def _builder(name: str, make: Callable[..., Any], source: str) -> Builder:
     if not inspect.isclass(make):
         return Builder(name=name, make=make, arguments=None, takes_raw=True, source=source)
-    kind = getattr(make, "arguments", None)
+    kind = make.arguments if issubclass(make, Plugin | Action) else None
     if not inspect.isclass(kind):
         kind = _annotated_arguments(make, source)
     return Builder(name=name, make=make, arguments=kind if inspect.isclass(kind) else None, source=source)

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from pyroclast.framework.extension.answers import number
-from pyroclast.framework.extension.points import Locality, Point
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension.contract import Ledger, Locality, Point, RegistrationOptions
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.refusals import Reason
 from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures
@@ -36,6 +36,8 @@ MOST_USES: Final[Mapping[str, int]] = {
 _MOST_WORD: Final = 253
 """Characters of a name or a word for machines."""
 _MOST_LABELS: Final = 32
+_QUESTIONS: Final = frozenset({"within_job", "alike", "in_turn"})
+"""RegistrationOptions that are true or false."""
 _METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 
 
@@ -218,23 +220,30 @@ def read_news(about: Any, text: Any) -> tuple[str, str]:
     return read_word(about), read_text(text)
 
 
-def read_registration(
-    point: Any, plugin: Any, function: Any, others: Mapping[str, Any], *, locality: Any, reasons: Any, part: Any
-) -> None:
+def read_registration(point: Any, plugin: Any, function: Any, options: Mapping[str, Any], *, part: Any) -> None:
     """Check what is registered; functions are asked later, and their answers are read then."""
     _of(Point, point)
     read_word(plugin)
     read_word(part)
     if not callable(function):
         raise _expected("a function", function)
-    if locality is not None:
-        _of(Locality, locality)
-    if not callable(reasons):
-        for reason in _of(Sequence, reasons):
+    for name, each in options.items():
+        _read_option(name, each)
+
+
+def _read_option(name: str, value: Any) -> None:
+    if name not in RegistrationOptions.__annotations__:
+        raise TypeError(f"{name!r} is no option of a registration")
+    if name == "locality":
+        if value is not None:
+            _of(Locality, value)
+    elif name in _QUESTIONS:
+        _of(bool, value)
+    elif name == "reasons" and not callable(value):
+        for reason in _of(Sequence, value):
             _of(Reason, reason)
-    for name, each in others.items():
-        if not (each is None or callable(each)):
-            raise TypeError(f"expected a function as {name}, got {type(each).__name__}")
+    elif not (value is None or callable(value)):
+        raise TypeError(f"expected a function as {name}, got {type(value).__name__}")
 
 
 def read_function(plugin: Any, function: Any) -> None:
@@ -247,9 +256,7 @@ def read_function(plugin: Any, function: Any) -> None:
 def read_ledger(plugin: Any, ledger: Any) -> None:
     """Check a ledger."""
     read_word(plugin)
-    for name in ("apply", "revert"):
-        if not callable(getattr(ledger, name, None)):
-            raise TypeError(f"a ledger has a method {name}; {type(ledger).__name__} has none")
+    _of(Ledger, ledger)
 
 
 def read_rule(plugin: Any, rule: Any) -> None:

@@ -1,4 +1,4 @@
-"""Votes: how the answers of several plugins combine, apart from sums and orders.
+"""Votes: how the answers of several plugins combine, apart from sums and orders; and the key that comes last.
 
 A plugin's exception is an answer too: a refusal that names the plugin, so that one broken plugin never ends a cycle.
 Every question takes `failed`, which notes the exception where failures are counted and gives that refusal.
@@ -6,15 +6,15 @@ Every question takes `failed`, which notes the exception where failures are coun
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
-from pyroclast.framework.extension.points import Registered, Vote
+from pyroclast.framework.extension.contract import Registered, Vote
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import said_by
 
-__all__ = ["cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
+__all__ = ["LAST", "cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
@@ -177,3 +177,18 @@ def _note_vetoes(
 @cache
 def _spared_by(plugin: str) -> Refusal:
     return Refusal(plugin=plugin, reason="Spared", message=f"protected by {plugin}")
+
+
+class _Last:
+    """Greater than anything but itself; for what could not be ranked."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return other is not self
+
+
+LAST: Final = _Last()

@@ -1,1 +1,1 @@
-"""Placement: candidates and scores of nodes, the order of work, and placing tasks, jobs and sub-jobs."""
+"""Placement: the order of work, the search for places of gangs, and placing tasks, jobs and sub-jobs."""

@@ -25,7 +25,7 @@ def companions_of(session: Session, tasks: Sequence[Task]) -> list[Companions]:
         session: The session.
         tasks: One task of each kind.
     """
-    if not session.serves(POD_AFFINITY):
+    if not session.extensions.serves(POD_AFFINITY):
         return []
     pods = session_pods(session)
     wanting: dict[tuple[Any, str], list[bool]] = {}

@@ -12,8 +12,8 @@ ones that other sub-groups have too few of.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.ids import SubJobId, TaskId
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -56,7 +56,7 @@ class _Choice:
         self._roles = lacking_by_role(job)
         self._groups = Counter(job.min_sub_jobs)
         """Sub-groups that are lacking, by group."""
-        self._parts = sorted(job.sub_jobs.values(), key=session.sub_job_order_key)
+        self._parts = sorted(job.sub_jobs.values(), key=session.jobs.sub_job_order_key)
         self._missing: dict[SubJobId, int] = {}
         """Tasks that a sub-group lacks; none where nothing divides the job."""
         for part in self._parts:

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.placement.candidates import Choice
+from pyroclast.framework.candidates.candidates import Choice
 from pyroclast.framework.placement.topology.required import nodes_by_topology
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import NodeName
 from pyroclast.model.queues import Queue
@@ -136,10 +136,10 @@ def place_tasks(
         Whether the sub-job is ready.
     """
     site = _Site(session, statement, job, worksheet, domain)
-    queue = session.queue(job.queue)
+    queue = session.queues.by_name[job.queue]
     while worksheet:
         task = worksheet.next_task
-        refusal = session.allocatable(queue, task)
+        refusal = session.queues.allocatable(queue, task)
         if refusal is not None:
             _note_full_queue(site, task)
             job.refuse_task(task, refusal)
@@ -149,20 +149,22 @@ def place_tasks(
             worksheet.take()
             continue
         if (worksheet.has_several and _place_run(site, queue, task)) or _place_one(site, task):
-            if session.sub_job_ready(worksheet.sub_job):
+            if session.jobs.sub_job_ready(worksheet.sub_job):
                 return True
         elif not _goes_on(site):
             break
-    return session.sub_job_ready(worksheet.sub_job)
+    return session.jobs.sub_job_ready(worksheet.sub_job)
 
 
 def _note_full_queue(site: _Site, task: Task) -> None:
     """Note that the queue has no room for any task of a job, where the first of equal ones tells."""
     sheet = site.worksheet
     session = site.session
-    if sheet.position or not (sheet.is_uniform and session.judges_templates):
+    if sheet.position or not (sheet.is_uniform and session.queues.judges_templates):
         return
-    if session.tells_kinds and any(session.kind(each) != session.kind(task) for each in sheet.left()):
+    if session.queues.tells_kinds and any(
+        session.queues.kind(each) != session.queues.kind(task) for each in sheet.left()
+    ):
         return
     if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps room
         site.job.note_misfit(task.template, in_queue=True)
@@ -174,10 +176,10 @@ _MANY: Final = 1 << 30
 def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     """Place several equal tasks at once; False where that cannot be or nothing was placed."""
     session = site.session
-    most = min(session.missing(site.worksheet.sub_job), session.headroom(queue, task, _MANY))
-    if most <= 1 or not session.has_room(task):
+    most = min(session.jobs.missing(site.worksheet.sub_job), session.queues.headroom(queue, task, _MANY))
+    if most <= 1 or not session.candidates.has_room(task):
         return False
-    candidates = session.candidates(task)
+    candidates = session.candidates.of(task)
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
     if not candidates.has_free_room(site.domain):
@@ -203,10 +205,10 @@ def _joins_run(site: _Site, task: Task) -> bool:
 def _of_kind(site: _Site, first: Task, joins: Callable[[Task], bool]) -> Callable[[Task], bool]:
     """Let those join alone of whom the same is true as of the first, beside their template, for allocatable."""
     session = site.session
-    if not session.tells_kinds:
+    if not session.queues.tells_kinds:
         return joins
-    kind = session.kind(first)
-    return lambda task: joins(task) and session.kind(task) == kind
+    kind = session.queues.kind(first)
+    return lambda task: joins(task) and session.queues.kind(task) == kind
 
 
 def _stands_alone(site: _Site, task: Task) -> bool:
@@ -214,21 +216,21 @@ def _stands_alone(site: _Site, task: Task) -> bool:
     session = site.session
     if task.pod.status.nominated_node_name:
         return False
-    beyond = session.beyond(task)
-    return (beyond is None or beyond.grouped is not None) and session.pre_predicate(task) is None
+    beyond = session.candidates.answers.beyond(task)
+    return (beyond is None or beyond.grouped is not None) and session.candidates.pre_predicate(task) is None
 
 
 def _place_one(site: _Site, task: Task) -> bool:
     """Place one task; False where no node takes it, which is noted."""
-    refusal = site.session.pre_predicate(task)
+    refusal = site.session.candidates.pre_predicate(task)
     choice = None
     if refusal is None:
-        has_room = site.session.has_room(task)
+        has_room = site.session.candidates.has_room(task)
         if has_room:
-            choice = _nominated(site, task) or site.session.candidates(task).choose(task, site.domain)
+            choice = _nominated(site, task) or site.session.candidates.of(task).choose(task, site.domain)
         if choice is None:
-            refusal = site.session.explain(task, site.domain)
-            if site.domain is None and (not has_room or site.session.candidates(task).is_hopeless(task)):
+            refusal = site.session.candidates.explain(task, site.domain)
+            if site.domain is None and (not has_room or site.session.candidates.of(task).is_hopeless(task)):
                 _fail_alike(site, refusal)
     if choice is None:
         assert refusal is not None, "a task without a place was refused"
@@ -268,7 +270,7 @@ def _nominated(site: _Site, task: Task) -> Choice | None:
         return None
     only = np.zeros(len(site.session.nodes), dtype=np.bool_)
     only[column] = True
-    return site.session.candidates(task).choose(task, only)
+    return site.session.candidates.of(task).choose(task, only)
 
 
 def _role_has_failed(site: _Site, task: Task) -> bool:
@@ -325,19 +327,19 @@ _LIES_NOWHERE: Final = Refusal(
 
 def place_best_effort(session: Session, statement: Statement, job: SessionJob, task: Task) -> bool:
     """Place a task that asks for nothing on the best node that permits it; False where none does, which is noted."""
-    refusal = session.pre_predicate(task)
+    refusal = session.candidates.pre_predicate(task)
     if refusal is None:
-        candidates = session.candidates(task)
+        candidates = session.candidates.of(task)
         places = np.where(candidates.nodes_for(task), _places_for_pods(session), 0)
         domain = nodes_by_topology(session, job, task, places)
         permitted = places > 0 if domain is None else (places > 0) & domain
-        for group in session.shard_groups(permitted):
+        for group in session.candidates.answers.shard_groups(permitted):
             column = candidates.best_among(task, group)
             if column is not None:
                 refusal = statement.allocate(job, [task], [column])
                 break
         else:
-            refusal = session.explain(task, domain) if domain is None or domain.any() else _LIES_NOWHERE
+            refusal = session.candidates.explain(task, domain) if domain is None or domain.any() else _LIES_NOWHERE
     if refusal is None:
         return True
     job.refuse_task(task, refusal)
@@ -358,16 +360,16 @@ def complete(session: Session, job: SessionJob) -> None:
     for nothing count only when a node takes them.
     """
     with session.statement() as statement:
-        deferred = session.take_deferred(job)
+        deferred = session.deferred.take(job)
         if deferred is not None:
             statement.merge(deferred)
-        for task in [each for each in session.pending_tasks(job) if job.counts_as_placed(each) and not each.gated]:
+        for task in [each for each in session.jobs.pending_tasks(job) if job.counts_as_placed(each) and not each.gated]:
             place_best_effort(session, statement, job, task)
-            if session.job_ready(job) and not job.relies_on_best_effort:
+            if session.jobs.job_ready(job) and not job.relies_on_best_effort:
                 statement.commit()
 
 
 def complete_deferred(session: Session) -> None:
     """Complete or undo all that was deferred, in the order in which it was."""
-    for job in session.deferred_jobs():
+    for job in session.deferred.jobs():
         complete(session, job)

@@ -8,9 +8,9 @@ from pyroclast.framework.placement.minimums import in_front, needed_tasks
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
 from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by_domains
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import SubJobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList
@@ -50,15 +50,15 @@ def worksheets_by_need(session: Session, job: SessionJob) -> list[Worksheet]:
 
 
 def _waiting(session: Session, job: SessionJob) -> list[Task]:
-    return [task for task in session.pending_tasks(job) if not task.gated and not task.template.best_effort]
+    return [task for task in session.jobs.pending_tasks(job) if not task.gated and not task.template.best_effort]
 
 
 def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
     """Return the sub-jobs that must become ready for the minimum of their group."""
     needed = dict(job.min_sub_jobs)
     unready = []
-    for part in sorted(job.sub_jobs.values(), key=session.sub_job_order_key):
-        if session.sub_job_ready(part):
+    for part in sorted(job.sub_jobs.values(), key=session.jobs.sub_job_order_key):
+        if session.jobs.sub_job_ready(part):
             needed[part.group] = needed.get(part.group, 0) - 1
         else:
             unready.append(part)
@@ -97,20 +97,24 @@ def _place_in_order(
 ) -> bool:
     before, refusals = len(statement.operations), SealedList(job.refusals)
     _place(session, statement, job, sheets, root)
-    if session.job_ready(job) or session.job_pipelined(job) or not (job.checks_roles or job.has_sub_group_policy):
-        return session.job_ready(job)
+    if (
+        session.jobs.job_ready(job)
+        or session.jobs.job_pipelined(job)
+        or not (job.checks_roles or job.has_sub_group_policy)
+    ):
+        return session.jobs.job_ready(job)
     statement.undo_to(before)
     told = told_so_far(job)
     tell_again(job, (SealedDict(), SealedDict(), refusals, job.misfit, job.misfits_queue))
     by_need = worksheets_by_need(session, job)
     if by_need:
         _place(session, statement, job, by_need, root)
-    if session.job_ready(job) or session.job_pipelined(job):
+    if session.jobs.job_ready(job) or session.jobs.job_pipelined(job):
         sheets[:] = by_need
     else:
         statement.undo_to(before)
         tell_again(job, told)
-    return session.job_ready(job)
+    return session.jobs.job_ready(job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +139,12 @@ def _place_by_search(
         session, job, [task for sheet in sheets for task in sheet.tasks], is_uniform=_is_uniform(sheets)
     ):
         return False
-    waits, told = session.job_pipelined(job), told_so_far(job)
+    waits, told = session.jobs.job_pipelined(job), told_so_far(job)
     done = statement.operations[attempt.operations :]
     statement.undo_to(attempt.operations)
     tell_again(job, attempt.told)
     waiting = _waiting(session, job)
-    root = session.domains.topology.root if attempt.root is None else attempt.root
+    root = session.topology.domains.topology.root if attempt.root is None else attempt.root
     search = GangSearch(session, job, waiting, root=root)
     found = search.run(on_idle=True)
     if not (found or waits) and session.nodes.releases_room:
@@ -148,7 +152,7 @@ def _place_by_search(
     tell_again(job, attempt.told if found else told)
     if found and _take(statement, job, found):
         sheets[:] = worksheets_of(session, job)
-        return session.job_ready(job)
+        return session.jobs.job_ready(job)
     if not waits:
         search.refuse(waiting)
     statement.redo(done)
@@ -171,7 +175,7 @@ def _is_uniform(sheets: list[Worksheet]) -> bool:
 
 
 def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:
-    if session.serves_topology and goes_by_domains(session, job):
+    if session.topology.is_served and goes_by_domains(session, job):
         DomainSearch(session, statement, job, sheets, root=root).place()
     elif job.has_sub_group_policy:
         place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))

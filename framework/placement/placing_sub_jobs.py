@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray
 
 __all__ = ["lacking_groups", "place_part", "place_parts"]
@@ -33,8 +33,10 @@ def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], plac
         part = sheet.sub_job
         is_required = sheet.is_required
         if sheet.needed is not None:
-            is_required = sheet.position < sheet.needed or (part.group in lacking and not session.sub_job_ready(part))
-        return not is_required, session.sub_job_order_key(part)
+            is_required = sheet.position < sheet.needed or (
+                part.group in lacking and not session.jobs.sub_job_ready(part)
+            )
+        return not is_required, session.jobs.sub_job_order_key(part)
 
     for sheet in sheets:
         sheet.failed_roles.clear()  # each attempt begins without memories
@@ -46,16 +48,16 @@ def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], plac
         sheet = min(waiting, key=rank)
         if not place(sheet):
             sheet.drop_rest()
-        elif session.job_ready(job):
+        elif session.jobs.job_ready(job):
             return True
         if not sheet:
             waiting.remove(sheet)
-    return session.job_ready(job)
+    return session.jobs.job_ready(job)
 
 
 def lacking_groups(session: Session, job: SessionJob) -> set[str]:
     """Return the groups of sub-jobs of which fewer are ready than must be."""
-    ready = Counter(part.group for part in job.sub_jobs.values() if session.sub_job_ready(part))
+    ready = Counter(part.group for part in job.sub_jobs.values() if session.jobs.sub_job_ready(part))
     return {group for group, least in job.min_sub_jobs.items() if ready[group] < least}
 
 
@@ -67,6 +69,6 @@ def place_part(
     What is placed stays when the sub-job is ready, or waits for room that is being released; else it is undone.
     """
     before = len(statement.operations)
-    if not (place_tasks(session, statement, job, sheet, domain) or session.sub_job_pipelined(sheet.sub_job)):
+    if not (place_tasks(session, statement, job, sheet, domain) or session.jobs.sub_job_pipelined(sheet.sub_job)):
         statement.undo_to(before)
     return len(statement.operations) > before

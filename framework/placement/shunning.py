@@ -21,7 +21,7 @@ def shunnings_of(session: Session, tasks: Sequence[Task]) -> list[Shunning]:
         session: The session.
         tasks: One task of each kind.
     """
-    if not session.serves(POD_AFFINITY):
+    if not session.extensions.serves(POD_AFFINITY):
         return []
     pods, facts = session_pods(session), session.nodes.facts
     by_term: dict[PodTerm, list[bool]] = {}

@@ -31,7 +31,7 @@ def spreads_of(session: Session, tasks: Sequence[Task]) -> list[Spread]:
         session: The session.
         tasks: One task of each kind.
     """
-    if not session.serves(TOPOLOGY_SPREAD):
+    if not session.extensions.serves(TOPOLOGY_SPREAD):
         return []
     by_constraint: dict[tuple[SpreadConstraint, bytes], list[bool]] = {}
     first: dict[tuple[SpreadConstraint, bytes], tuple[Task, BoolArray]] = {}

@@ -8,8 +8,8 @@ import heapq
 from collections.abc import Iterable
 from typing import Any
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import QueueName
 from pyroclast.model.queues import Queue
 
@@ -26,10 +26,10 @@ class WorkOrder:
         self._jobs: dict[QueueName, list[tuple[tuple[Any, ...], SessionJob]]] = {}
         self._keys: dict[QueueName, tuple[Any, ...]] = {}
         for job in jobs:
-            self._jobs.setdefault(job.queue, []).append((session.job_order_key(job), job))
+            self._jobs.setdefault(job.queue, []).append((session.jobs.order_key(job), job))
         for name, heap in self._jobs.items():
             heapq.heapify(heap)
-            self._keys[name] = session.queue_order_key(session.queue(name))
+            self._keys[name] = session.queues.order_key(session.queues.by_name[name])
 
     def next_queue(self) -> Queue | None:
         """Take the queue whose turn it is; None when no queue is left. Give it back with `return_queue`."""
@@ -37,7 +37,7 @@ class WorkOrder:
             return None
         name = min(self._keys, key=self._keys.__getitem__)
         del self._keys[name]
-        return self._session.queue(name)
+        return self._session.queues.by_name[name]
 
     def next_job(self, queue: Queue) -> SessionJob | None:
         """Take the first job of a queue; None when it has none left."""
@@ -46,16 +46,16 @@ class WorkOrder:
 
     def return_job(self, job: SessionJob) -> None:
         """Put a job back that has work left, ranked anew."""
-        heapq.heappush(self._jobs[job.queue], (self._session.job_order_key(job), job))
+        heapq.heappush(self._jobs[job.queue], (self._session.jobs.order_key(job), job))
 
     def return_queue(self, queue: Queue) -> None:
         """Put a queue back, ranked anew."""
-        self._keys[queue.name] = self._session.queue_order_key(queue)
+        self._keys[queue.name] = self._session.queues.order_key(queue)
 
     def rank_anew(self) -> None:
         """Rank all queues anew that wait for their turn: by evictions others than the queue just served lose, too."""
         for name in self._keys:
-            self._keys[name] = self._session.queue_order_key(self._session.queue(name))
+            self._keys[name] = self._session.queues.order_key(self._session.queues.by_name[name])
 
     def rest_of(self, queue: Queue) -> list[SessionJob]:
         """Return the jobs that a queue still holds, in no order; for saying why they wait."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.tasks import TaskStatus, TaskTemplate
@@ -127,7 +127,7 @@ class EvictableRoom:
                 if task.status not in statuses or not task.preemptable:
                     continue
                 if task.job not in verdicts:
-                    job = session.job_of(task)
+                    job = session.jobs.of(task)
                     verdicts[task.job] = job.queue if job is not None and self._might_lose(job) else None
                 queue = verdicts[task.job]
                 if queue is not None:

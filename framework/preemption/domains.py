@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyroclast.framework.placement.topology.domains import EVICT
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.domains import EVICT
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray
 
 __all__ = ["VictimDomain", "domains_of", "masks_for", "numbers_for"]
@@ -29,29 +29,29 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomai
         job: The gang.
         most: How many domains are enough.
     """
-    tree = session.domains.topology
-    numbers = _flat(session.gradients_for_job(job, tree.root, EVICT))[:most]
-    if not numbers and session.domains.limit_of_job(job) is None:
+    tree = session.topology.domains.topology
+    numbers = _flat(session.topology.gradients_for_job(job, tree.root, EVICT))[:most]
+    if not numbers and session.topology.domains.limit_of_job(job) is None:
         return [VictimDomain(number=tree.root, mask=None)]
-    return [VictimDomain(number=number, mask=session.domains.mask(number)) for number in numbers]
+    return [VictimDomain(number=number, mask=session.topology.domains.mask(number)) for number in numbers]
 
 
 def masks_for(session: Session, part: SubJob, domain: VictimDomain) -> list[BoolArray | None]:
     """Return the nodes on which a part may go inside its job's domain."""
     if not _has_own_domains(session, part):
         return [domain.mask]
-    return [session.domains.mask(number) for number in numbers_for(session, part, domain)]
+    return [session.topology.domains.mask(number) for number in numbers_for(session, part, domain)]
 
 
 def numbers_for(session: Session, part: SubJob, domain: VictimDomain) -> list[int]:
     """Return the domains in which a part may go inside its job's domain, best first."""
     if not _has_own_domains(session, part):
         return [domain.number]
-    return _flat(session.gradients_for_part(part, domain.number, EVICT))
+    return _flat(session.topology.gradients_for_part(part, domain.number, EVICT))
 
 
 def _has_own_domains(session: Session, part: SubJob) -> bool:
-    return part.job.has_sub_group_policy and session.domains.limit_of_part(part) is not None
+    return part.job.has_sub_group_policy and session.topology.domains.limit_of_part(part) is not None
 
 
 def _flat(levels: Iterable[Iterable[int]]) -> list[int]:

@@ -5,11 +5,11 @@ it is evicted as it takes to place the gang's minimum inside the domain. What tu
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from pyroclast.framework.extension.contract import GangEviction
 from pyroclast.framework.preemption.domains import VictimDomain, masks_for, numbers_for
 from pyroclast.framework.preemption.harm import HarmLimits
 from pyroclast.framework.preemption.plans import PlanBuilder, PreemptionPlanner
@@ -25,8 +25,8 @@ from pyroclast.framework.preemption.refusals import (
     whoever_goes,
 )
 from pyroclast.framework.preemption.rules import Rule
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
@@ -35,18 +35,6 @@ __all__ = ["GangEviction", "GangPlanner"]
 
 _PATIENCE: Final = 4
 """After a failed trial a quarter more victims are taken before the next one, so that trials stay few."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GangEviction:
-    """What plugins are told when they are asked who may give way to a whole gang."""
-
-    job: SessionJob
-    """The beneficiary."""
-    task: Task
-    """Of the beneficiary: the one for which a place is sought, or that comes first where one is sought for all."""
-    is_reclaim: bool
-    """Whether room is taken from other queues, else from the job's own."""
 
 
 class _Trials:
@@ -202,9 +190,9 @@ class GangPlanner:
     ) -> str | None:
         """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
         session, job = self._session, attempt.job
-        if job.has_sub_group_policy or job.pending_best_effort or any(map(session.beyond, tasks)):
+        if job.has_sub_group_policy or job.pending_best_effort or any(map(session.candidates.answers.beyond, tasks)):
             return self._make_room(attempt, domain, tasks, goes_on)
-        like = tuple((task.template.number, task.priority, task.role, session.kind(task)) for task in tasks)
+        like = tuple((task.template.number, task.priority, task.role, session.queues.kind(task)) for task in tasks)
         roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
         minimum = (job.min_available - job.ready_count, roles)
         key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
@@ -302,7 +290,7 @@ class GangPlanner:
         mark = attempt.mark()
 
         def place(task: Task) -> bool:
-            return self._session.pre_predicate(task) is None and self._planner.place_without(attempt, task)
+            return self._session.candidates.pre_predicate(task) is None and self._planner.place_without(attempt, task)
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         if attempt.places and not goes_on() and self._planner.completes(attempt):

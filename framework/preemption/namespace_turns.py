@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 
 from pyroclast.framework.preemption.harm import effort_of
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.memory import Turn
 from pyroclast.framework.session.namespace_windows import share_used
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
 from pyroclast.model.sealed import SealedDict
 
@@ -55,7 +55,7 @@ class NamespaceTurns:
         self._action = session.action
         self._most = most_steps
         self._jobs = list(jobs)
-        self._known: Mapping[JobId, Turn] = session.turns.get(self._action, {})
+        self._known: Mapping[JobId, Turn] = session.report.turns.get(self._action, {})
         self._spent: Counter[str] = Counter()
         self._begun: set[JobId] = set()
         self._late: set[JobId] = set()
@@ -99,9 +99,9 @@ class NamespaceTurns:
             job.refuse_eviction(self._action, told or share_used(self._action, self._action, job.job.namespace))
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
-            self._session.sample("deferred_jobs_total", count, kind="counter", **labels)
+            self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
         turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in namespaces}
-        dict.__setitem__(self._session.turns, self._action, SealedDict(turns))
+        dict.__setitem__(self._session.report.turns, self._action, SealedDict(turns))
 
     def _turn_of(self, job: SessionJob) -> Turn:
         if job.id in self._late or job.id in self._waits:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.placement.gangs.search import GangSearch, Within, may_be_missed
 from pyroclast.framework.placement.minimums import steps_to_minimum
 from pyroclast.framework.preemption.bounds import EvictableRoom
@@ -57,9 +57,9 @@ from pyroclast.framework.preemption.victim_gangs import (
     whole_gang,
 )
 from pyroclast.framework.preemption.victim_order import LongOrder, in_order
-from pyroclast.framework.session.jobs import SessionJob, SubJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
 from pyroclast.model.refusals import Refusal
@@ -122,9 +122,9 @@ class PlanBuilder:
             task.template is other.template
             and moment == len(session.nodes.log)
             and (task.priority, task.revocable_zone) == (other.priority, other.revocable_zone)
-            and kind == session.kind(task)
+            and kind == session.queues.kind(task)
             and where == (None if self.domain is None else self.domain.tobytes())
-            and session.beyond(task) is None
+            and session.candidates.answers.beyond(task) is None
         )
 
     def mark(self) -> tuple[int, int, int]:
@@ -368,7 +368,9 @@ class PreemptionPlanner:
 
         def rank(task: Task) -> tuple[int, float]:
             needs = session.nodes.needs(task.template)
-            fits = np.logical_and.reduce(needs.thresholds <= room, axis=0) & session.candidates(task).permitted_by_facts
+            fits = (
+                np.logical_and.reduce(needs.thresholds <= room, axis=0) & session.candidates.of(task).permitted_by_facts
+            )
             fits = fits if attempt.domain is None else fits & attempt.domain
             return int(np.count_nonzero(fits)), -float((needs.request / total).max())
 
@@ -442,7 +444,7 @@ class PreemptionPlanner:
 
     def _note_cut_short(self) -> None:
         """Count a plan beside which less harmful ones may exist, since the search for them gave up."""
-        self._session.sample("least_harm_searches_cut_short_total", 1, kind="counter", action=self._rule.action)
+        self._session.report.sample("least_harm_searches_cut_short_total", 1, kind="counter", action=self._rule.action)
 
     def _try(self, attempt: PlanBuilder, fill: Callable[[PlanBuilder], bool]) -> Found | None:
         """Make a plan on trial; one that cannot be less harmful is committed, else nothing has changed afterwards."""
@@ -462,7 +464,7 @@ class PreemptionPlanner:
         return Harm.of(attempt.units, self._importance)
 
     def _importance(self, task: Task) -> int:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         return 0 if job is None else self._rule.importance(task, job)
 
     def _is_least(self, attempt: PlanBuilder, harm: Harm) -> bool:
@@ -528,7 +530,7 @@ class PreemptionPlanner:
             attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs=False), domain)
 
             def place(task: Task) -> bool:
-                is_free = refused(task) is None and self._session.pre_predicate(task) is None
+                is_free = refused(task) is None and self._session.candidates.pre_predicate(task) is None
                 return is_free and self.place_without(attempt, task)
 
             if self._reaches_minimum(attempt, tasks, place):
@@ -554,11 +556,11 @@ class PreemptionPlanner:
             nonlocal known
             moment = len(session.nodes.log)
             if known[0] != moment:
-                known = moment, session.job_starving(job) or not session.job_pipelined(job)
+                known = moment, session.jobs.job_starving(job) or not session.jobs.job_pipelined(job)
             return known[1]
 
         self.fill(attempt, tasks, goes_on, place)
-        return bool(attempt.places) and session.job_pipelined(job) and self.completes(attempt)
+        return bool(attempt.places) and session.jobs.job_pipelined(job) and self.completes(attempt)
 
     def fill(
         self,
@@ -626,7 +628,7 @@ class PreemptionPlanner:
 
     def _is_made_up(self, part: SubJob) -> bool:
         """Tell whether further tasks of a sub-job may be placed one by one."""
-        return not part.job.has_sub_group_policy or self._session.sub_job_pipelined(part)
+        return not part.job.has_sub_group_policy or self._session.jobs.sub_job_pipelined(part)
 
     def _too_few(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> Refusal:
         """Say why a job gets no plan all of whose tasks found places."""
@@ -638,7 +640,7 @@ class PreemptionPlanner:
     def completes(self, attempt: PlanBuilder) -> bool:
         """Place members that ask for nothing where the minimum counts on them, and tell whether all have a place."""
         job = attempt.job
-        for task in self._session.pending_tasks(job) if job.waits_for_best_effort else ():
+        for task in self._session.jobs.pending_tasks(job) if job.waits_for_best_effort else ():
             if job.counts_as_placed(task) and not task.gated:
                 self.place_without(attempt, task)
             if not job.waits_for_best_effort:
@@ -667,7 +669,7 @@ class PreemptionPlanner:
         Else undo the plan. Where a ledger chooses for a task, a card for example, it may choose with all victims gone
         what was not free when the task was placed, and what only another of them can use.
         """
-        if not attempt.units or not any(self._session.chooses_for(task) for task, _ in attempt.places):
+        if not attempt.units or not any(self._session.extensions.chooses_for(task) for task, _ in attempt.places):
             return True
         attempt.statement.undo_to(0)
         if self._replay(attempt, attempt.units):
@@ -718,8 +720,8 @@ class PreemptionPlanner:
     def measure(self) -> None:
         """Report on how many nodes victims were looked for, and how many were permitted on the last one."""
         if self._attempts:
-            self._session.sample("pod_preemption_victims", self._last_victims)
-            self._session.sample("total_preemption_attempts", self._attempts, kind="counter")
+            self._session.report.sample("pod_preemption_victims", self._last_victims)
+            self._session.report.sample("total_preemption_attempts", self._attempts, kind="counter")
 
     # One task ---------------------------------------------------------------------------------------------------------
 
@@ -735,7 +737,7 @@ class PreemptionPlanner:
         refusal = whoever_goes(session, self._rule.action, task)
         if refusal is not None:
             return refusal
-        if session.beyond(task) is not None:
+        if session.candidates.answers.beyond(task) is not None:
             return self._place_one(attempt, task)
         where = None if attempt.domain is None else attempt.domain.tobytes()
         key, moment = (*self.key(attempt, task), where), len(session.nodes.log)
@@ -745,7 +747,7 @@ class PreemptionPlanner:
             if refusal is None or self._gives_up(attempt.job):
                 return refusal
             known = self._failed[key] = (len(session.nodes.log), refusal)
-        attempt.unplaced = task, session.kind(task), known[0], where
+        attempt.unplaced = task, session.queues.kind(task), known[0], where
         return known[1]
 
     def _gives_up(self, job: SessionJob) -> bool:
@@ -760,11 +762,11 @@ class PreemptionPlanner:
         job, rule = attempt.job, self._rule
         # a job that could lose tasks to its like, but not to itself, is like no other
         may_lose = rule.same_queue and any(job.counts[status] for status in rule.statuses)
-        is_like_others = rule.alike and not may_lose and not self._session.promises.has_lost(job.id)
+        is_like_others = rule.alike and not may_lose and not self._session.evictions.promises.has_lost(job.id)
         own = job.allocated.tobytes() if is_like_others else job.id
         return (
             *(attempt.limits, task.template.number, task.priority, task.revocable_zone),
-            *(job.queue, job.priority, own, job.job.revocable_zone, self._session.kind(task)),
+            *(job.queue, job.priority, own, job.job.revocable_zone, self._session.queues.kind(task)),
         )
 
     def _place_one(self, attempt: PlanBuilder, task: Task) -> Refusal | None:
@@ -783,7 +785,7 @@ class PreemptionPlanner:
                 return None
         elif any(self._evict_for(attempt, task, takes_gangs=takes_gangs) for takes_gangs in modes):
             return None
-        return self._session.unscored.get(task.id) or self._no_room(attempt, task)
+        return self._session.candidates.answers.unscored.get(task.id) or self._no_room(attempt, task)
 
     def _evict_for(self, attempt: PlanBuilder, task: Task, *, takes_gangs: bool) -> bool:
         """Place a task on the first node on which evictions make a place; tells whether there is one."""
@@ -948,10 +950,10 @@ class PreemptionPlanner:
         Victims of other queues free no limit of this one.
         """
         session, rule = self._session, self._rule
-        queue = session.queue(attempt.job.queue)
-        if not rule.same_queue or rule.within_job or session.allocatable(queue, task) is None:
+        queue = session.queues.by_name[attempt.job.queue]
+        if not rule.same_queue or rule.within_job or session.queues.allocatable(queue, task) is None:
             return False
-        choice = session.candidates(task).choose(task, attempt.domain)
+        choice = session.candidates.of(task).choose(task, attempt.domain)
         if choice is None:
             return False
         jobs = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
@@ -975,7 +977,9 @@ class PreemptionPlanner:
         """Say why no evictions make room for a task on any node, after all were looked at."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
-        helped = np.logical_or.reduce(session.shard_groups(session.candidates(task).permitted_by_facts))
+        helped = np.logical_or.reduce(
+            session.candidates.answers.shard_groups(session.candidates.of(task).permitted_by_facts)
+        )
         lose = np.logical_or.reduce(self.freed(attempt) > 0, axis=0)
         counts = count_by_reason(nodes, helped, lose, attempt.tried)
         return no_plan(session, self._rule.action, task, counts, counts)
@@ -987,7 +991,7 @@ class PreemptionPlanner:
         """
         if self._looks <= 0 or self._rule.within_job:
             return
-        helped = self._session.candidates(task).permitted_by_facts
+        helped = self._session.candidates.of(task).permitted_by_facts
         for column in np.flatnonzero(helped if attempt.domain is None else helped & attempt.domain).tolist():
             on_node = self._session.nodes.tasks_on(column)
             self._proposed(attempt, task, on_node.values())
@@ -998,9 +1002,9 @@ class PreemptionPlanner:
     def place_without(self, attempt: PlanBuilder, task: Task) -> bool:
         """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
         session = self._session
-        if session.allocatable(session.queue(attempt.job.queue), task) is not None:
+        if session.queues.allocatable(session.queues.by_name[attempt.job.queue], task) is not None:
             return False
-        choice = session.candidates(task).choose(task, attempt.domain)
+        choice = session.candidates.of(task).choose(task, attempt.domain)
         return choice is not None and self._settle(attempt, task, choice.column)
 
     def _by_harm(self, attempt: PlanBuilder, task: Task, columns: Iterable[int]) -> Iterator[int]:
@@ -1025,7 +1029,7 @@ class PreemptionPlanner:
         """Yield nodes on which evictions might make a place, in the rule's order, in groups one after the other."""
         session, rule = self._session, self._rule
         freed = self.freed(attempt)
-        candidates = session.candidates(task)
+        candidates = session.candidates.of(task)
         needs = session.nodes.needs(task.template)
         future = session.nodes.columns().future_idle
         possible = np.logical_and.reduce(needs.thresholds <= future + freed, axis=0)
@@ -1035,7 +1039,7 @@ class PreemptionPlanner:
         permitted = candidates.permitted_by_facts
         if attempt.domain is not None:
             permitted = permitted & attempt.domain
-        for group in session.shard_groups(permitted):
+        for group in session.candidates.answers.shard_groups(permitted):
             # scores are compared among all nodes that evictions could ever help, whoever might go on them now
             by_score = rule.looks_first is Looks.BEST_SCORE and (group & possible).any()
             columns = candidates.ranked(task, group) if by_score else np.flatnonzero(group)
@@ -1097,14 +1101,14 @@ class PreemptionPlanner:
 
     def _still_in_the_way(self, task: Task, column: int) -> str:
         """Say what keeps a task from a node although all have gone that may."""
-        session, candidates = self._session, self._session.candidates(task)
+        session, candidates = self._session, self._session.candidates.of(task)
         if candidates.takes(task, column):
             return QUEUE_FULL
         if not candidates.fits_future[column]:
             return TOO_FEW_GO
         here = np.zeros(len(session.nodes), dtype=np.bool_)
         here[column] = True
-        return next(iter(session.explain(task, here).counts), NO_HELP)
+        return next(iter(session.candidates.explain(task, here).counts), NO_HELP)
 
     def _permitted(self, attempt: PlanBuilder, task: Task, in_turn: Sequence[Task]) -> list[Task]:
         """Return which of those that the rule does not spare may go for a task, by their gangs and the plugins."""
@@ -1116,7 +1120,7 @@ class PreemptionPlanner:
         session, rule = self._session, self._rule
         proposed = []
         for victim in tasks:
-            job = session.job_of(victim) if victim.status in _ON_NODE else None
+            job = session.jobs.of(victim) if victim.status in _ON_NODE else None
             if job is None or not rule.concerns(attempt.job, job):
                 continue
             if not self._is_within(attempt, victim, job):
@@ -1125,7 +1129,7 @@ class PreemptionPlanner:
             if veto is None:
                 proposed.append(victim)
             else:
-                session.note_veto(victim.id, task, veto)
+                session.evictions.note_veto(victim.id, task, veto)
         return proposed
 
     def _is_within(self, attempt: PlanBuilder, victim: Task, job: SessionJob) -> bool:
@@ -1142,7 +1146,7 @@ class PreemptionPlanner:
         surplus: dict[JobId, Surplus] = {}
         active: dict[JobId, int] = {}
         for victim in candidates:
-            job = self._session.job_of(victim)
+            job = self._session.jobs.of(victim)
             assert job is not None, "a victim has a job"
             if attempt.takes_gangs or job is attempt.job:
                 yield victim
@@ -1183,7 +1187,7 @@ class PreemptionPlanner:
             more = _TIMES_MORE * len(asked)
 
     def _may_be_asked_about(self, attempt: PlanBuilder, task: Task, victim: Task) -> bool:
-        job, rule = self._session.job_of(victim), self._rule
+        job, rule = self._session.jobs.of(victim), self._rule
         if job is None or not self._is_within(attempt, victim, job):
             return False
         return not (rule.protects_priority and rule.outranks(victim, job, task, attempt.job))
@@ -1195,7 +1199,7 @@ class PreemptionPlanner:
             return self._order.jobs()
         tasks = (task for column in np.flatnonzero(domain).tolist() for task in session.nodes.tasks_on(column).values())
         ids = dict.fromkeys(task.job for task in tasks if task.status in self._rule.statuses)
-        return [job for each in ids if each is not None and (job := session.job(each)) is not None]
+        return [job for each in ids if each is not None and (job := session.jobs.get(each)) is not None]
 
     def evict_in_turn(
         self,
@@ -1225,7 +1229,7 @@ class PreemptionPlanner:
     def _unit_of(self, attempt: PlanBuilder, task: Task, victim: Task) -> Unit | None:
         """Return what goes when a victim goes; None where it must not, or has gone already."""
         session = self._session
-        job = session.job_of(victim)
+        job = session.jobs.of(victim)
         assert job is not None, "a victim has a job"
         victim = job.tasks[victim.id]
         if victim.status not in self._rule.statuses:
@@ -1240,7 +1244,7 @@ class PreemptionPlanner:
     def _note_kept(self, attempt: PlanBuilder, task: Task, victim: Task) -> None:
         """Tell a victim that its gang stays together, unless gangs are still to be taken whole."""
         if attempt.takes_gangs is self._rule.modes[-1]:
-            self._session.note_veto(victim.id, task, self._rule.vetoes.together)
+            self._session.evictions.note_veto(victim.id, task, self._rule.vetoes.together)
 
     def _gang_of(self, attempt: PlanBuilder, task: Task, job: SessionJob) -> Unit | None:
         """Return all of a gang where all of it may go; asked once as long as nothing changes."""
@@ -1265,9 +1269,9 @@ class PreemptionPlanner:
 
     def _fits(self, job: SessionJob, task: Task, column: int) -> bool:
         session = self._session
-        if not session.candidates(task).takes(task, column):
+        if not session.candidates.of(task).takes(task, column):
             return False
-        return session.allocatable(session.queue(job.queue), task) is None
+        return session.queues.allocatable(session.queues.by_name[job.queue], task) is None
 
     def _settle(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
         if attempt.statement.pipeline(attempt.job, [task], [column]) is not None:
@@ -1327,7 +1331,7 @@ class PreemptionPlanner:
         lost: dict[JobId | None, list[Task]] = {}
         for unit in units:
             lost.setdefault(unit[0].job, []).extend(unit)
-        jobs = ((self._session.job_of(tasks[0]), tasks) for tasks in lost.values())
+        jobs = ((self._session.jobs.of(tasks[0]), tasks) for tasks in lost.values())
         return all(job is attempt.job or (job is not None and is_intact(job, tasks)) for job, tasks in jobs)
 
 
@@ -1384,7 +1388,7 @@ def _evict(session: Session, statement: Statement, unit: Unit, action: str) -> b
     """Evict all tasks of a unit, or none of them."""
     before = len(statement.operations)
     for task in unit:
-        job = session.job_of(task)
+        job = session.jobs.of(task)
         assert job is not None, "a victim has a job"
         if statement.evict(job, job.tasks[task.id], action) is not None:
             statement.undo_to(before)

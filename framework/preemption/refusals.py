@@ -73,7 +73,7 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
     texts = sorted(set(found))
     counted = [f"{counts[text]} {text}" if text in counts else text for text in texts]
     message = f"no evictions make room: {', '.join(counted) or 'there are no nodes'}"
-    search = session.search_for(task)
+    search = session.evictions.search_for(task)
     considered = search.in_words() if not _AFTER_QUESTIONS.isdisjoint(texts) else ""
     return Refusal(plugin=action, reason=NO_PLAN, message="; ".join(filter(None, (message, considered))), counts=counts)
 
@@ -112,14 +112,14 @@ def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
 
     Its queue takes no work at all; what it names is not there; no node permits it, or none that does is large enough.
     """
-    job = session.job_of(task)
-    refusal = None if job is None else session.allocatable(session.queue(job.queue), task)
+    job = session.jobs.of(task)
+    refusal = None if job is None else session.queues.allocatable(session.queues.by_name[job.queue], task)
     if refusal is not None and not refusal.resolvable:
         return refusal
-    refusal = session.pre_predicate(task)
-    if refusal is not None or session.fits_empty_nodes(task):
+    refusal = session.candidates.pre_predicate(task)
+    if refusal is not None or session.candidates.fits_empty_nodes(task):
         return refusal
-    if session.candidates(task).permitted_by_facts.any():
+    if session.candidates.of(task).permitted_by_facts.any():
         message = "no node that permits it is large enough, even when empty"
         return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
     nodes = len(session.nodes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 

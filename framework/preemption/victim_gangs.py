@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pyroclast.framework.session.jobs import SessionJob, SubJob
+from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.ids import SubJobId
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 

@@ -14,9 +14,9 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import Any
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.queues import Queue
@@ -28,12 +28,14 @@ __all__ = ["LongOrder", "in_order"]
 def in_order(session: Session, beneficiary: SessionJob, victims: Iterable[Task]) -> list[Task]:
     """Return victims, first to go first."""
     # ties that no rule decides fall to the reversed task order, which knows none
-    ranked = sorted(victims, key=session.task_order_key, reverse=True)
-    jobs = {job.id: job for task in ranked if (job := session.job_of(task)) is not None}
+    ranked = sorted(victims, key=session.jobs.task_order_key, reverse=True)
+    jobs = {job.id: job for task in ranked if (job := session.jobs.of(task)) is not None}
     if len(jobs) > 1:
-        if any(each.within_job for each in session.functions(points.TASK_ORDER)):
+        if any(each.within_job for each in session.extensions.functions(contract.TASK_ORDER)):
             ranked = _by_turns(session, ranked)
-        groups = _Order(session, session.queue(beneficiary.queue), jobs.values()).groups(partial(_job_keys, session))
+        groups = _Order(session, session.queues.by_name[beneficiary.queue], jobs.values()).groups(
+            partial(_job_keys, session)
+        )
         ranks: dict[JobId | None, int] = {job.id: rank for rank, group in enumerate(groups) for job in group}
         ranked.sort(key=lambda task: ranks[task.job])
     return ranked
@@ -44,13 +46,13 @@ def _by_turns(session: Session, ranked: Sequence[Task]) -> list[Task]:
     least: dict[JobId | None, tuple[Any, ...]] = {}
     turns: dict[TaskId, tuple[Any, ...]] = {}
     for task in ranked:
-        key = session.task_order_key(task, across_jobs=True)
+        key = session.jobs.task_order_key(task, across_jobs=True)
         turns[task.id] = least[task.job] = min(key, least.get(task.job, key))
     return sorted(ranked, key=lambda task: turns[task.id], reverse=True)
 
 
 def _job_keys(session: Session, job: SessionJob) -> list[Any]:
-    return session.keys(points.JOB_ORDER, job)
+    return session.extensions.keys(contract.JOB_ORDER, job)
 
 
 class LongOrder:
@@ -68,7 +70,7 @@ class LongOrder:
         """
         self._session = session
         self._statuses = statuses
-        self._within_job = any(each.within_job for each in session.functions(points.TASK_ORDER))
+        self._within_job = any(each.within_job for each in session.extensions.functions(contract.TASK_ORDER))
         self._jobs: list[SessionJob] | None = None
         self._keys: dict[JobId, tuple[int, list[Any]]] = {}
         self._tasks: dict[JobId, tuple[int, list[_Keyed]]] = {}
@@ -78,7 +80,7 @@ class LongOrder:
         if self._jobs is None:
             session, table = self._session, self._session.snapshot.job_table
             counts: IntArray = table.counts[list(self._statuses)].sum(axis=0)
-            self._jobs = [job for each in table.select(counts > 0) if (job := session.job(each.id)) is not None]
+            self._jobs = [job for each in table.select(counts > 0) if (job := session.jobs.get(each.id)) is not None]
         return self._jobs
 
     def iterate(self, beneficiary: SessionJob, jobs: Iterable[SessionJob], domain: BoolArray | None) -> Iterator[Task]:
@@ -86,7 +88,7 @@ class LongOrder:
 
         Nothing may have changed between two steps, but for what has been undone.
         """
-        order = _Order(self._session, self._session.queue(beneficiary.queue), jobs)
+        order = _Order(self._session, self._session.queues.by_name[beneficiary.queue], jobs)
         for group in order.groups(self._keys_of):
             lists = [self._in_turn(job) for job in group]
             column = self._session.nodes.table.column
@@ -110,14 +112,14 @@ class LongOrder:
     def _sorted(self, job: SessionJob) -> list["_Keyed"]:
         session, column = self._session, self._session.nodes.table.column
         keyed = [
-            (session.task_order_key(task), task)
+            (session.jobs.task_order_key(task), task)
             for task in job.tasks.values()
             if task.status in self._statuses and task.preemptable and task.node in column
         ]
         keyed.sort(key=itemgetter(0), reverse=True)
         if not self._within_job:
             return keyed
-        turns = accumulate((session.task_order_key(task, across_jobs=True) for _, task in keyed), min)
+        turns = accumulate((session.jobs.task_order_key(task, across_jobs=True) for _, task in keyed), min)
         return [(turn, task) for turn, (_, task) in zip(turns, keyed, strict=True)]
 
 
@@ -133,7 +135,7 @@ class _Order:
         self._jobs: dict[QueueName, list[SessionJob]] = {}
         for job in jobs:
             self._jobs.setdefault(job.queue, []).append(job)
-        self._queue_keys = {name: session.queue_order_key(session.queue(name)) for name in self._jobs}
+        self._queue_keys = {name: session.queues.order_key(session.queues.by_name[name]) for name in self._jobs}
 
     def groups(self, keys_of: Callable[[SessionJob], list[Any]]) -> Iterator[list[SessionJob]]:
         """Yield the jobs, those first whose tasks go first, together where nobody tells them apart."""
@@ -146,8 +148,10 @@ class _Order:
     def _compare(self, left: QueueName, right: QueueName) -> int:
         """Return a negative number where tasks of the left queue go first."""
         session = self._session
-        for each in session.functions(points.VICTIM_QUEUE_ORDER):
-            answer: int = session.ask_or(each, 0, session.queue(left), session.queue(right), self._queue)
+        for each in session.extensions.functions(contract.VICTIM_QUEUE_ORDER):
+            answer: int = session.extensions.ask_or(
+                each, 0, session.queues.by_name[left], session.queues.by_name[right], self._queue
+            )
             if answer:
                 return answer
         left_key, right_key = self._queue_keys[left], self._queue_keys[right]

@@ -20,11 +20,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why_never_run
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.queue_limits import usage_text
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.queue_limits import usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.jobs import Job, JobTable
@@ -342,7 +342,7 @@ class QueueAdmission:
         yield None
         if not rules_of(self._session).counts_evictions:
             return
-        actions = set(self._session.profile.actions)
+        actions = set(self._session.extensions.profile.actions)
         if actions & _PREEMPT:
             yield frozenset({job.queue})
         if actions & _RECLAIM and (others := reclaimed_queues(self._session, job, minimum)):
@@ -406,7 +406,7 @@ class QueueAdmission:
 
     def _guarantee(self, name: QueueName) -> IntArray:
         """Return what a queue that loses jobs to others keeps."""
-        return self._session.resources.vector(self._session.queue(name).guarantee)
+        return self._session.resources.vector(self._session.queues.by_name[name].guarantee)
 
     def _number(self, name: QueueName) -> int:
         return self._session.snapshot.queue_names.index(name)
@@ -443,7 +443,7 @@ class QueueAdmission:
         mask = np.zeros(self._table.queue.size, dtype=np.bool_)
         end = self._session.now - rules_of(self._session).grace_seconds
         for job in self._table.select(lacks_pods(self._table)):
-            mask[job.column] = self._session.lacking_pods_since.get(job.uid or job.id, self._session.now) <= end
+            mask[job.column] = self._session.report.lacking_pods_since.get(job.uid or job.id, self._session.now) <= end
         return mask
 
     @cached_property
@@ -539,9 +539,9 @@ def _was_told(task: Task) -> bool:
 def reclaimed_queues(session: Session, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
     """Return the queues from which reclaim may take a job's minimum, as all plugins that divide the cluster say."""
     found: frozenset[QueueName] | None = None
-    for each in session.functions(points.RECLAIMABLE):
+    for each in session.extensions.functions(contract.RECLAIMABLE):
         if each.queues is not None:
-            named = frozenset(session.ask_or(each, (), job, minimum, asking=each.queues))
+            named = frozenset(session.extensions.ask_or(each, (), job, minimum, asking=each.queues))
             found = named if found is None else found & named
-    known = (name for name in found or () if name != job.queue and name in session.queues)
-    return frozenset(name for name in known if session.queue(name).reclaimable)
+    known = (name for name in found or () if name != job.queue and name in session.queues.by_name)
+    return frozenset(name for name in known if session.queues.by_name[name].reclaimable)

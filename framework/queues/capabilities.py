@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.session.queue_limits import capability_limits
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.queues import with_ancestors
@@ -76,14 +76,16 @@ def _least_request(session: Session, tasks: Sequence[Task], needed: int) -> IntA
 def _limits_of(session: Session, queue: QueueName) -> Iterator[_Limit]:
     """Yield the limits that jobs of a queue are held to; queues without any limit are left out."""
     for name in _limiting_queues(session, queue):
-        limit = capability_limits(session.resources, session.queue(name))
+        limit = capability_limits(session.resources, session.queues.by_name[name])
         if (limit < UNLIMITED).any():
             yield name, limit
 
 
 def _limiting_queues(session: Session, queue: QueueName) -> Sequence[QueueName]:
     """Return the queues to whose capabilities plugins hold a job of a queue: it, and those above it in a tree."""
-    options = [each for each in session.profile.plugins if each.plugin in _LIMITING and each.enabled(_LIMITS)]
+    options = [
+        each for each in session.extensions.profile.plugins if each.plugin in _LIMITING and each.enabled(_LIMITS)
+    ]
     if any(option.hierarchy for option in options):
-        return list(with_ancestors(session.queues, queue))
+        return list(with_ancestors(session.queues.by_name, queue))
     return [queue] if options else []

@@ -6,7 +6,7 @@ Shared by quotas and by what a session writes into the status of queues.
 from collections.abc import Iterator
 from typing import Final
 
-from pyroclast.framework.session.job_questions import JobQuestions
+from pyroclast.framework.session.session import Session
 from pyroclast.model.device_claims import ClaimCount, Demand, pod_demand
 from pyroclast.model.ids import QueueName, TaskId
 from pyroclast.model.queues import with_ancestors
@@ -18,7 +18,7 @@ _DEMANDS: Final = "demands of device claims"
 """Key of the session's scratch: claims stay what they are as long as the session is open."""
 
 
-def demand_of(session: JobQuestions, task: Task) -> Demand:
+def demand_of(session: Session, task: Task) -> Demand:
     """Return what the claims of a task ask for."""
     if not task.pod.spec.resource_claims:
         return {}
@@ -29,22 +29,22 @@ def demand_of(session: JobQuestions, task: Task) -> Demand:
     return demand
 
 
-def placed_with_claims(session: JobQuestions) -> Iterator[tuple[QueueName, Task]]:
+def placed_with_claims(session: Session) -> Iterator[tuple[QueueName, Task]]:
     """Iterate over the tasks with claims that hold a place at this moment, with the queues of their jobs."""
     for task in session.snapshot.tasks_with_claims:
         job = None if task.job is None else session.snapshot.jobs.get(task.job)
         if job is None:
             continue
-        looked_at = session.known_jobs().get(job.id)
+        looked_at = session.jobs.known().get(job.id)
         now = task if looked_at is None else looked_at.tasks[task.id]
         if now.status in ALLOCATED_STATUSES and session.snapshot.has_node_of(task):
             yield job.queue, now
 
 
-def claimed_by_queue(session: JobQuestions) -> dict[QueueName, dict[str, int]]:
+def claimed_by_queue(session: Session) -> dict[QueueName, dict[str, int]]:
     """Add up what is claimed by queue, ancestors included, thousandths; without queues that claim nothing."""
     counts: dict[QueueName, ClaimCount] = {}
     for queue, task in placed_with_claims(session):
-        for name in with_ancestors(session.queues, queue):
+        for name in with_ancestors(session.queues.by_name, queue):
             counts.setdefault(name, ClaimCount()).add(demand_of(session, task))
     return {name: count.totals for name, count in counts.items()}

@@ -37,7 +37,7 @@ def guarantee_notes(session: Session) -> list[EventNote]:
     """Return events about guarantees that are more than all nodes have."""
     alone, together = _beyond(session)
     notes = []
-    for queue in session.queues.values():
+    for queue in session.queues.by_name.values():
         own, shared = alone[queue.name], together & (session.resources.vector(queue.guarantee) > 0) & ~alone[queue.name]
         parts = [f"the guarantee of {_names(session, own)} is more than all nodes have together"] if own.any() else []
         if shared.any():
@@ -48,7 +48,7 @@ def guarantee_notes(session: Session) -> list[EventNote]:
 
 
 def _declared(session: Session) -> dict[QueueName, IntArray]:
-    return {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.items()}
+    return {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.by_name.items()}
 
 
 def _beyond(session: Session) -> tuple[dict[QueueName, BoolArray], BoolArray]:

@@ -8,14 +8,14 @@ not count. Pods that are bound this way carry an annotation, by which share plug
 
 from typing import Any, Final
 
-from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.placement.placing import Worksheet, complete
 from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.placement.work_order import WorkOrder
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId
 from pyroclast.model.sealed import SealedDict, SealedList
@@ -29,45 +29,45 @@ _ACTION: Final = "allocate"
 
 def lend_idle_room(session: Session) -> None:
     """Offer idle room to each job that only the share of its queue keeps from it."""
-    if _ACTION not in session.profile.actions or _is_another_offer_due(session):
+    if _ACTION not in session.extensions.profile.actions or _is_another_offer_due(session):
         return
     kept = _kept_by_share(session)
     if kept:
         session.action = _ACTION
-        with session.lending():
+        with session.queues.lending():
             _Lending(session).offer(kept)
 
 
 def _is_another_offer_due(session: Session) -> bool:
     """Return whether jobs were admitted after allocate ran: the next cycle offers them this room first."""
-    return session.profile.admits_after_allocate and any(
+    return session.extensions.profile.admits_after_allocate and any(
         job.phase is PodGroupPhase.INQUEUE and job.job.phase is not PodGroupPhase.INQUEUE
-        for job in session.known_jobs().values()
+        for job in session.jobs.known().values()
     )
 
 
 def _kept_by_share(session: Session) -> list[SessionJob]:
     """Return the jobs that a share refused in this cycle, or in an earlier one if nothing changed since."""
     found: dict[JobId, SessionJob] = {
-        job.id: job for job in session.known_jobs().values() if job.kept_by_share and job.counts[TaskStatus.PENDING]
+        job.id: job for job in session.jobs.known().values() if job.kept_by_share and job.counts[TaskStatus.PENDING]
     }
-    for task, jobs in session.passed_by_share:
-        passed = (session.job(each.id) for each in jobs) if _has_idle_room(session, task) else ()
+    for task, jobs in session.jobs.skipped.passed_by_share:
+        passed = (session.jobs.get(each.id) for each in jobs) if _has_idle_room(session, task) else ()
         found |= {job.id: job for job in passed if job is not None and _may_run(session, job)}
     return [found[job_id] for job_id in sorted(found)]
 
 
 def _has_idle_room(session: Session, task: Task) -> bool:
     """Return whether some node might take a task of this template now."""
-    if not session.has_room(task):
+    if not session.candidates.has_room(task):
         return False
-    candidates = session.candidates(task)
+    candidates = session.candidates.of(task)
     candidates.refresh(task)
     return candidates.has_free_room(None)
 
 
 def _may_run(session: Session, job: SessionJob) -> bool:
-    return not job.is_pending and session.job_valid(job) is None and unserved_topology(session, job) is None
+    return not job.is_pending and session.jobs.job_valid(job) is None and unserved_topology(session, job) is None
 
 
 class _Lending:
@@ -83,7 +83,7 @@ class _Lending:
         session = self._session
         order = WorkOrder(session, jobs)
         while (queue := order.next_queue()) is not None:
-            job = None if session.overused(queue) is not None else order.next_job(queue)
+            job = None if session.queues.overused(queue) is not None else order.next_job(queue)
             if job is None:
                 continue
             if self._lend(job):
@@ -100,9 +100,9 @@ class _Lending:
         with session.statement() as statement:
             if place_job(session, statement, job, sheets) and _is_on_idle_room(statement):
                 _settle(job)
-                session.take_up(job)
+                session.jobs.skipped.take_up(job)
                 if job.relies_on_best_effort:
-                    session.defer(job, statement)
+                    session.deferred.add(job, statement)
                     complete(session, job)
                 else:
                     statement.commit()
@@ -125,9 +125,9 @@ class _Lending:
         if len(sheets) != 1 or not (sheets[0] and sheets[0].is_uniform) or job.has_topology:
             return None
         task = sheets[0].next_task
-        if not (session.has_room(task) and session.candidates(task).stands_alone(task)):
+        if not (session.candidates.has_room(task) and session.candidates.of(task).stands_alone(task)):
             return None
-        return job.queue, task.template.number, session.kind(task), session.missing_of_job(job)
+        return job.queue, task.template.number, session.queues.kind(task), session.jobs.missing_of_job(job)
 
 
 def _is_on_idle_room(statement: Statement) -> bool:

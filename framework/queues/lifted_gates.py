@@ -6,7 +6,7 @@ queue has room for. Only the queue itself keeps it, not those above.
 
 from collections.abc import Callable
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Verb
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import TaskId
 from pyroclast.model.tasks import Task, TaskStatus
@@ -42,7 +42,7 @@ class LiftedGates:
 
     def refresh(self) -> None:
         """Reserve room for tasks whose gate was lifted since the last time."""
-        lifted = self._session.gates_lifted
+        lifted = self._session.report.gates_lifted
         if len(lifted) == self._noted:
             return
         for task in lifted[self._noted :]:

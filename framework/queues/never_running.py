@@ -96,5 +96,6 @@ class _Answers:
         """Count how many tasks would have room if all nodes were empty, each template by itself."""
         first = {task.template.number: task for task in reversed(tasks)}
         return sum(
-            min(most, self._session.places_on_empty_nodes(first[number]).total) for number, most in count.items()
+            min(most, self._session.candidates.places_on_empty_nodes(first[number]).total)
+            for number, most in count.items()
         )

@@ -5,7 +5,7 @@ An event is recorded when a note is new, not once a cycle.
 
 from typing import Final
 
-from pyroclast.framework.session.job_questions import JobQuestions
+from pyroclast.framework.session.session import Session
 from pyroclast.model.queues import Queue
 from pyroclast.model.report import EventNote
 from pyroclast.model.resources import CPU, MEMORY
@@ -15,19 +15,19 @@ __all__ = ["queue_note", "zero_notes"]
 _NO_LIMIT: Final = "CapabilityZero"
 
 
-def queue_note(session: JobQuestions, queue: Queue, reason: str, message: str) -> EventNote | None:
+def queue_note(session: Session, queue: Queue, reason: str, message: str) -> EventNote | None:
     """Return the event that tells a queue's owner something; None where it was told before."""
-    if not session.is_news(f"Queue/{queue.name}/{queue.uid}/{reason}", message):
+    if not session.report.is_news(f"Queue/{queue.name}/{queue.uid}/{reason}", message):
         return None
     return EventNote(
         kind="Queue", namespace="", name=queue.name, uid=queue.uid, type="Warning", reason=reason, message=message
     )
 
 
-def zero_notes(session: JobQuestions) -> list[EventNote]:
+def zero_notes(session: Session) -> list[EventNote]:
     """Return events about capabilities of 0 cpu or memory, which set no limit, whereas 0 of others forbids."""
     notes = []
-    for queue in session.queues.values():
+    for queue in session.queues.by_name.values():
         zeros = [name for name in (CPU, MEMORY) if queue.capability.get(name) == 0]
         if zeros:
             message = f"a capability of 0 sets no limit on {' and '.join(zeros)}; to close the queue set its state"

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -33,12 +33,12 @@ class Claimant:
 
 def claimants(session: Session) -> list[Claimant]:
     """Return the jobs that wait for room, in job order, up to a bound."""
-    table, has_gate = session.snapshot.job_table, "enqueue" in session.profile.actions
-    waiting = [session.job(job.id) for job in table.select(table.counts[TaskStatus.PENDING] > 0)]
+    table, has_gate = session.snapshot.job_table, "enqueue" in session.extensions.profile.actions
+    waiting = [session.jobs.get(job.id) for job in table.select(table.counts[TaskStatus.PENDING] > 0)]
     known = [job for job in waiting if job is not None and not (has_gate and job.is_pending)]
     found = []
-    for job in sorted(known, key=lambda job: (-job.priority, session.job_order_key(job)))[:MOST_CLAIMANTS]:
-        tasks = tuple(task for task in session.pending_tasks(job) if not (task.gated or task.template.best_effort))
+    for job in sorted(known, key=lambda job: (-job.priority, session.jobs.order_key(job)))[:MOST_CLAIMANTS]:
+        tasks = tuple(task for task in session.jobs.pending_tasks(job) if not (task.gated or task.template.best_effort))
         if tasks:
             found.append(Claimant(job, tasks))
     return found
@@ -88,10 +88,14 @@ def _lacking(session: Session, claimant: Claimant, kept: Collection[int], given:
 def _places(session: Session, job: SessionJob, task: Task) -> IntArray:
     """Count how many tasks like one each node takes now or when what leaves is gone, shape (N,)."""
     count = len(session.nodes)
-    if session.allocatable(session.queue(job.queue), task) or session.pre_predicate(task) or not session.has_room(task):
+    if (
+        session.queues.allocatable(session.queues.by_name[job.queue], task)
+        or session.candidates.pre_predicate(task)
+        or not session.candidates.has_room(task)
+    ):
         return np.zeros(count, dtype=np.int64)
     request = session.nodes.needs(task.template).request
     asked = np.flatnonzero(request > 0)
     room = np.maximum(session.nodes.columns().future_idle[asked], 0) // request[asked, None]
-    places: IntArray = np.where(session.candidates(task).nodes_for(task), room.min(axis=0), 0)
+    places: IntArray = np.where(session.candidates.of(task).nodes_for(task), room.min(axis=0), 0)
     return places

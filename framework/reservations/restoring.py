@@ -17,11 +17,12 @@ import numpy as np
 
 from pyroclast.framework.placement.topology.required import nodes_by_topology, unserved_topology
 from pyroclast.framework.reservations.giving_way import Claimant, claimants, columns_to_give
-from pyroclast.framework.reservations.nominations import Promise, Promises, read_from_pods
+from pyroclast.framework.reservations.nominations import read_from_pods
 from pyroclast.framework.reservations.waiting_gangs import why_never_together
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.promises import Promise, Promises
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.refusals import Refusal
@@ -54,10 +55,10 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
     """
     if promises is None:
         promises = tuple(read_from_pods(session))
-    session.promises = Promises(tuple(_alive(session, promises)))
-    waiting = claimants(session) if any(each.until is not None for each in session.promises.standing) else []
+    session.evictions.promises = Promises(tuple(_alive(session, promises)))
+    waiting = claimants(session) if any(each.until is not None for each in session.evictions.promises.standing) else []
     ends = []
-    for job, wanted in _in_order(session, session.promises):
+    for job, wanted in _in_order(session, session.evictions.promises):
         if end := _Holding(session, job, waiting).hold(wanted):
             ends.append(end)
     return min(ends, default=None)
@@ -114,9 +115,9 @@ def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, li
         for task_id, node in promise.places.items():
             if task_id not in promise.loose and tasks[task_id].status is TaskStatus.PENDING:
                 waiting.setdefault(promise.job, []).append(_Wanted(tasks[task_id], node, promise))
-    jobs = [job for job_id in waiting if (job := session.job(job_id)) is not None]
-    jobs.sort(key=session.job_order_key)
-    return [(job, sorted(waiting[job.id], key=lambda wanted: session.task_order_key(wanted.task))) for job in jobs]
+    jobs = [job for job_id in waiting if (job := session.jobs.get(job_id)) is not None]
+    jobs.sort(key=session.jobs.order_key)
+    return [(job, sorted(waiting[job.id], key=lambda wanted: session.jobs.task_order_key(wanted.task))) for job in jobs]
 
 
 class _Holding:
@@ -141,17 +142,17 @@ class _Holding:
         wanted = self._without_given(wanted)
         with self._session.statement() as statement:
             taken = [each for each in wanted if self._took(statement, each, waits=False)]
-            if self._session.job_ready(self._job) and statement.operations:
+            if self._session.jobs.job_ready(self._job) and statement.operations:
                 self._bind(statement)
                 return self._patience_ends(taken) if self._job.waiting_count else None
             # all wait together: a part that counted as placed would let others of the job be bound without it
             statement.undo_to(0)
             taken = [each for each in self._in_time(taken) if self._took(statement, each, waits=True)]
-            if not self._session.job_pipelined(self._job):
+            if not self._session.jobs.job_pipelined(self._job):
                 taken = self._only_kept(statement, taken)
             if taken:
                 statement.hold()
-                self._session.nominate(each.task.id for each in taken if each.promise.until is None)
+                self._session.report.nominate(each.task.id for each in taken if each.promise.until is None)
                 return self._patience_ends(taken)
         return None
 
@@ -199,11 +200,11 @@ class _Holding:
     def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
         job, session = self._job, self._session
         if job.is_pending:
-            if "enqueue" in session.profile.actions and not all(each.promise.action for each in wanted):
+            if "enqueue" in session.extensions.profile.actions and not all(each.promise.action for each in wanted):
                 return _given_up("the job waits at the gate of its queue")
             # it had passed the gate when it was promised room, only its object does not say so yet
             job.phase = PodGroupPhase.INQUEUE
-        return session.job_valid(job) or unserved_topology(session, job)
+        return session.jobs.job_valid(job) or unserved_topology(session, job)
 
     def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:
         """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
@@ -217,7 +218,7 @@ class _Holding:
             self._give_up([wanted], _given_up(f"its topology does not let it lie on node {wanted.node} any more"))
             return False
         refusal = self._refused_by_queue(wanted)
-        refusal = refusal or self._session.pre_predicate(task) or self._refused_by_node(wanted, column)
+        refusal = refusal or self._session.candidates.pre_predicate(task) or self._refused_by_node(wanted, column)
         if refusal is None:
             is_free = not waits and self._is_free(task, column)
             place = statement.allocate if is_free else statement.pipeline
@@ -228,38 +229,38 @@ class _Holding:
 
     def _refused_by_queue(self, wanted: _Wanted) -> Refusal | None:
         """Ask the queue, and overlook its share where the room comes from its own jobs: it was lent that before."""
-        session, queue = self._session, self._session.queue(self._job.queue)
-        refusal = session.allocatable(queue, wanted.task)
+        session, queue = self._session, self._session.queues.by_name[self._job.queue]
+        refusal = session.queues.allocatable(queue, wanted.task)
         if refusal is None or not refusal.lendable or wanted.promise.action not in _INSIDE_QUEUES:
             return refusal
         self._is_lent = True
-        with session.lending():
-            return session.allocatable(queue, wanted.task)
+        with session.queues.lending():
+            return session.queues.allocatable(queue, wanted.task)
 
     def _is_free(self, task: Task, column: int) -> bool:
-        candidates = self._session.candidates(task)
+        candidates = self._session.candidates.of(task)
         return bool(candidates.takes(task, column) and candidates.fits_idle[column])
 
     def _refused_by_node(self, wanted: _Wanted, column: int) -> Refusal | None:
         """Ask the node, and overlook what pods on their way out may be the reason of, room apart."""
-        candidates = self._session.candidates(wanted.task)
+        candidates = self._session.candidates.of(wanted.task)
         if candidates.takes(wanted.task, column):
             return None
         domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
         domain[column] = True
-        refusal = self._session.explain(wanted.task, domain)
+        refusal = self._session.candidates.explain(wanted.task, domain)
         is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(wanted.node) is not None
         return None if is_passing else refusal
 
     def _bind(self, statement: Statement) -> None:
         session, job = self._session, self._job
         waiting = {task.id for task in job.in_status(TaskStatus.PIPELINED)}
-        session.nominate(waiting)
+        session.report.nominate(waiting)
         if job.relies_on_best_effort:
-            session.defer(job, statement)
+            session.deferred.add(job, statement)
             return
         session.action = _PLAN_ACTION
-        with session.lending() if self._is_lent else nullcontext():
+        with session.queues.lending() if self._is_lent else nullcontext():
             statement.commit()
         session.action = ""
 
@@ -293,7 +294,7 @@ class _Holding:
     def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
         """Let places go and say why; what was read from pods may be older than memory reaches, and goes in silence."""
         for each in wanted:
-            self._session.promises.give_up(each.task.id)
+            self._session.evictions.promises.give_up(each.task.id)
             self._job.forget_place(each.task.id)
             if each.promise.action:
                 self._job.refuse_task(each.task, refusal)

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Final
 
 from pyroclast.framework.queues.never_running import why_never_run
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
@@ -32,12 +32,12 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
     group = session.snapshot.gangs.get(job.id)
     if group is None or not group.is_patient or why_never_together(session, job):
         return
-    if session.promises.given_up.isdisjoint(job.tasks):
-        for task in session.pending_tasks(job):
+    if session.evictions.promises.given_up.isdisjoint(job.tasks):
+        for task in session.jobs.pending_tasks(job):
             if not (task.gated or task.template.best_effort):
                 _place(session, statement, job, task)
     for task in statement.placed().values():
-        session.keep_place(task, job=job.id, until=session.now + group.patience(task.role))
+        session.report.keep_place(task, job=job.id, until=session.now + group.patience(task.role))
     if statement.operations:
         statement.hold()
 
@@ -61,7 +61,9 @@ def _short_role(session: Session, job: SessionJob) -> str:
         others = sum(task.status in READY_STATUSES for task in members)
         counts = Counter(task.template.number for task in pending)
         first = {task.template.number: task for task in reversed(pending)}
-        places = sum(min(counts[number], session.places_on_empty_nodes(task).total) for number, task in first.items())
+        places = sum(
+            min(counts[number], session.candidates.places_on_empty_nodes(task).total) for number, task in first.items()
+        )
         if pending and places < min(least - others, len(pending)):
             return f"empty nodes have places for {places} of the {len(pending)} pods of {role} that wait"
     return ""
@@ -69,8 +71,12 @@ def _short_role(session: Session, job: SessionJob) -> str:
 
 def _place(session: Session, statement: Statement, job: SessionJob, task: Task) -> None:
     """Hold the best node for a task; why there is none it was told when it was tried."""
-    if session.allocatable(session.queue(job.queue), task) or session.pre_predicate(task) or not session.has_room(task):
+    if (
+        session.queues.allocatable(session.queues.by_name[job.queue], task)
+        or session.candidates.pre_predicate(task)
+        or not session.candidates.has_room(task)
+    ):
         return
-    choice = session.candidates(task).choose(task, None)
+    choice = session.candidates.of(task).choose(task, None)
     if choice is not None:
         statement.pipeline(job, [task], [choice.column])

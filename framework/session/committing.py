@@ -1,36 +1,55 @@
 """Committing: converts the operations of a statement to a plan that is executed later."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.contract import Verb
+from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.session.statement import Operation
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import LENT
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus
 
-if TYPE_CHECKING:
-    from pyroclast.framework.session.jobs import SessionJob
-    from pyroclast.framework.session.session import Session
-
 __all__ = ["begin_binding", "plan_of"]
 
 
-def plan_of(session: "Session", operations: Sequence[Operation]) -> Plan:
-    """Return operations as a plan, changing nothing; raises `BindingRefused` where a plugin fails that prepares one."""
+def plan_of(
+    operations: Sequence[Operation],
+    extensions: Extensions,
+    *,
+    number: int,
+    cycle: int,
+    configuration: int,
+    action: str,
+    is_lent: bool,
+) -> Plan:
+    """Return operations as a plan, changing nothing.
+
+    Args:
+        operations: Those of one statement.
+        extensions: Prepare and annotate bindings.
+        number: Which plan of its cycle it is, from 0 on.
+        cycle: Number of the cycle.
+        configuration: Generation of the configuration.
+        action: The action that decides.
+        is_lent: Whether the room is lent beyond a queue's share.
+
+    Raises:
+        BindingRefused: A plugin failed that prepares bindings.
+    """
     placed = next((op.change.job for op in operations if op.change.verb is not Verb.EVICT), None)
     return Plan(
-        number=len(session.plans),
-        cycle=session.cycle,
-        configuration=session.generation,
-        action=session.action,
+        number=number,
+        cycle=cycle,
+        configuration=configuration,
+        action=action,
         job=None if placed is None else placed.id,
         queue=None if placed is None else placed.queue,
-        binds=tuple(_binds(session, operations)),
+        binds=tuple(_binds(operations, extensions, is_lent=is_lent)),
         evictions=tuple(_evictions(operations, placed)),
         nominations=tuple(_nominations(operations)),
     )
@@ -45,9 +64,9 @@ def begin_binding(operations: Sequence[Operation]) -> None:
             change.job.move(binding, TaskStatus.ALLOCATED, TaskStatus.BINDING, change.amounts)
 
 
-def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind]:
+def _binds(operations: Sequence[Operation], extensions: Extensions, *, is_lent: bool) -> Iterator[Bind]:
     changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
-    together = session.annotations_for_plan([task for change in changes for task in change.tasks])
+    together = extensions.annotations_for_plan([task for change in changes for task in change.tasks])
     for change in changes:
         for task, column in zip(change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
@@ -57,24 +76,29 @@ def _binds(session: "Session", operations: Sequence[Operation]) -> Iterator[Bind
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=SealedDict(_annotations(session, task, column, together)),
-                preparations=session.preparations_for(task, column),
-                delegate=session.delegate_for(task, column) or UNSET,
+                annotations=SealedDict(_annotations(extensions, task, column, together, is_lent=is_lent)),
+                preparations=extensions.preparations_for(task, column),
+                delegate=extensions.delegate_for(task, column) or UNSET,
             )
 
 
 def _annotations(
-    session: "Session", task: Task, column: int, together: Mapping[TaskId, Mapping[str, str]]
+    extensions: Extensions,
+    task: Task,
+    column: int,
+    together: Mapping[TaskId, Mapping[str, str]],
+    *,
+    is_lent: bool,
 ) -> dict[str, str]:
-    annotations = session.annotations_for(task, column)
+    annotations = extensions.annotations_for(task, column)
     if task.id in together:
         annotations |= together[task.id]
-    if session.lends:
+    if is_lent:
         annotations[LENT] = "true"
     return annotations
 
 
-def _evictions(operations: Sequence[Operation], beneficiary: "SessionJob | None") -> Iterator[Eviction]:
+def _evictions(operations: Sequence[Operation], beneficiary: SessionJob | None) -> Iterator[Eviction]:
     gives_way = "" if beneficiary is None else f" to give way to {beneficiary.id} of queue {beneficiary.queue}"
     for operation in operations:
         if operation.change.verb is Verb.EVICT:

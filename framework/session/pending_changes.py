@@ -3,7 +3,7 @@
 A ledger that few sessions need builds its counts from the snapshot at the first question, then catches up.
 """
 
-from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.contract import Change
 
 __all__ = ["EarlyChanges"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import TaskId
@@ -42,7 +42,7 @@ def session_pods(session: "Session") -> "SessionPods":
     known: SessionPods | None = session.scratch.get(_SCRATCH)
     if known is None:
         known = session.scratch[_SCRATCH] = SessionPods(session)
-        session.register_ledger(_SCRATCH, known)
+        session.extensions.register_ledger(_SCRATCH, known)
     return known
 
 
@@ -223,7 +223,7 @@ class _ByAnchor(dict[tuple[str, str], list[Item]]):
             yield from self.get(pair, ())
 
 
-class SessionPods:
+class SessionPods(Ledger):
     """Counts of pods for one session, kept true by being a ledger of it."""
 
     def __init__(self, session: "Session") -> None:

@@ -3,39 +3,41 @@
 Opened from a snapshot; plugins register their functions and ledgers in the order of the configuration; from then on
 only statements change it. Nothing of it outlives the cycle but its report, its plans and its memory.
 
-`registering` holds what plugins registered, `node_questions` and `job_questions` what is asked of them; here stand the
-cycle's own data, what changes it, and what it has to say.
+What is asked stands where it belongs: `extensions` holds what plugins registered; `jobs`, `queues`, `nodes`,
+`candidates`, `topology` and `evictions` answer questions; `report` takes what there is to say.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from uuid import NAMESPACE_OID, uuid5
 
+from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
+from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.configuration import Profile
-from pyroclast.framework.extension import uses
-from pyroclast.framework.extension.ledgers import Verb
 from pyroclast.framework.extension.outside import Outside
-from pyroclast.framework.extension.registration import BindingRefused
+from pyroclast.framework.extension.registration import BindingRefused, Extensions
 from pyroclast.framework.session.committing import begin_binding, plan_of
-from pyroclast.framework.session.job_questions import JobQuestions
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.memory import Round, Settled, Turn
-from pyroclast.framework.session.nodes import Needs
+from pyroclast.framework.session.deferred import DeferredStatements
+from pyroclast.framework.session.evictions import SessionEvictions
+from pyroclast.framework.session.jobs import SessionJobs
+from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.queues import SessionQueues
+from pyroclast.framework.session.report import SessionReport
+from pyroclast.framework.session.scratch import Scratch
+from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.session.statement import Operation, Statement
+from pyroclast.framework.session.topology import SessionTopology
+from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.arrays import IntArray
-from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures, Sample
-from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
-from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
+from pyroclast.model.sealed import SealedList
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.model.tasks import Task
 
 __all__ = ["Session"]
 
 
-class Session(JobQuestions):
+class Session:
     """One scheduling cycle in progress."""
 
     def __init__(
@@ -52,7 +54,10 @@ class Session(JobQuestions):
         settled: Settled,
         runs: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(snapshot, profile, settled)
+        self.snapshot = snapshot
+        """The cluster, as it was when the cycle began."""
+        self.resources = snapshot.resources
+        """The resource names, their rows in arrays and their units."""
         self.cycle = cycle
         """Number of the cycle; the id that conditions carry."""
         self.generation = generation
@@ -60,6 +65,7 @@ class Session(JobQuestions):
         self.now = now
         """The moment of the cycle, seconds since 1970."""
         self.seed = seed
+        """Of everything that is chosen by chance."""
         self.uid = str(uuid5(NAMESPACE_OID, f"{seed}/{cycle}/{now}"))
         """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
         self.outside: Mapping[str, Outside] = MappingProxyType(dict(outside))
@@ -67,209 +73,68 @@ class Session(JobQuestions):
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         self.total.flags.writeable = False
         """What all nodes offer together, base units, shape (R,)."""
+        self.scratch = Scratch()
+        self.action = ""
+        """The action that is running, or empty."""
+        self.following_actions: Sequence[str] = profile.actions
+        """The actions that come after the running one; an action may be listed twice."""
+        self.extensions = Extensions(profile)
+        """What plugins register, and how they are asked."""
+        caller = self._caller = self.extensions.caller
+        self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
+        """The nodes with their amounts of this moment."""
+        self.candidates = CandidateNodes(NodeAnswers(self.extensions, self.nodes, snapshot))
+        """Which nodes take a task, and why the others do not."""
+        self.queues = SessionQueues(snapshot.queues, self.extensions)
+        """The queues, and what they may take."""
+        skipped = SkippedJobs(
+            snapshot, settled, nodes=self.nodes, candidates=self.candidates, queues=self.queues, caller=caller
+        )
+        self.jobs = SessionJobs(snapshot, settled, self.extensions, skipped)
+        """The jobs with their tasks of this moment, their order, and whether they may start."""
+        self.topology = SessionTopology(snapshot, self.nodes, self.extensions)
+        """The topology domains, and the order in which they are tried."""
+        self.evictions = SessionEvictions(snapshot, self.extensions, lambda: self.action)
+        """Which pods may give way to which."""
+        self.report = SessionReport(snapshot, settled, caller, runs or {})
+        """Events, conditions, metrics, and what the next cycle should know."""
+        self.deferred = DeferredStatements(caller)
+        """Statements of gangs of which some members still wait."""
         self.plans: SealedList[Plan] = SealedList()
-        self.conditions: SealedDict[JobId, tuple[GroupCondition, ...]] = SealedDict()
-        """Conditions of PodGroups set at close."""
-        self.events: SealedList[EventNote] = SealedList()
-        self.samples: SealedList[Sample] = SealedList()
-        self.shares: SealedDict[JobId, JobShare] = SealedDict()
-        self.nominated: SealedSet[TaskId] = SealedSet()
-        """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
-        self.kept: SealedDict[tuple[JobId, float], SealedDict[TaskId, NodeName]] = SealedDict()
-        """Nodes that members keep which wait for others of their gang, by job and the end of their patience, seconds
-        since 1970."""
-        self.gates_lifted: SealedList[Task] = SealedList()
-        """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
-        self.runs: SealedDict[str, float] = SealedDict(runs or {})
-        """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
-        self.lacking_pods_since: Mapping[str, float] = SealedDict()
-        """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
-        self.rounds: SealedDict[str, Round] = SealedDict()
-        """By namespace how far the last cycle came with its waiting jobs, see `framework.session.namespace_windows`."""
-        self.turns: SealedDict[str, Mapping[JobId, Turn]] = SealedDict()
-        """By action the jobs of namespaces that used up their share; kept between cycles."""
-        self.wakes: float | None = None
-        """When a cycle is due though nothing changes, seconds since 1970; None for never."""
-        self.quotas: SealedList[QuotaFigures] = SealedList()
-        """How elastic quotas stand."""
-        self.differences: SealedDict[QueueName, SealedDict[str, int]] = SealedDict()
-        """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
+        """What was committed."""
         self.searches_gangs = True
         """Whether members of a gang are searched for places together where placing them in order finds none."""
         self.search_steps = 0
         """Steps that searches for assignments of gangs took in this cycle."""
         self._committed = committed
-        self._deferred: dict[JobId, Statement] = {}
-
-    # Changing ---------------------------------------------------------------------------------------------------------
 
     def statement(self, *, trial: bool = False) -> Statement:
         """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
         self._caller.for_actions("statement")
-        return Statement(self, is_trial=trial)
+        return Statement(self.nodes, self.extensions, self._commit, is_trial=trial)
 
-    def defer(self, job: SessionJob, statement: Statement) -> None:
-        """Keep a statement open until the rest of its gang is placed; see `framework.placement.placing.complete`.
-
-        What the same job had deferred before goes with it: promised places that it took, then those of allocate.
-        """
-        self._caller.for_actions("defer")
-        earlier = self._deferred.setdefault(job.id, statement)
-        if earlier is not statement:
-            earlier.merge(statement)
-        statement.hold()
-
-    def take_deferred(self, job: SessionJob) -> Statement | None:
-        """Take back a job's deferred statement; None where there is none."""
-        self._caller.for_actions("take_deferred")
-        return self._deferred.pop(job.id, None)
-
-    def deferred_jobs(self) -> list[SessionJob]:
-        """Return the jobs with deferred statements, first deferred first."""
-        return [job for job_id in self._deferred if (job := self.job(job_id)) is not None]
-
-    def transact(self, operation: Operation) -> None:
-        """Carry out an operation on jobs and nodes; for statements alone."""
-        change = operation.change
-        change.job.move(change.tasks, operation.before[0].status, change.verb.status, change.amounts)
-        self.nodes.add(change.columns, _delta(change.needs, change.verb), change.tasks)
-
-    def retract(self, operation: Operation) -> None:
-        """Undo `transact`; for statements alone."""
-        change = operation.change
-        change.job.move(operation.before, change.verb.status, operation.before[0].status, change.amounts)
-        delta = _delta(change.needs, change.verb)
-        if change.verb is Verb.EVICT:
-            self.nodes.add(change.columns, -delta, operation.before)
-        else:
-            self.nodes.remove(change.columns, delta, change.tasks)
-
-    def commit(self, operations: Sequence[Operation]) -> Refusal | None:
-        """Make a plan of operations and hand it on; for statements alone.
+    def _commit(self, operations: Sequence[Operation]) -> Refusal | None:
+        """Make a plan of operations and hand it on.
 
         Returns:
             Why there is no plan and nothing has changed: a plugin failed that prepares bindings. Else None.
         """
         self._caller.for_actions("commit")
         try:
-            plan = plan_of(self, operations)
+            plan = plan_of(
+                operations,
+                self.extensions,
+                number=len(self.plans),
+                cycle=self.cycle,
+                configuration=self.generation,
+                action=self.action,
+                is_lent=self.queues.lends,
+            )
         except BindingRefused as failure:
             return failure.refusal
         begin_binding(operations)
-        self.nominate(nomination.task for nomination in plan.nominations)
+        self.report.nominate(nomination.task for nomination in plan.nominations)
         if plan.binds or plan.evictions or plan.nominations:
             list.append(self.plans, plan)
             self._committed(plan)
         return None
-
-    # Saying -----------------------------------------------------------------------------------------------------------
-
-    def nominate(self, tasks: Iterable[TaskId]) -> None:
-        """Let pods name the nodes they wait for."""
-        self._caller.for_actions("nominate")
-        set.update(self.nominated, tasks)
-
-    def lift_gate(self, task: Task) -> None:
-        """Let the gate of its queue off a task, which the queue has room for."""
-        self._caller.for_actions("lift_gate")
-        list.append(self.gates_lifted, task)
-
-    def keep_place(self, task: Task, *, job: JobId, until: float) -> None:
-        """Keep the node of a member that waits for others of its gang."""
-        self._caller.for_actions("keep_place")
-        assert task.node is not None, "a placed task has a node"
-        places = self.kept.get((job, until)) or SealedDict[TaskId, NodeName]()
-        dict.__setitem__(places, task.id, task.node)
-        dict.__setitem__(self.kept, (job, until), places)
-
-    def set_condition(self, job: SessionJob, condition: GroupCondition) -> None:
-        """Set a condition of a PodGroup; the last of a type counts."""
-        if self._caller.guard is not None:
-            job = self._caller.guard.read("jobs", uses.read_job, job)
-            condition = self._caller.guard.read("conditions", uses.read_condition, condition)
-        others = (known for known in self.conditions.get(job.id, ()) if known.type != condition.type)
-        dict.__setitem__(self.conditions, job.id, (*others, condition))
-
-    def wake(self, moment: float) -> None:
-        """Ask for a cycle just after a moment, seconds since 1970, though nothing changes until then."""
-        if self._caller.guard is not None:
-            moment = self._caller.guard.read("wakes", uses.read_moment, moment)
-        self.wakes = moment if self.wakes is None else min(moment, self.wakes)
-
-    def sample(self, metric: str, value: float, kind: str = "gauge", **labels: str) -> None:
-        """Note a value of a metric, named without the `volcano_` prefix."""
-        if self._caller.guard is not None:
-            metric, value, kind, labels = self._caller.guard.read(
-                "samples", uses.read_sample, metric, value, kind, labels
-            )
-        list.append(self.samples, Sample(metric=metric, labels=tuple(labels.items()), value=value, kind=kind))
-
-    def sample_amounts(self, metric: str, amounts: Sequence[int], **labels: str) -> None:
-        """Note amounts by resource: `<metric>_milli_cpu`, `_memory_bytes`, and `_scalar_resources` by name."""
-        if self._caller.guard is not None:
-            amounts = self._caller.guard.read("samples", uses.read_sample_amounts, amounts, len(self.resources))
-        for name, amount, scale in zip(self.resources.names, amounts, self.resources.scales, strict=True):
-            if name == CPU:
-                self.sample(f"{metric}_milli_cpu", amount, **labels)
-            elif name == MEMORY:
-                self.sample(f"{metric}_memory_bytes", amount, **labels)
-            elif amount:
-                # other resources count in thousandths there, but for pods
-                thousandths = amount if name == PODS else amount * MILLI // scale
-                self.sample(f"{metric}_scalar_resources", thousandths, resource=name, **labels)
-
-    def count_otherwise(self, queue: QueueName, more: Mapping[str, int]) -> None:
-        """Note what a queue holds more than the requests of its tasks say, thousandths by name, below 0 for less."""
-        if self._caller.guard is not None:
-            queue, more = self._caller.guard.read("notes", uses.read_difference, queue, more, self.queues)
-        known: Mapping[str, int] = self.differences.get(queue, {})
-        changed = {name: known.get(name, 0) + amount for name, amount in more.items()}
-        dict.__setitem__(self.differences, queue, SealedDict({**known, **changed}))
-
-    def group_event(self, job: SessionJob, type_: str, reason: str, message: str) -> None:
-        """Record an event on a PodGroup."""
-        if self._caller.guard is not None:
-            job = self._caller.guard.read("jobs", uses.read_job, job)
-        note = EventNote(
-            kind="PodGroup",
-            namespace=job.job.namespace,
-            name=job.job.name,
-            uid=job.job.uid,
-            type=type_,
-            reason=reason,
-            message=message,
-        )
-        self.record_events(note)
-
-    def record_events(self, *notes: EventNote) -> None:
-        """Record events on any objects."""
-        if self._caller.guard is not None:
-            notes = tuple(self._caller.guard.read("events", uses.read_event, note) for note in notes)
-        list.extend(self.events, notes)
-
-    def note_run(self, key: str, moment: float | None) -> None:
-        """Note when a plugin that acts from time to time did, by its instance; None forgets it."""
-        if self._caller.guard is not None:
-            key, moment = self._caller.guard.read("notes", uses.read_run, key, moment)
-        if moment is None:
-            dict.pop(self.runs, key, None)
-        else:
-            dict.__setitem__(self.runs, key, moment)
-
-    def note_share(self, job: JobId, share: JobShare) -> None:
-        """Note the dominant resource of a job."""
-        if self._caller.guard is not None:
-            share = self._caller.guard.read("notes", uses.read_share, share)
-        dict.__setitem__(self.shares, job, share)
-
-    def note_quota(self, figures: QuotaFigures) -> None:
-        """Note how an elastic quota stands."""
-        if self._caller.guard is not None:
-            figures = self._caller.guard.read("notes", uses.read_quota_figures, figures)
-        list.append(self.quotas, figures)
-
-
-def _delta(needs: Needs, verb: Verb) -> IntArray:
-    if verb is Verb.ALLOCATE:
-        return needs.allocate
-    return needs.pipeline if verb is Verb.PIPELINE else needs.evict

@@ -11,19 +11,19 @@ trial. Used as a context manager a statement is undone on exit unless it was com
 statement opened while another is open can be merged into it, or undone alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Verb
+from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.nodes import Needs, SessionNodes
+from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedList
 from pyroclast.model.tasks import Task, TaskStatus
-
-if TYPE_CHECKING:
-    from pyroclast.framework.session.jobs import SessionJob
-    from pyroclast.framework.session.session import Session
 
 __all__ = ["Operation", "Statement"]
 
@@ -46,13 +46,19 @@ class Operation:
         """Of a pipelined place: whether its room comes from evictions, so that the node is nominated."""
 
 
+Commit = Callable[[Sequence[Operation]], Refusal | None]
+"""Makes a plan of operations and hands it on; returns why there is none and nothing has changed, else None."""
+
+
 class Statement:
     """Operations on a session that are kept together or undone together."""
 
-    __slots__ = ("_session", "is_settled", "is_trial", "notes_places", "operations")
+    __slots__ = ("_commit", "_extensions", "_nodes", "is_settled", "is_trial", "notes_places", "operations")
 
-    def __init__(self, session: "Session", *, is_trial: bool = False) -> None:
-        self._session = session
+    def __init__(self, nodes: SessionNodes, extensions: Extensions, commit: Commit, *, is_trial: bool = False) -> None:
+        self._nodes = nodes
+        self._extensions = extensions
+        self._commit = commit
         self.is_trial = is_trial
         """Whether it decides nothing: it is never committed, held or merged."""
         self.notes_places = not is_trial
@@ -73,57 +79,73 @@ class Statement:
         if not self.is_settled:
             self.undo()
 
-    def allocate(self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int]) -> Refusal | None:
+    def allocate(self, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int]) -> Refusal | None:
         """Place pending tasks of one template on free room, one node each; None, or why nothing was placed."""
         return self._place(Verb.ALLOCATE, job, tasks, columns, evicts_for=False)
 
     def pipeline(
-        self, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool = False
+        self, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool = False
     ) -> Refusal | None:
         """Place pending tasks of one template on room that is being released; None, or why nothing was placed."""
         return self._place(Verb.PIPELINE, job, tasks, columns, evicts_for=evicts_for)
 
     def _place(
-        self, verb: Verb, job: "SessionJob", tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
+        self, verb: Verb, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
     ) -> Refusal | None:
-        names = self._session.nodes.table.names
+        names = self._nodes.table.names
         placed = [task.moved(verb.status, names[column]) for task, column in zip(tasks, columns, strict=True)]
-        needs = self._session.nodes.needs(tasks[0].template)
+        needs = self._nodes.needs(tasks[0].template)
         change = Change(verb, job, placed, columns, needs=needs, is_trial=self.is_trial)
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
-    def evict(self, job: "SessionJob", task: Task, reason: str, message: str = "") -> Refusal | None:
+    def evict(self, job: SessionJob, task: Task, reason: str, message: str = "") -> Refusal | None:
         """Ask a running or bound task to leave; `reason` names the action, `message` the rule where nobody gains."""
         assert task.node is not None, "only a task on a node can be evicted"
-        column = self._session.nodes.table.column[task.node]
+        column = self._nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
-        needs = self._session.nodes.needs(task.template)
-        uncounted = self._session.snapshot.uncounted.get(task.id)
+        needs = self._nodes.needs(task.template)
+        uncounted = self._nodes.uncounted.get(task.id)
         change = Change(Verb.EVICT, job, [leaving], [column], needs=needs, uncounted=uncounted, is_trial=self.is_trial)
         return self._do(Operation(change, [task], reason, evicts_for=False, message=message))
 
     def _do(self, operation: Operation) -> Refusal | None:
-        session = self._session
-        session.transact(operation)
-        for done, (plugin, ledger) in enumerate(session.ledgers):
+        extensions = self._extensions
+        self._transact(operation)
+        for done, (plugin, ledger) in enumerate(extensions.ledgers):
             try:
                 refusal = ledger.apply(operation.change)
             except Exception as error:  # noqa: BLE001  # a plugin that fails refuses; a ledger must not count then
-                refusal = session.note_failure(plugin, error)
+                refusal = extensions.note_failure(plugin, error)
             if refusal is not None:
                 self._revert(operation.change, done)
-                session.retract(operation)
+                self._retract(operation)
                 return refusal
         list.append(self.operations, operation)
         return None
 
+    def _transact(self, operation: Operation) -> None:
+        """Carry out an operation on its job and its nodes."""
+        change = operation.change
+        change.job.move(change.tasks, operation.before[0].status, change.verb.status, change.amounts)
+        self._nodes.add(change.columns, _delta(change.needs, change.verb), change.tasks)
+
+    def _retract(self, operation: Operation) -> None:
+        """Undo `_transact`."""
+        change = operation.change
+        change.job.move(operation.before, change.verb.status, operation.before[0].status, change.amounts)
+        delta = _delta(change.needs, change.verb)
+        if change.verb is Verb.EVICT:
+            self._nodes.add(change.columns, -delta, operation.before)
+        else:
+            self._nodes.remove(change.columns, delta, change.tasks)
+
     def _revert(self, change: Change, applied: int) -> None:
         """Let the first ledgers, as many as applied a change, undo it in reverse order."""
-        for plugin, ledger in reversed(self._session.ledgers[:applied]):
+        for plugin, ledger in reversed(self._extensions.ledgers[:applied]):
             try:
                 ledger.revert(change)
             except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
-                self._session.note_failure(plugin, error)
+                self._extensions.note_failure(plugin, error)
 
     def undo(self) -> None:
         """Undo all operations in reverse, remembering for messages where tasks had been placed."""
@@ -135,8 +157,8 @@ class Statement:
         while len(self.operations) > length:
             operation = list.pop(self.operations)
             change = operation.change
-            self._revert(change, len(self._session.ledgers))
-            self._session.retract(operation)
+            self._revert(change, len(self._extensions.ledgers))
+            self._retract(operation)
             if self.notes_places and change.verb is not Verb.EVICT:
                 change.job.note_places(change.tasks)
 
@@ -165,7 +187,7 @@ class Statement:
         """
         assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True
-        refusal = self._session.commit(self.operations) if self.operations else None
+        refusal = self._commit(self.operations) if self.operations else None
         if refusal is not None:
             for job in {operation.change.job.id: operation.change.job for operation in self.operations}.values():
                 job.refuse(refusal)
@@ -180,3 +202,9 @@ class Statement:
             if operation.change.verb is not Verb.EVICT
             for task in operation.change.tasks
         }
+
+
+def _delta(needs: Needs, verb: Verb) -> IntArray:
+    if verb is Verb.ALLOCATE:
+        return needs.allocate
+    return needs.pipeline if verb is Verb.PIPELINE else needs.evict

@@ -7,10 +7,10 @@ above it.
 
 from collections.abc import Iterable, Sequence
 
-from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.contract import Change
 from pyroclast.framework.queues.device_claims import demand_of, placed_with_claims
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.device_claims import CLASS_PREFIX, ClaimCount, Demand, device_claim_keys, is_made_for, uncounted
 from pyroclast.model.ids import JobId, QueueName
@@ -33,7 +33,7 @@ class DeviceQuotas:
         self._session = session
         self._tree = tree
         self._counts_capacity = counts_capacity
-        quotas = {name: quota_of(queue) for name, queue in session.queues.items()}
+        quotas = {name: quota_of(queue) for name, queue in session.queues.by_name.items()}
         self._quotas = {name: quota for name, quota in quotas.items() if quota}
         self._placed = {name: ClaimCount() for name in self._quotas}
         self._admitted = {name: ClaimCount() for name in self._quotas}
@@ -61,7 +61,7 @@ class DeviceQuotas:
         found: dict[QueueName, list[str]] = {}
         for key, job_id in sorted(first_user.items()):
             why = uncounted(claims[key]) if key in claims else []
-            if why and session.is_news(f"ResourceClaim/{key}/{claims[key].metadata.uid}", why[0], job=job_id):
+            if why and session.report.is_news(f"ResourceClaim/{key}/{claims[key].metadata.uid}", why[0], job=job_id):
                 found.setdefault(session.snapshot.jobs[job_id].queue, []).append(f"{key} ({why[0]})")
         return found
 

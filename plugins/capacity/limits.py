@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyroclast.framework.session.queue_limits import capability_limits
+from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.queues import ROOT_QUEUE, Queue

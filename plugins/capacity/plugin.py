@@ -7,23 +7,22 @@ job enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Plugin, Vote
 from pyroclast.framework.preemption.gang_plans import GangEviction
 from pyroclast.framework.preemption.victim_order import in_order
 from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, reserved
 from pyroclast.framework.queues.guarantees import guarantee_notes, kept_guarantees
 from pyroclast.framework.queues.lifted_gates import LiftedGates
 from pyroclast.framework.queues.notes import queue_note, zero_notes
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.queue_limits import amounts_beyond, in_words, usage_text
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.queue_limits import amounts_beyond, in_words, usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.jobs import NO_QUEUE
@@ -58,54 +57,54 @@ class CapacityArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
+class Capacity(Plugin):
     """Hold queues to what is declared for them."""
 
-    name: ClassVar[str] = "capacity"
-    watches_clock: ClassVar[bool] = False
+    name = "capacity"
+    watches_clock = False
     args: CapacityArgs = CapacityArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        in_tree = session.option.hierarchy
+        in_tree = session.extensions.option.hierarchy
         holding = Holding(session, self.args, in_tree=in_tree)
-        session.register(points.QUEUE_ORDER, self.name, holding.rank)
-        session.register(points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
-        session.register(points.PREEMPTIVE, self.name, holding.preemptive)
-        session.register(
-            points.RECLAIMABLE,
+        session.extensions.register(contract.QUEUE_ORDER, self.name, holding.rank)
+        session.extensions.register(contract.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
+        session.extensions.register(contract.PREEMPTIVE, self.name, holding.preemptive)
+        session.extensions.register(
+            contract.RECLAIMABLE,
             self.name,
             holding.reclaimable,
             alike=True,
             together=holding.reclaimable_whole,
             queues=holding.queues_to_reclaim,
         )
-        session.register(
-            points.UNIFIED_EVICTABLE,
+        session.extensions.register(
+            contract.UNIFIED_EVICTABLE,
             self.name,
             holding.evictable,
             alike=True,
             in_turn=True,
             together=holding.evictable_whole,
         )
-        session.register(
-            points.QUEUE_SURPLUS,
+        session.extensions.register(
+            contract.QUEUE_SURPLUS,
             self.name,
             holding.beyond_deserved,
             alike=True,
             in_turn=True,
             together=holding.beyond_deserved_whole,
         )
-        session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
-        session.register(points.JOB_ENQUEUED, self.name, holding.enqueued)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUED, self.name, holding.enqueued)
         if in_tree:
-            session.register(points.VICTIM_QUEUE_ORDER, self.name, holding.compare_victims)
-        session.register_ledger(self.name, holding)
+            session.extensions.register(contract.VICTIM_QUEUE_ORDER, self.name, holding.compare_victims)
+        session.extensions.register_ledger(self.name, holding)
         holding.measure()
         holding.tell()
 
 
-class Holding:
+class Holding(Ledger):
     """What the queues of one session hold."""
 
     def __init__(self, session: Session, args: CapacityArgs, *, in_tree: bool) -> None:
@@ -116,9 +115,9 @@ class Holding:
         """Rows that a request is held to: the number of pods is not."""
         self._pods_row = session.resources.rows[PODS]
         self._nothing = [0] * len(session.resources)
-        self.tree: Tree = grow(session.queues) if in_tree else flat(session.queues)
+        self.tree: Tree = grow(session.queues.by_name) if in_tree else flat(session.queues.by_name)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total, kept=kept_guarantees(session))
-        self._limits = limits(session.resources, session.queues, self.tree)
+        self._limits = limits(session.resources, session.queues.by_name, self.tree)
         self.books: dict[QueueName, QueueUsage] = make_state(session, self.tree, self._limits)
         """Of all queues, each with what stands below it."""
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
@@ -132,7 +131,7 @@ class Holding:
     def rank(self, queue: Queue) -> tuple[Any, ...]:
         """Rank a queue: higher priority, leaves first, then smaller share where its ancestors part from another's."""
         path = [self.books[name] for name in reversed(self.tree.paths[queue.name])]
-        created = self._session.queues
+        created = self._session.queues.by_name
         # of equals the older goes first, whether it is a leaf or a branch; side by side another plugin may decide
         shares = [
             _share_key(each) + ((created[each.name].created, each.name) if len(path) > 1 else ()) for each in path
@@ -157,7 +156,7 @@ class Holding:
             return 0
         self._gates.refresh()
         most, request = MOST, self._request(task)
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         if self.devices is not None and job is not None and self.devices.concern(job):
             most = 1  # equal tasks may have different claims
         if task in self._gates:
@@ -193,11 +192,11 @@ class Holding:
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of queues that have more than they deserve, as long as they have."""
-        job = self._session.job_of(reclaimer)
+        job = self._session.jobs.of(reclaimer)
         if job is None or job.queue not in self.books or job.queue in self.tree.faults:
             return [], Vote.REJECT
         taking = self._taking(job.queue, self._request(reclaimer))
-        known = [task for task in candidates if self._session.job_of(task) is not None]
+        known = [task for task in candidates if self._session.jobs.of(task) is not None]
         return self._taken(in_order(self._session, job, known), taking.take), Vote.PERMIT
 
     def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
@@ -210,7 +209,7 @@ class Holding:
 
     def beyond_deserved(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
         """Return the candidates whose queues have more than they deserve, and keep their guarantee."""
-        job = self._session.job_of(reclaimer)
+        job = self._session.jobs.of(reclaimer)
         return [] if job is None else self._taken(candidates, self._taking(job.queue).take_for_gang)
 
     def beyond_deserved_whole(self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]) -> list[Task]:
@@ -231,7 +230,7 @@ class Holding:
         return self.evictable(context, candidates) if keeps else ([], Vote.PERMIT)
 
     def _keeps_guarantee_without(self, gang: Sequence[Task]) -> bool:
-        job = self._session.job_of(gang[0])
+        job = self._session.jobs.of(gang[0])
         book = None if job is None else self.books.get(job.queue)
         if job is None or book is None:
             return True
@@ -252,14 +251,14 @@ class Holding:
         return [
             task
             for task in candidates
-            if (owner := self._session.job_of(task)) is not None
+            if (owner := self._session.jobs.of(task)) is not None
             and owner.queue in self.books
             and take(owner.queue, self._request(task))
         ]
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits its queue, and all above it, beside what is used and reserved there."""
-        queue = self._session.queue(job.queue)
+        queue = self._session.queues.by_name[job.queue]
         unfit = self._unfit(queue)
         if unfit is not None:
             return unfit
@@ -414,7 +413,7 @@ class Holding:
         return [self.books[each] for each in self.tree.paths[name]]
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.counted_amounts(task)
+        return self._session.nodes.counted_amounts(task)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
@@ -438,7 +437,7 @@ class Holding:
         line[0].refresh_share()
 
     def _reserve(self, task: Task, sign: int) -> None:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         if job is not None:
             self.books[job.queue].reserve(self._request(task), sign)
 
@@ -447,14 +446,14 @@ class Holding:
     def tell(self) -> None:
         """Tell owners of queues what is odd about them."""
         session = self._session
-        session.record_events(*zero_notes(session))
+        session.report.record_events(*zero_notes(session))
         if not self._in_tree:
-            session.record_events(*guarantee_notes(session))
+            session.report.record_events(*guarantee_notes(session))
         odd = {name: ("QueueTreeBroken", f"out of service: {fault}") for name, fault in self.tree.faults.items()}
-        for name, too_much in excesses(session.resources, session.queues, self.tree, self._limits):
+        for name, too_much in excesses(session.resources, session.queues.by_name, self.tree, self._limits):
             odd[name] = ("QueuesBelowExceed", too_much)
-        notes = (queue_note(session, session.queues[name], *what) for name, what in odd.items())
-        session.record_events(*(note for note in notes if note is not None))
+        notes = (queue_note(session, session.queues.by_name[name], *what) for name, what in odd.items())
+        session.report.record_events(*(note for note in notes if note is not None))
         if self.devices is not None:
             self._tell_uncounted(self.devices)
 
@@ -463,17 +462,17 @@ class Holding:
         for name, claims in devices.newly_uncounted().items():
             more = f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""
             message = f"not counted against quotas of devices: claims {', '.join(claims[:MOST_NAMED])}{more}"
-            note = queue_note(self._session, self._session.queues[name], "ClaimsNotCounted", message)
+            note = queue_note(self._session, self._session.queues.by_name[name], "ClaimsNotCounted", message)
             if note is not None:
-                self._session.record_events(note)
-            self._session.sample("uncounted_claims_total", len(claims), "counter", queue_name=name)
+                self._session.report.record_events(note)
+            self._session.report.sample("uncounted_claims_total", len(claims), "counter", queue_name=name)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 
     def measure(self) -> None:
         """Report what each queue has, asks for, deserves and may have; unlimited cpu and memory are 0."""
         session = self._session
-        for name in session.queues:
+        for name in session.queues.by_name:
             book = self.books[name]
             for what, amounts in (
                 ("allocated", book.allocated),
@@ -482,11 +481,11 @@ class Holding:
                 ("inqueue", book.inqueue),
                 ("real_capacity", [0 if amount >= UNLIMITED // 2 else amount for amount in book.limit]),
             ):
-                session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
-            capability = session.resources.vector(session.queues[name].capability).tolist()
-            session.sample_amounts("queue_capacity", capability, queue_name=name)
-            session.sample("queue_share", book.share, queue_name=name)
-            session.sample("queue_overused", float(book.share > 1), queue_name=name)
+                session.report.sample_amounts(f"queue_{what}", amounts, queue_name=name)
+            capability = session.resources.vector(session.queues.by_name[name].capability).tolist()
+            session.report.sample_amounts("queue_capacity", capability, queue_name=name)
+            session.report.sample("queue_share", book.share, queue_name=name)
+            session.report.sample("queue_overused", float(book.share > 1), queue_name=name)
 
 
 def _share_key(book: QueueUsage) -> tuple[float, bool]:
@@ -501,11 +500,11 @@ def make_state(session: Session, tree: Tree, limits: Mapping[QueueName, Limits])
     elastic = table.by_queue(np.maximum(table.allocated - table.min_resources, 0), len(names))
     kept = table.by_queue(reserved(table), len(names))
     sums = np.stack([held, held + pending, elastic, kept])
-    counted = {name: np.zeros(sums.shape[:2], dtype=np.int64) for name in session.queues}
+    counted = {name: np.zeros(sums.shape[:2], dtype=np.int64) for name in session.queues.by_name}
     for number in np.unique(table.queue[table.queue != NO_QUEUE]).tolist():
         for name in tree.paths[names[number]]:
             counted[name] += sums[:, :, number]
-    queues = session.queues
+    queues = session.queues.by_name
     books = {}
     for name, queue in queues.items():
         allocated, request, spare, inqueue = counted[name].tolist()

@@ -10,11 +10,12 @@ Arguments: `CoschedulingArgs`.  Rules and example: docs/plugins/coscheduling.md.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.gangs import GangGroup
 from pyroclast.model.gangs.names import BIND_ANNOTATIONS
 from pyroclast.model.gangs.reading import read_index
@@ -33,11 +34,11 @@ INVALID: Final = "GangInvalid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coscheduling:
+class Coscheduling(Plugin):
     """Schedule gangs of labels, annotations and pod groups of `scheduling.sigs.k8s.io`."""
 
-    name: ClassVar[str] = NAME
-    watches_clock: ClassVar[bool] = False
+    name = NAME
+    watches_clock = False
     args: CoschedulingArgs = field(default_factory=CoschedulingArgs)
 
     def on_session_open(self, session: Session) -> None:
@@ -45,10 +46,10 @@ class Coscheduling:
         gangs = session.snapshot.gangs
         if not gangs:
             return
-        session.register(points.JOB_VALID, self.name, lambda job: refuse_incomplete(gangs, job))
-        session.register(points.TASK_ORDER, self.name, lambda task: rank(gangs, task), within_job=True)
-        session.register_plan_annotations(self.name, lambda tasks: tell_together(gangs, tasks))
-        session.on_close(self.name, lambda: tell_faults(session, gangs))
+        session.extensions.register(contract.JOB_VALID, self.name, lambda job: refuse_incomplete(gangs, job))
+        session.extensions.register(contract.TASK_ORDER, self.name, lambda task: rank(gangs, task), within_job=True)
+        session.extensions.register_plan_annotations(self.name, lambda tasks: tell_together(gangs, tasks))
+        session.extensions.on_close(self.name, lambda: tell_faults(session, gangs))
 
 
 def refuse_incomplete(gangs: Mapping[JobId, GangGroup], job: SessionJob) -> Refusal | None:
@@ -96,12 +97,13 @@ def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
         news = [
             (gang, note)
             for gang, note in noted
-            if gang in there and session.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id)
+            if gang in there
+            and session.report.is_news(f"Gang/{note.kind}/{note.name}/{note.path}", note.message, job=job_id)
         ]
         if news:
             by_age = sorted(job.tasks.values(), key=lambda task: (task.created, task.name, task.id), reverse=True)
             oldest = {task.role: task for task in by_age}
-            session.record_events(*(_event(oldest[gang], str(note)) for gang, note in news))
+            session.report.record_events(*(_event(oldest[gang], str(note)) for gang, note in news))
 
 
 def _event(task: Task, message: str) -> EventNote:

@@ -33,7 +33,7 @@ def differences_by_queue(
                     amounts[name] = amounts.get(name, 0) + amount * MILLI - task.template.request.get(name, 0)
     found: dict[QueueName, dict[str, int]] = {}
     for queue, amounts in own.items():
-        for ancestor in with_ancestors(session.queues, queue):
+        for ancestor in with_ancestors(session.queues.by_name, queue):
             totals = found.setdefault(ancestor, {})
             for name, more in amounts.items():
                 if name:

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, ReasonArray
 from pyroclast.model.devices.cards import Holder, Shelf, Use
 from pyroclast.model.ids import TaskId
@@ -29,7 +29,7 @@ NO_CARDS: Final = "NoCards"
 UNREADABLE: Final = Reason("the node tells of its cards what nobody can read", resolvable=False)
 
 
-class DeviceAllocator:
+class DeviceAllocator(Ledger):
     """What is taken of the cards of one family."""
 
     def __init__(self, session: Session, family: Family[Any, Any]) -> None:

@@ -28,7 +28,7 @@ _NANOSECONDS: Final = 1_000_000_000
 class GpuShare(Family[GpuCards, GpuDemand]):
     """Cards by their memory, or by their number."""
 
-    name: ClassVar[str] = "GpuShare"
+    name = "GpuShare"
     lock: ClassVar[str] = GPU_LOCK
     never: ClassVar[tuple[Reason, ...]] = (
         Reason(_NO_MEMORY + _EVER, resolvable=False),

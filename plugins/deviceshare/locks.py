@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.devices.locks import LOCK_NODE, is_held
 from pyroclast.model.plan import Preparation
@@ -30,7 +30,7 @@ REASONS: Final = (
 _LOCKED, _NO_TIME = 1, 2
 
 
-class Locks:
+class Locks(Ledger):
     """Which nodes are locked, a ledger: who is placed on a node, now or later, locks it for the rest of the session."""
 
     def __init__(self, session: Session, books: DeviceAllocator) -> None:

@@ -6,14 +6,14 @@ bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugi
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray
 from pyroclast.model.devices.koordinator.templates import Templates
@@ -43,15 +43,15 @@ INVALID_IDS: Final = "DeviceIdsInvalid"
 
 
 @dataclass(frozen=True)
-class DeviceShare:
+class DeviceShare(Plugin):
     """Place pods on the cards of nodes."""
 
-    name: ClassVar[str] = NAME
-    arguments: ClassVar[type] = DeviceShareArgs
+    name = NAME
+    arguments = DeviceShareArgs
     args: DeviceShareArgs = field(default_factory=DeviceShareArgs)
 
     @property
-    def watches_clock(self) -> bool:
+    def watches_clock(self) -> bool:  # type: ignore[override]  # it is only read
         """Whether equal clusters may be decided about differently: locks grow old."""
         return self.args.node_lock
 
@@ -61,20 +61,20 @@ class DeviceShare:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.koordinator:
             for rule in (DEVICE_SCOPE, NUMA_ALIGNMENT):
-                session.register_rule(self.name, rule)
+                session.extensions.register_rule(self.name, rule)
             self._register(session, Koordinator(self.args.rules(self._templates(session))))
         elif self.args.vgpu:
             settings = self._settings(session)
             books = self._register(session, Vgpu(self.args, settings))
-            session.on_close(self.name, lambda: _count(session, books, settings))
+            session.extensions.on_close(self.name, lambda: _count(session, books, settings))
 
     def _register(self, session: Session, family: Family[Any, Any]) -> DeviceAllocator:
         books = DeviceAllocator(session, family)
-        session.register_ledger(self.name, books)
-        session.register_annotations(self.name, books.annotations)
-        session.register(points.PRE_PREDICATE, self.name, books.refuse_unreadable)
-        session.register(
-            points.PREDICATE,
+        session.extensions.register_ledger(self.name, books)
+        session.extensions.register_annotations(self.name, books.annotations)
+        session.extensions.register(contract.PRE_PREDICATE, self.name, books.refuse_unreadable)
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             books.never,
             locality=Locality.FACTS,
@@ -87,8 +87,8 @@ class DeviceShare:
             ("cards", books.of_template, Locality.NODE, None),
             ("cards of one", books.of_task, Locality.GLOBAL, books.asks_alone),
         ):
-            session.register(
-                points.PREDICATE,
+            session.extensions.register(
+                contract.PREDICATE,
                 self.name,
                 function,
                 locality=locality,
@@ -98,14 +98,14 @@ class DeviceShare:
             )
         if self.args.weight > 0:
             self._register_scores(session, books)
-        session.on_close(self.name, lambda: _tell_unreadable(session, books))
+        session.extensions.on_close(self.name, lambda: _tell_unreadable(session, books))
         return books
 
     def _register_locks(self, session: Session, held: Locks) -> None:
-        session.register_ledger(self.name, held)
-        session.register_preparations(self.name, held.preparations)
-        session.register(
-            points.PREDICATE,
+        session.extensions.register_ledger(self.name, held)
+        session.extensions.register_preparations(self.name, held.preparations)
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             held.verdicts,
             locality=Locality.NODE,
@@ -119,8 +119,8 @@ class DeviceShare:
             ("cards", books.scores_of_template, Locality.NODE, None),
             ("cards of one", books.scores_of_task, Locality.GLOBAL, books.asks_alone),
         ):
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 function if normalise is not None else weighted(function, self.args.weight),
                 locality=locality,
@@ -174,7 +174,7 @@ def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
 
 def _count(session: Session, books: DeviceAllocator, settings: VgpuSettings) -> None:
     for queue, amounts in differences_by_queue(session, books, settings).items():
-        session.count_otherwise(queue, amounts)
+        session.report.count_otherwise(queue, amounts)
 
 
 def _tell_unreadable(session: Session, books: DeviceAllocator) -> None:
@@ -192,7 +192,7 @@ def _tell(
     session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str, *, job: JobId | None = None
 ) -> None:
     """Record an event about an object, once; what is told of pods of a job is forgotten with it."""
-    if session.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
+    if session.report.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
         event = EventNote(
             kind=kind,
             namespace=metadata.namespace,
@@ -202,4 +202,4 @@ def _tell(
             reason=reason,
             message=message,
         )
-        session.record_events(event)
+        session.report.record_events(event)

@@ -56,7 +56,7 @@ class VgpuDemand:
 class Vgpu(Family[VgpuCards, VgpuDemand]):
     """Virtual cards."""
 
-    name: ClassVar[str] = "hamivgpu"
+    name = "hamivgpu"
     lock: ClassVar[str] = VGPU_LOCK
     never: ClassVar[tuple[Reason, ...]] = tuple(
         Reason(text, resolvable=False)

@@ -6,15 +6,14 @@ No arguments.  Formulas and examples: docs/plugins/drf.md.
 
 from collections.abc import Sequence
 from functools import cmp_to_key
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE
 from pyroclast.model.queues import Queue
@@ -29,27 +28,27 @@ MOST_REPORTED: Final = 1000
 """Jobs whose share is reported, the largest: a cluster with more has no use for so many series."""
 
 
-class Drf:
+class Drf(Plugin):
     """Serve first who has the smallest dominant share."""
 
-    name: ClassVar[str] = "drf"
-    watches_clock: ClassVar[bool] = False
+    name = "drf"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         fairness = Fairness(session)
-        session.register(points.JOB_ORDER, self.name, fairness.rank)
-        session.register(points.PREEMPTABLE, self.name, fairness.preemptable, alike=True)
-        session.register_ledger(self.name, fairness)
-        if session.option.hierarchy:
+        session.extensions.register(contract.JOB_ORDER, self.name, fairness.rank)
+        session.extensions.register(contract.PREEMPTABLE, self.name, fairness.preemptable, alike=True)
+        session.extensions.register_ledger(self.name, fairness)
+        if session.extensions.option.hierarchy:
             hierarchy = Hierarchy(session)
-            session.register(points.QUEUE_ORDER, self.name, hierarchy.rank)
-            session.register(points.RECLAIMABLE, self.name, hierarchy.reclaimable, alike=True)
-            session.register_ledger(self.name, hierarchy)
-        session.on_close(self.name, fairness.report)
+            session.extensions.register(contract.QUEUE_ORDER, self.name, hierarchy.rank)
+            session.extensions.register(contract.RECLAIMABLE, self.name, hierarchy.reclaimable, alike=True)
+            session.extensions.register_ledger(self.name, hierarchy)
+        session.extensions.on_close(self.name, fairness.report)
 
 
-class Fairness:
+class Fairness(Ledger):
     """Dominant shares of the jobs of one session."""
 
     def __init__(self, session: Session) -> None:
@@ -62,7 +61,7 @@ class Fairness:
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims whose jobs keep at least the share that the preemptor's job would have."""
-        mine = self._session.job_of(preemptor)
+        mine = self._session.jobs.of(preemptor)
         if mine is None:
             return [], Vote.PERMIT
         total = self._shares.total
@@ -70,7 +69,7 @@ class Fairness:
         left: dict[JobId, list[int]] = {}
         victims = []
         for task in candidates:
-            job = self._session.job_of(task)
+            job = self._session.jobs.of(task)
             if job is None:
                 continue
             # counted down whether or not it becomes a victim: the next one of its job is judged without it
@@ -98,7 +97,7 @@ class Fairness:
         for column in largest(allocated, session.total, among=table.queue != NO_QUEUE, most=MOST_REPORTED):
             job = table.jobs[column]
             if job is not None:
-                session.note_share(job.id, self._told(allocated[:, column].tolist()))
+                session.report.note_share(job.id, self._told(allocated[:, column].tolist()))
 
     def _told(self, given: Sequence[int]) -> JobShare:
         share, row = dominant(given, self._shares.total)
@@ -116,10 +115,10 @@ class Fairness:
         return before
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.counted_amounts(task)
+        return self._session.nodes.counted_amounts(task)
 
 
-class Hierarchy:
+class Hierarchy(Ledger):
     """Queues of one session in their tree."""
 
     def __init__(self, session: Session) -> None:
@@ -128,7 +127,7 @@ class Hierarchy:
         self._key = cmp_to_key(self._compare)
         table = session.snapshot.job_table
         for job_id, job in session.snapshot.jobs.items():
-            queue = session.queue(job.queue)
+            queue = session.queues.by_name[job.queue]
             node = tree.node(queue.hierarchy, queue.hierarchy_weights)
             tree.add_job(
                 job_id,
@@ -148,19 +147,19 @@ class Hierarchy:
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims whose queue would still come after the reclaimer's; each is judged for itself."""
-        mine = self._session.job_of(reclaimer)
+        mine = self._session.jobs.of(reclaimer)
         if mine is None:
             return [], Vote.PERMIT
         wanted = self._request(reclaimer)
         self._tree.change(mine.id, wanted)
         victims = []
         for task in candidates:
-            job = self._session.job_of(task)
+            job = self._session.jobs.of(task)
             if job is None:
                 continue
             request = self._request(task)
             self._tree.change(job.id, [-amount for amount in request])
-            if self._compare(self._session.queue(mine.queue), self._session.queue(job.queue)) < 0:
+            if self._compare(self._session.queues.by_name[mine.queue], self._session.queues.by_name[job.queue]) < 0:
                 victims.append(task)
             self._tree.change(job.id, request)
         self._tree.change(mine.id, [-amount for amount in wanted])
@@ -175,7 +174,7 @@ class Hierarchy:
         self._tree.change(change.job.id, (change.amounts * -change.sign).tolist())
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.counted_amounts(task)
+        return self._session.nodes.counted_amounts(task)
 
 
 def _plus(amounts: Sequence[int], others: Sequence[int], sign: int) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change
+from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
@@ -26,13 +26,13 @@ def uses_on_nodes(session: Session) -> QuotaUses:
         for task in tasks.values():
             if counts(task)[1]:
                 sums = used.setdefault(claim_of(task), np.zeros(len(session.resources), dtype=np.int64))
-                sums += np.array(session.counted_amounts(task), dtype=np.int64)
+                sums += np.array(session.nodes.counted_amounts(task), dtype=np.int64)
     claims = tuple(sorted(used))
     columns = np.array([used[claim] for claim in claims], dtype=np.int64).reshape(len(claims), len(session.resources)).T
     return QuotaUses(claims=claims, requested=np.zeros_like(columns), used=columns)
 
 
-class Accounts:
+class Accounts(Ledger):
     """The quotas of one session; a ledger."""
 
     def __init__(self, session: Session, uses: QuotaUses, args: ElasticQuotaArgs) -> None:
@@ -80,7 +80,7 @@ class Accounts:
 
     def request(self, task: Task) -> list[int]:
         """Return what a task asks for, base units by row."""
-        return self._session.counted_amounts(task)
+        return self._session.nodes.counted_amounts(task)
 
     def over(self, book: QuotaBook, more: Sequence[int]) -> list[int]:
         """Return the rows in which a quota would have more than it may, with more; also those that are not asked for.

@@ -6,13 +6,13 @@ Arguments: `ElasticQuotaArgs`.  Rules and example: docs/plugins/elastic-quota.md
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.queue_limits import amounts_beyond
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.queue_limits import amounts_beyond
 from pyroclast.model.elastic.tree import QuotaBook
 from pyroclast.model.elastic.uses import is_preemptible
 from pyroclast.model.queues import Queue
@@ -30,11 +30,11 @@ MOST: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ElasticQuota:
+class ElasticQuota(Plugin):
     """Share the cluster by quotas that lend."""
 
-    name: ClassVar[str] = "elastic-quota"
-    watches_clock: ClassVar[bool] = False
+    name = "elastic-quota"
+    watches_clock = False
     args: ElasticQuotaArgs = field(default_factory=ElasticQuotaArgs)
 
     def on_session_open(self, session: Session) -> None:
@@ -46,20 +46,20 @@ class ElasticQuota:
             uses = uses_on_nodes(session)
         accounts = Accounts(session, uses, self.args)
         holding = Holding(session, accounts)
-        session.register(
-            points.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom, kind=holding.kind
+        session.extensions.register(
+            contract.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom, kind=holding.kind
         )
-        session.register(points.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
         taking = Taking(accounts, self.args)
-        session.register(points.PREEMPTABLE, self.name, taking.preemptable)
-        session.register(points.RECLAIMABLE, self.name, taking.reclaimable)
-        session.register(points.UNIFIED_EVICTABLE, self.name, taking.evictable)
-        session.register(points.QUEUE_SURPLUS, self.name, taking.beyond_limits)
-        session.register_ledger(self.name, accounts)
+        session.extensions.register(contract.PREEMPTABLE, self.name, taking.preemptable)
+        session.extensions.register(contract.RECLAIMABLE, self.name, taking.reclaimable)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, taking.evictable)
+        session.extensions.register(contract.QUEUE_SURPLUS, self.name, taking.beyond_limits)
+        session.extensions.register_ledger(self.name, accounts)
         if self.args.monitor_all and self.args.lends:
             revoking = Revoking(session, accounts, self.args.delay)
             if revoking.due:
-                session.register(points.VICTIM_TASKS, self.name, revoking.moves)
+                session.extensions.register(contract.VICTIM_TASKS, self.name, revoking.moves)
         tell(session, accounts)
 
 
@@ -120,7 +120,7 @@ class Holding:
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Keep a job at the gate whose minimum is more than its quota, or one above it, could ever have."""
         minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
-        quotas = {self._accounts.quota_of(task): task for task in self._session.pending_tasks(job)}
+        quotas = {self._accounts.quota_of(task): task for task in self._session.jobs.pending_tasks(job)}
         if len(quotas) != 1:  # its pods are not there yet, or have several
             return Vote.ABSTAIN
         book = self._accounts.book_of(*quotas.values())

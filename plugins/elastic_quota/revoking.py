@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from pyroclast.framework.extension.points import Move
+from pyroclast.framework.extension.contract import Move
 from pyroclast.framework.preemption.victim_gangs import active_count
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic.tree import QuotaBook
@@ -26,10 +26,10 @@ class Revoking:
         self._session = session
         self._accounts = accounts
         self.due: list[QuotaBook] = []
-        prefix = f"{session.option.instance}/"
-        before = {key: since for key, since in session.runs.items() if key.startswith(prefix)}
+        prefix = f"{session.extensions.option.instance}/"
+        before = {key: since for key, since in session.report.runs.items() if key.startswith(prefix)}
         for key in before:
-            session.note_run(key, None)
+            session.report.note_run(key, None)
         for book in accounts.shared():
             if accounts.is_within(book, book.used):
                 continue
@@ -38,8 +38,8 @@ class Revoking:
             if Fraction(session.now) > Fraction(since) + delay:
                 self.due.append(book)
                 since = session.now
-            session.note_run(key, since)
-            session.wake(since + float(delay))
+            session.report.note_run(key, since)
+            session.report.wake(since + float(delay))
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
         """Name who goes; a gang that cannot spare those goes whole, or stays where some of it must not go."""
@@ -69,7 +69,7 @@ class Revoking:
         for task in victims:
             by_job.setdefault(task.job, []).append(task)
         for job_id, going in by_job.items():
-            job = None if job_id is None else self._session.job(job_id)
+            job = None if job_id is None else self._session.jobs.get(job_id)
             left = 0 if job is None else active_count(job) - len(going)
             if job is None or job.min_available <= 1 or not 0 < left < job.min_available:
                 yield from going

@@ -17,14 +17,14 @@ def tell(session: Session, accounts: Accounts) -> None:
         if fault is not None:
             _tell_fault(session, quota, fault)
         elif book is not None:
-            session.note_quota(_figures(session, quota, book))
+            session.report.note_quota(_figures(session, quota, book))
 
 
 def _tell_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
     metadata = quota.object.metadata
     message = f"counts as absent: {fault}" if quota.name in APART else f"out of service: {fault}"
-    if session.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
-        session.record_events(
+    if session.report.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
+        session.report.record_events(
             EventNote(
                 kind="ElasticQuota",
                 namespace=metadata.namespace,

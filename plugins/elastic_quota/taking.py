@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.preemption.gang_plans import GangEviction
 from pyroclast.model.elastic.names import DEFAULT_QUOTA
 from pyroclast.model.elastic.tree import APART, QuotaBook

@@ -50,7 +50,7 @@ class Asking:
         except ExtenderError as error:
             if not self._args.ignorable:
                 raise
-            self._session.note_failure(self._instance, error)
+            self._session.extensions.note_failure(self._instance, error)
             return otherwise
 
     def notify(self, verb: str, body: Any) -> str:
@@ -59,14 +59,14 @@ class Asking:
             self._answer(verb, body, wants_answer=False)
             self._failures = 0
         except ExtenderError as error:
-            self._session.note_failure(self._instance, error)
+            self._session.extensions.note_failure(self._instance, error)
             return str(error)
         return ""
 
     def complain(self, verb: str, what: str, names: Collection[str]) -> None:
         """Note that an answer names what nobody asked about; it counts for nothing."""
         if names:
-            self._session.note_failure(
+            self._session.extensions.note_failure(
                 self._instance, ExtenderError(f"{verb} names {what}: {', '.join(sorted(names))[:_SHOWN]}")
             )
 

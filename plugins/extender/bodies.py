@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.nodes import NodeView
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.nodes import NodeView
 from pyroclast.model.api.names import ALLOCATED_HYPER_NODE, MAX_UNAVAILABLE, MIN_AVAILABLE
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import NodeName, TaskId
@@ -207,7 +207,7 @@ class Bodies:
                 job.id: self.job(SessionJob(job, session.snapshot.job_table)) for job in session.snapshot.jobs.values()
             },
             "Nodes": nodes,
-            "Queues": {name: self.queue(queue) for name, queue in session.queues.items()},
+            "Queues": {name: self.queue(queue) for name, queue in session.queues.by_name.items()},
             "NamespaceInfo": self._namespaces(),
             "RevocableNodes": {view.name: nodes[view.name] for view in views if view.facts.revocable_zone},
             "NodeList": None,

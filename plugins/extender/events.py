@@ -8,7 +8,7 @@ same tasks in reverse order.
 
 from collections.abc import Sequence
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import shortened
@@ -20,7 +20,7 @@ from pyroclast.plugins.extender.replies import Placed
 __all__ = ["Events"]
 
 
-class Events:
+class Events(Ledger):
     """A ledger that is kept elsewhere."""
 
     def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs, name: str) -> None:

@@ -1,13 +1,13 @@
 """Jobs and queues: may they go on?"""
 
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension.contract import Vote
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.extender.arguments import ExtenderArgs
 from pyroclast.plugins.extender.asking import Asking
 from pyroclast.plugins.extender.bodies import Bodies
-from pyroclast.plugins.extender.replies import Nothing, Overused, Ready, Voted
+from pyroclast.plugins.extender.replies import Nothing, OverusedReply, Ready, Voted
 
 __all__ = ["JobVerbs"]
 
@@ -21,7 +21,7 @@ class JobVerbs:
     def overused(self, queue: Queue) -> Refusal | None:
         """Ask whether a queue has had enough."""
         body = {"queue": self._bodies.queue(queue)}
-        reply = self._asking.ask(self._args.queue_overused_verb, body, Overused, Overused())
+        reply = self._asking.ask(self._args.queue_overused_verb, body, OverusedReply, OverusedReply())
         if not reply.overused:
             return None
         return Refusal(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pyroclast.framework.session.nodes import NodeView
+from pyroclast.framework.state.nodes import NodeView
 from pyroclast.model.ids import NodeName
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task

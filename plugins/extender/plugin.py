@@ -6,11 +6,11 @@ example: docs/plugins/extender.md.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.extender.arguments import ExtenderArgs
@@ -25,27 +25,27 @@ __all__ = ["Extender"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extender:
+class Extender(Plugin):
     """Ask a service outside."""
 
-    name: ClassVar[str] = "extender"
-    watches_clock: ClassVar[bool] = True
+    name = "extender"
+    watches_clock = True
     """A service may change its mind while the cluster stays as it is."""
     args: ExtenderArgs
 
     def on_session_open(self, session: Session) -> None:
         """Register what verbs are set for."""
-        instance = session.option.instance
+        instance = session.extensions.option.instance
         outside = session.outside.get(instance)
         if outside is None:
-            session.note_failure(
+            session.extensions.note_failure(
                 instance, ExtenderError(f"nobody is asked here, so {self.args.url_prefix} is left out")
             )
             return
         asking = Asking(session, instance, self.args, outside)
         bodies = Bodies(session)
         if self.args.on_session_close_verb:
-            session.on_close(self.name, lambda: _close(asking, self.args.on_session_close_verb))
+            session.extensions.on_close(self.name, lambda: _close(asking, self.args.on_session_close_verb))
         if self.args.on_session_open_verb:
             failure = asking.notify(self.args.on_session_open_verb, bodies.cluster())
             if failure and not self.args.ignorable:
@@ -55,9 +55,9 @@ class Extender:
         self._register_jobs(session, JobVerbs(asking, bodies, self.args, instance))
         self._register_victims(session, VictimVerbs(asking, bodies, self.args))
         if self.args.allocate_func_verb or self.args.deallocate_func_verb:
-            session.register_ledger(self.name, Events(asking, bodies, self.args, instance))
+            session.extensions.register_ledger(self.name, Events(asking, bodies, self.args, instance))
         if self.args.bind_verb:
-            session.register_delegate(self.name, lambda task, _: self.args.is_concerned(task))
+            session.extensions.register_delegate(self.name, lambda task, _: self.args.is_concerned(task))
 
     def _refuse_all(self, session: Session, refusal: Refusal) -> None:
         """Let this cycle do nothing for anybody: who may not be ignored has not heard of the cluster."""
@@ -68,33 +68,33 @@ class Extender:
         def nobody(_: Sequence[Task]) -> Sequence[Task]:
             return ()
 
-        session.register(points.JOB_VALID, self.name, refuse)
-        session.register(points.JOB_ENQUEUEABLE, self.name, refuse)
-        session.register(points.MOVABLE, self.name, nobody)
+        session.extensions.register(contract.JOB_VALID, self.name, refuse)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, refuse)
+        session.extensions.register(contract.MOVABLE, self.name, nobody)
 
     def _register_nodes(self, session: Session, nodes: NodeVerbs) -> None:
         if self.args.batch_predicate_verb:
-            session.register(points.PREDICATE, self.name, nodes.permits, many=nodes.permits_many)
+            session.extensions.register(contract.PREDICATE, self.name, nodes.permits, many=nodes.permits_many)
         elif self.args.predicate_verb:
-            session.register(points.PREDICATE, self.name, nodes.permits)
+            session.extensions.register(contract.PREDICATE, self.name, nodes.permits)
         if self.args.prioritize_verb:
-            session.register(points.BATCH_NODE_ORDER, self.name, nodes.scores)
+            session.extensions.register(contract.BATCH_NODE_ORDER, self.name, nodes.scores)
 
     def _register_jobs(self, session: Session, jobs: JobVerbs) -> None:
         if self.args.queue_overused_verb:
-            session.register(points.OVERUSED, self.name, jobs.overused)
+            session.extensions.register(contract.OVERUSED, self.name, jobs.overused)
         if self.args.job_enqueueable_verb:
-            session.register(points.JOB_ENQUEUEABLE, self.name, jobs.may_enqueue)
+            session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, jobs.may_enqueue)
         if self.args.job_enqueued_verb:
-            session.register(points.JOB_ENQUEUED, self.name, jobs.enqueued)
+            session.extensions.register(contract.JOB_ENQUEUED, self.name, jobs.enqueued)
         if self.args.job_ready_verb:
-            session.register(points.JOB_READY, self.name, jobs.is_ready)
+            session.extensions.register(contract.JOB_READY, self.name, jobs.is_ready)
 
     def _register_victims(self, session: Session, victims: VictimVerbs) -> None:
         if self.args.preemptable_verb:
-            session.register(points.PREEMPTABLE, self.name, victims.choosing(self.args.preemptable_verb))
+            session.extensions.register(contract.PREEMPTABLE, self.name, victims.choosing(self.args.preemptable_verb))
         if self.args.reclaimable_verb:
-            session.register(points.RECLAIMABLE, self.name, victims.choosing(self.args.reclaimable_verb))
+            session.extensions.register(contract.RECLAIMABLE, self.name, victims.choosing(self.args.reclaimable_verb))
 
 
 def _close(asking: Asking, verb: str) -> None:

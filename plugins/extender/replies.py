@@ -2,7 +2,18 @@
 
 import msgspec
 
-__all__ = ["Nothing", "Overused", "Placed", "Predicates", "Ready", "Scores", "Verdict", "Victim", "Victims", "Voted"]
+__all__ = [
+    "Nothing",
+    "OverusedReply",
+    "Placed",
+    "Predicates",
+    "Ready",
+    "Scores",
+    "Verdict",
+    "Victim",
+    "Victims",
+    "Voted",
+]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -47,7 +58,7 @@ class Victims(Reply, frozen=True, kw_only=True):
     victims: list[Victim] | None = None
 
 
-class Overused(Reply, frozen=True, kw_only=True):
+class OverusedReply(Reply, frozen=True, kw_only=True):
     """Whether a queue has had enough."""
 
     overused: bool | None = None

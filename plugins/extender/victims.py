@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.extender.arguments import ExtenderArgs
 from pyroclast.plugins.extender.asking import Asking

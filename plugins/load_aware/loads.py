@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.load import NodeLoad, Use
@@ -21,7 +21,7 @@ __all__ = ["Loads"]
 _NOTHING: Final[Use] = {}
 
 
-class Loads:
+class Loads(Ledger):
     """What nodes are taken to use, by each way of measuring that somebody asks for; from then on kept true.
 
     A task counts from its placement until it is gone: evicting one changes nothing, since what it uses is measured.

@@ -52,7 +52,7 @@ class Nodes:
                 self._tell("Node", node.metadata, fault)
         for task, fault in self.estimates.bad_pods.values():
             self._tell("Pod", task.pod.metadata, f"{fault}; the arguments hold", job=task.job)
-        for job in self._session.jobs() if self.estimates.bad_templates else ():
+        for job in self._session.jobs.all() if self.estimates.bad_templates else ():
             for task in job.tasks.values():
                 if task.template.number in self.estimates.bad_templates:
                     fault = self.estimates.bad_templates[task.template.number]
@@ -64,13 +64,13 @@ class Nodes:
         is_old: BoolArray = ends <= self._session.now
         next_end = float(ends[~is_old].min(initial=np.inf))
         if self.args.filters_expired and next_end < np.inf:
-            self._session.wake(next_end)
+            self._session.report.wake(next_end)
         return is_old
 
     def _tell(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
         """Record an event about an object, once."""
-        if self._session.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
-            self._session.record_events(
+        if self._session.report.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
+            self._session.report.record_events(
                 EventNote(
                     kind=kind,
                     namespace=metadata.namespace,

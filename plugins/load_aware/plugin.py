@@ -5,15 +5,14 @@ Points: predicate, node order; a ledger.  Arguments: `LoadAwareArgs`.  Formula a
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from pyroclast.framework.configuration import Profile
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, ReasonArray
 from pyroclast.model.colocation import is_of_daemon_set
 from pyroclast.model.refusals import Reason
@@ -33,11 +32,11 @@ def is_asked_for(profile: Profile) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadAware:
+class LoadAware(Plugin):
     """Look at what nodes use, and will use."""
 
-    name: ClassVar[str] = "load-aware"
-    watches_clock: ClassVar[bool] = False
+    name = "load-aware"
+    watches_clock = False
     """When measurements grow old it wakes the scheduler."""
     args: LoadAwareArgs = field(default_factory=LoadAwareArgs)
 
@@ -50,8 +49,8 @@ class LoadAware:
         self._register_limits(session, nodes)
         if self.args.weight:
             self._register_scores(session, nodes)
-        session.register_ledger(self.name, nodes.ledger)
-        session.on_close(self.name, nodes.tell)
+        session.extensions.register_ledger(self.name, nodes.ledger)
+        session.extensions.on_close(self.name, nodes.tell)
 
     def _register_limits(self, session: Session, nodes: Nodes) -> None:
         prod, others = (Filter(nodes, limits) for limits in (nodes.limits.prod, nodes.limits.others))
@@ -65,7 +64,7 @@ class LoadAware:
         def reasons(task: Task) -> Sequence[Reason]:
             return of(task).reasons(task)
 
-        session.register(points.PREDICATE, self.name, verdicts, locality=Locality.NODE, reasons=reasons)
+        session.extensions.register(contract.PREDICATE, self.name, verdicts, locality=Locality.NODE, reasons=reasons)
 
     def _register_scores(self, session: Session, nodes: Nodes) -> None:
         args, aggregated = self.args, self.args.aggregated
@@ -82,4 +81,4 @@ class LoadAware:
             left = free(used, nodes.limits.allocatable[:, at])
             return np.where(counts[at], score(left, weights, args.dominant_weight) * args.weight, 0).astype(np.float64)
 
-        session.register(points.NODE_ORDER, self.name, scores, locality=Locality.NODE)
+        session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyroclast.framework.placement.topology.domains import EVICT, Domains
+from pyroclast.framework.state.domains import EVICT, Domains
 from pyroclast.model.arrays import BoolArray, IntArray
 
 __all__ = ["capped_widest_first", "gradient"]

@@ -7,18 +7,17 @@ examples: docs/plugins/network-topology-aware.md.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.placement.grouped_scores import GroupedScores
-from pyroclast.framework.placement.topology.domains import EVICT, Domains
-from pyroclast.framework.session.jobs import SessionJob, SubJob
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import GroupedScores, Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.domains import EVICT, Domains
+from pyroclast.framework.state.jobs import SessionJob, SubJob
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray
 from pyroclast.model.ids import NodeName
 from pyroclast.model.resources import CPU, MEMORY, Amounts
@@ -60,23 +59,23 @@ class NetworkTopologyAwareArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkTopologyAware:
+class NetworkTopologyAware(Plugin):
     """Keep jobs in close domains."""
 
-    name: ClassVar[str] = "network-topology-aware"
-    watches_clock: ClassVar[bool] = False
+    name = "network-topology-aware"
+    watches_clock = False
     args: NetworkTopologyAwareArgs = NetworkTopologyAwareArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         policy = _Policy(session, self.args)
-        session.register(points.HYPER_NODE_GRADIENT_FOR_JOB, self.name, policy.gradient_for_job)
-        session.register(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB, self.name, policy.gradient_for_part)
+        session.extensions.register(contract.HYPER_NODE_GRADIENT_FOR_JOB, self.name, policy.gradient_for_job)
+        session.extensions.register(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB, self.name, policy.gradient_for_part)
         if self.args.weight == 0:
             return
-        session.register(points.HYPER_NODE_ORDER, self.name, policy.score_domains)
-        session.register(
-            points.NODE_ORDER,
+        session.extensions.register(contract.HYPER_NODE_ORDER, self.name, policy.score_domains)
+        session.extensions.register(
+            contract.NODE_ORDER,
             self.name,
             policy.score_nodes,
             locality=Locality.GLOBAL,
@@ -97,7 +96,7 @@ class _Policy:
 
     @property
     def _domains(self) -> Domains:
-        return self._session.domains
+        return self._session.topology.domains
 
     @cached_property
     def _chains(self) -> Chains:
@@ -178,7 +177,7 @@ class _Policy:
         return self._args.packs_normal_pods and task.job is not None
 
     def _part_with_topology(self, task: Task) -> SubJob | None:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         if job is None or not job.has_topology:
             return None
         part = job.part_of(task)

@@ -4,16 +4,16 @@ Points: node order.  Arguments: `NodeOrderArgs`.  Formulas and examples: docs/pl
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.pods import session_pods
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray
 from pyroclast.model.errors import ArgumentError
 from pyroclast.model.tasks import Task
@@ -65,11 +65,11 @@ class NodeOrderArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOrder:
+class NodeOrder(Plugin):
     """Score nodes as kube-scheduler does."""
 
-    name: ClassVar[str] = "nodeorder"
-    watches_clock: ClassVar[bool] = False
+    name = "nodeorder"
+    watches_clock = False
     args: NodeOrderArgs = NodeOrderArgs()
 
     def on_session_open(self, session: Session) -> None:
@@ -77,7 +77,9 @@ class NodeOrder:
         args = self.args
         if args.least_requested or args.most_requested or args.balanced_resource:
             amounts = AmountScores(session, args)
-            session.register(points.NODE_ORDER, self.name, amounts.scores, locality=Locality.AMOUNTS, part="amounts")
+            session.extensions.register(
+                contract.NODE_ORDER, self.name, amounts.scores, locality=Locality.AMOUNTS, part="amounts"
+            )
         self._register_facts(session)
         self._register_pods(session)
 
@@ -97,8 +99,8 @@ class NodeOrder:
             return None if scores is None else args.image_locality * scores[columns.index].astype(np.float64)
 
         if args.node_affinity:
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 by_affinity,
                 locality=Locality.FACTS,
@@ -106,8 +108,8 @@ class NodeOrder:
                 part="node affinity",
             )
         if args.taint_toleration:
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 by_taints,
                 locality=Locality.FACTS,
@@ -115,14 +117,16 @@ class NodeOrder:
                 part="taints",
             )
         if args.image_locality:
-            session.register(points.NODE_ORDER, self.name, by_images, locality=Locality.FACTS, part="images")
+            session.extensions.register(
+                contract.NODE_ORDER, self.name, by_images, locality=Locality.FACTS, part="images"
+            )
 
     def _register_pods(self, session: Session) -> None:
         args = self.args
         if args.pod_affinity:
             affinity = PreferredAffinity(session, session_pods(session))
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 affinity.raw,
                 locality=Locality.GLOBAL,
@@ -137,8 +141,8 @@ class NodeOrder:
                 scores = spread.scores(task, columns)
                 return None if scores is None else args.pod_topology_spread * scores
 
-            session.register(
-                points.NODE_ORDER, self.name, by_spread, locality=Locality.GLOBAL, cares=spread.cares, part="spread"
+            session.extensions.register(
+                contract.NODE_ORDER, self.name, by_spread, locality=Locality.GLOBAL, cares=spread.cares, part="spread"
             )
 
 

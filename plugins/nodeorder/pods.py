@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
 from pyroclast.framework.session.pods import DomainCounts, NodeGroup, SessionPods, TermKind
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.matching.nodes import has_labels, pod_node_mask

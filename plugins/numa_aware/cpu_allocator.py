@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.cpusets import CpuSet
@@ -47,7 +47,7 @@ class Inside(NamedTuple):
     """Whether its kubelet aligns containers."""
 
 
-class CpuAllocator:
+class CpuAllocator(Ledger):
     """The insides of nodes, as the session goes on; looked at when they are first asked about."""
 
     def __init__(self, session: Session, plugin: str, wishes: Wishes) -> None:

@@ -4,12 +4,12 @@ Points: predicate, node order; a ledger.  Arguments: `NumaAwareArgs`.  Rules and
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import FloatArray
 from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator
@@ -30,11 +30,11 @@ class NumaAwareArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumaAware:
+class NumaAware(Plugin):
     """Keep pods off nodes whose kubelet would turn them away."""
 
-    name: ClassVar[str] = "numa-aware"
-    watches_clock: ClassVar[bool] = False
+    name = "numa-aware"
+    watches_clock = False
     args: NumaAwareArgs = NumaAwareArgs()
 
     def on_session_open(self, session: Session) -> None:
@@ -42,23 +42,23 @@ class NumaAware:
         wishes = Wishes()
         books = CpuAllocator(session, self.name, wishes)
         policies, fit = Policies(books, wishes), Fit(books, wishes)
-        session.register(
-            points.PREDICATE,
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             policies.verdicts,
             locality=Locality.FACTS,
             reasons=policies.reasons,
             part="policy",
         )
-        session.register(
-            points.PREDICATE, self.name, fit.verdicts, locality=Locality.NODE, reasons=fit.reasons, part="cpus"
+        session.extensions.register(
+            contract.PREDICATE, self.name, fit.verdicts, locality=Locality.NODE, reasons=fit.reasons, part="cpus"
         )
         if not books.readings:
             return
-        session.register_ledger(self.name, books)
+        session.extensions.register_ledger(self.name, books)
         if self.args.weight:
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 fit.numa_counts,
                 locality=Locality.NODE,

@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task

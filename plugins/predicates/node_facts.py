@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray, ReasonArray
 from pyroclast.model.matching.nodes import pod_node_mask

@@ -5,13 +5,13 @@ and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rule
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Protocol
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.pods import session_pods
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.required_rules import POD_AFFINITY, RESOURCE_CLAIMS, TOPOLOGY_SPREAD
@@ -55,24 +55,24 @@ class _Judge(Protocol):
 
 
 @dataclass(frozen=True)
-class Predicates:
+class Predicates(Plugin):
     """The filters of kube-scheduler, in its order."""
 
-    name: ClassVar[str] = "predicates"
-    arguments: ClassVar[type] = PredicatesArgs
-    watches_clock: ClassVar[bool] = False
+    name = "predicates"
+    arguments = PredicatesArgs
+    watches_clock = False
     args: PredicatesArgs = field(default_factory=PredicatesArgs)
 
     def on_session_open(self, session: Session) -> None:
         """Register every filter that is on, in the order in which kube-scheduler asks them."""
         faults = PredicateFaults(self.name)
-        session.register(points.PRE_PREDICATE, self.name, faults.refuse)
+        session.extensions.register(contract.PRE_PREDICATE, self.name, faults.refuse)
         self._register_node_facts(session, faults)
         if self.args.node_ports:
             self._register_ports(session)
         if self.args.pod_affinity:
             affinity = PodAffinityFilter(session, session_pods(session))
-            session.register_rule(self.name, POD_AFFINITY)
+            session.extensions.register_rule(self.name, POD_AFFINITY)
             self._register_judge(session, "InterPodAffinity", affinity, pod_affinity.REASONS)
         if self.args.volume_limits:
             self._register_volume_limits(session, faults)
@@ -80,17 +80,17 @@ class Predicates:
             self._register_volume_zone(session, faults)
         if self.args.topology_spread:
             spread = TopologySpread(session, session_pods(session))
-            session.register_rule(self.name, TOPOLOGY_SPREAD)
+            session.extensions.register_rule(self.name, TOPOLOGY_SPREAD)
             self._register_judge(session, "PodTopologySpread", spread, topology_spread.REASONS)
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
         if self.args.devices:
-            session.register_rule(self.name, RESOURCE_CLAIMS)
+            session.extensions.register_rule(self.name, RESOURCE_CLAIMS)
             faults.of_claims("DynamicResources", DeviceClaims(session).fault)
 
     def _register_node_facts(self, session: Session, faults: PredicateFaults) -> None:
-        session.register(
-            points.PREDICATE,
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             pod_count.pod_count,
             locality=Locality.AMOUNTS,
@@ -104,13 +104,15 @@ class Predicates:
         if self.args.taints:
             filters.append(("TaintToleration", node_facts.taints, node_facts.TAINT_REASONS))
         for part, function, reasons in filters:
-            session.register(points.PREDICATE, self.name, function, locality=Locality.FACTS, reasons=reasons, part=part)
+            session.extensions.register(
+                contract.PREDICATE, self.name, function, locality=Locality.FACTS, reasons=reasons, part=part
+            )
 
     def _register_ports(self, session: Session) -> None:
         host_ports = HostPorts(session)
-        session.register_ledger(self.name, host_ports)
-        session.register(
-            points.PREDICATE,
+        session.extensions.register_ledger(self.name, host_ports)
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             host_ports.verdicts,
             locality=Locality.NODE,
@@ -120,7 +122,7 @@ class Predicates:
 
     def _register_volume_limits(self, session: Session, faults: PredicateFaults) -> None:
         limits = VolumeLimits(session)
-        session.register_ledger(self.name, limits)
+        session.extensions.register_ledger(self.name, limits)
         faults.of_claims("NodeVolumeLimits", limits.fault)
         self._register_judge(session, "NodeVolumeLimits", limits, volume_limits.REASONS)
 
@@ -131,8 +133,8 @@ class Predicates:
 
     def _register_judge(self, session: Session, part: str, judge: _Judge, reasons: tuple[Reason, ...]) -> None:
         """Register a filter that looks beyond the node and its template."""
-        session.register(
-            points.PREDICATE,
+        session.extensions.register(
+            contract.PREDICATE,
             self.name,
             judge.verdicts,
             locality=Locality.GLOBAL,
@@ -143,14 +145,14 @@ class Predicates:
 
     def _register_volume_binding(self, session: Session, faults: PredicateFaults) -> None:
         binding = VolumeBinding(session, self.name, timeout_seconds=self.args.bind_timeout_seconds)
-        session.register_ledger(self.name, binding)
-        session.register_preparations(self.name, binding.preparations)
+        session.extensions.register_ledger(self.name, binding)
+        session.extensions.register_preparations(self.name, binding.preparations)
         faults.of_claims("VolumeBinding", binding.fault)
         self._register_judge(session, "VolumeBinding", binding, volume_binding.REASONS)
         if self.args.volume_score and self.args.volume_weight:
             score = VolumeScore(session, binding, self.args.volume_shape, self.args.volume_weight)
-            session.register(
-                points.NODE_ORDER,
+            session.extensions.register(
+                contract.NODE_ORDER,
                 self.name,
                 score.scores,
                 locality=Locality.GLOBAL,

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
 from pyroclast.framework.session.pods import DomainCounts, SessionPods, TermKind
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, ReasonArray
 from pyroclast.model.matching.nodes import has_labels
 from pyroclast.model.matching.pods import PodTerms

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.refusals import Reason, Refusal
@@ -38,7 +38,7 @@ def wanted_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
     return tuple(sorted(distinct))
 
 
-class HostPorts:
+class HostPorts(Ledger):
     """The host ports in use on each node, kept true by being a ledger of the session; built at the first question."""
 
     def __init__(self, session: Session) -> None:

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
 from pyroclast.framework.session.pods import DomainCounts, NodeGroup, SessionPods
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
 from pyroclast.model.matching.nodes import has_labels

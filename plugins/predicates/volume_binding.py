@@ -23,9 +23,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
 from pyroclast.model.ids import NodeName, TaskId
@@ -67,7 +67,7 @@ class ClaimChoice:
     """Number of the volume that exists, or `NO_VOLUME`: its class makes one."""
 
 
-class VolumeBinding:
+class VolumeBinding(Ledger):
     """The claims of tasks, and what this session chose for them: a ledger that takes volumes."""
 
     def __init__(self, session: Session, plugin: str, *, timeout_seconds: int) -> None:

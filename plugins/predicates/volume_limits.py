@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.placement.explaining import TOO_MANY_VOLUMES
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.candidates.explaining import TOO_MANY_VOLUMES
+from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray, ReasonArray
 from pyroclast.model.ids import NodeName
@@ -33,7 +33,7 @@ class Attachment(NamedTuple):
     handle: str
 
 
-class VolumeLimits:
+class VolumeLimits(Ledger):
     """The volumes attached to each node, kept true by being a ledger of the session; built at the first question."""
 
     def __init__(self, session: Session) -> None:

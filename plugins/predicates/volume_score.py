@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray, IntArray
 from pyroclast.model.resources import MILLI

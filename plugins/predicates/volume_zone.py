@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, ReasonArray
 from pyroclast.model.matching.nodes import requirement_mask
 from pyroclast.model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Verb
 from pyroclast.framework.queues.guarantees import kept_guarantees
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import QueueName
@@ -94,7 +94,7 @@ class LentRoom:
     def _sum(self, tasks: Iterable[Task]) -> list[int]:
         amounts = [0] * len(self._session.resources)
         for task in tasks:
-            _add(amounts, self._session.counted_amounts(task), 1)
+            _add(amounts, self._session.nodes.counted_amounts(task), 1)
         return amounts
 
     def count(self, change: Change, sign: int) -> None:
@@ -106,7 +106,7 @@ class LentRoom:
                     _add(known, change.each, sign)
 
     def _lent_tasks(self, name: QueueName) -> Iterator[Task]:
-        known = self._session.known_jobs()
+        known = self._session.jobs.known()
         for job in self._jobs_of(name):
             if job.lent:
                 tasks = known[job.id].tasks if job.id in known else job.tasks

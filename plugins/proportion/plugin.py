@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from operator import gt, sub
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Plugin, Vote
 from pyroclast.framework.queues.admission import Account, QueueAdmission, Shortage, reserved
 from pyroclast.framework.queues.guarantees import guarantee_notes, kept_guarantees
 from pyroclast.framework.queues.lifted_gates import LiftedGates
 from pyroclast.framework.queues.never_running import unusable_requests
 from pyroclast.framework.queues.notes import zero_notes
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.jobs import NO_QUEUE
@@ -55,40 +54,42 @@ class ProportionArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proportion:
+class Proportion(Plugin):
     """Share the cluster by weight."""
 
-    name: ClassVar[str] = "proportion"
-    watches_clock: ClassVar[bool] = False
+    name = "proportion"
+    watches_clock = False
     args: ProportionArgs = ProportionArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         division = Division(session, lends_idle=self.args.lends_idle)
-        session.register(points.QUEUE_ORDER, self.name, division.rank)
-        session.register(points.OVERUSED, self.name, division.overused)
-        session.register(
-            points.ALLOCATABLE,
+        session.extensions.register(contract.QUEUE_ORDER, self.name, division.rank)
+        session.extensions.register(contract.OVERUSED, self.name, division.overused)
+        session.extensions.register(
+            contract.ALLOCATABLE,
             self.name,
             division.allocatable,
             headroom=division.headroom,
             lent_headroom=division.lent_headroom,
         )
-        session.register(points.PREEMPTIVE, self.name, division.preemptive)
-        session.register(
-            points.RECLAIMABLE, self.name, division.reclaimable, alike=True, queues=division.queues_to_reclaim
+        session.extensions.register(contract.PREEMPTIVE, self.name, division.preemptive)
+        session.extensions.register(
+            contract.RECLAIMABLE, self.name, division.reclaimable, alike=True, queues=division.queues_to_reclaim
         )
-        session.register(points.QUEUE_SURPLUS, self.name, division.beyond_deserved, alike=True, in_turn=True)
-        session.register(points.JOB_ENQUEUEABLE, self.name, division.enqueueable)
-        session.register(points.JOB_ENQUEUED, self.name, division.enqueued)
-        session.register_ledger(self.name, division)
+        session.extensions.register(
+            contract.QUEUE_SURPLUS, self.name, division.beyond_deserved, alike=True, in_turn=True
+        )
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, division.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUED, self.name, division.enqueued)
+        session.extensions.register_ledger(self.name, division)
         if not self.args.counts_unusable:
-            session.on_opened(self.name, division.leave_out_unusable)
-        session.on_opened(self.name, division.measure)
-        session.record_events(*zero_notes(session), *guarantee_notes(session))
+            session.extensions.on_opened(self.name, division.leave_out_unusable)
+        session.extensions.on_opened(self.name, division.measure)
+        session.report.record_events(*zero_notes(session), *guarantee_notes(session))
 
 
-class Division:
+class Division(Ledger):
     """How the cluster is divided in one session."""
 
     def __init__(self, session: Session, *, lends_idle: bool) -> None:
@@ -245,7 +246,7 @@ class Division:
         taken: dict[QueueName, _Taken] = {}
         victims = []
         for task in candidates:
-            job = self._session.job_of(task)
+            job = self._session.jobs.of(task)
             if job is None or job.queue not in self.books:
                 continue
             known = taken.get(job.queue)
@@ -257,7 +258,7 @@ class Division:
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
         """Admit a job whose minimum fits the queue's limit beside what is used and reserved there."""
-        queue = self._session.queue(job.queue)
+        queue = self._session.queues.by_name[job.queue]
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
@@ -337,12 +338,12 @@ class Division:
         return [sum(each) for each in zip(self._nothing, *amounts, strict=True)]
 
     def _reserve(self, task: Task, sign: int) -> None:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         if job is not None and job.queue in self.books:
             self.books[job.queue].reserve(self._request(task), sign)
 
     def _request(self, task: Task) -> list[int]:
-        return self._session.counted_amounts(task)
+        return self._session.nodes.counted_amounts(task)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
@@ -362,7 +363,7 @@ class Division:
 
     def measure(self) -> None:
         """Report what each queue has, asks for, deserves and keeps for admitted jobs."""
-        for name, queue in self._session.queues.items():
+        for name, queue in self._session.queues.by_name.items():
             book = self._book(queue)
             for what, amounts in (
                 ("allocated", book.allocated),
@@ -370,11 +371,11 @@ class Division:
                 ("deserved", book.floor),
                 ("inqueue", book.inqueue),
             ):
-                self._session.sample_amounts(f"queue_{what}", amounts, queue_name=name)
-            self._session.sample("queue_share", book.share, queue_name=name)
-            self._session.sample("queue_weight", queue.weight, queue_name=name)
+                self._session.report.sample_amounts(f"queue_{what}", amounts, queue_name=name)
+            self._session.report.sample("queue_share", book.share, queue_name=name)
+            self._session.report.sample("queue_weight", queue.weight, queue_name=name)
             overused = name in self.books and book.is_overused
-            self._session.sample("queue_overused", float(overused), queue_name=name)
+            self._session.report.sample("queue_overused", float(overused), queue_name=name)
 
 
 class _Taken:
@@ -421,7 +422,7 @@ def make_state(session: Session) -> dict[QueueName, QueueUsage]:
     with_jobs = np.unique(table.queue[table.queue != NO_QUEUE]).tolist()
     books = {}
     for number in with_jobs:
-        queue = session.queues[names[number]]
+        queue = session.queues.by_name[names[number]]
         limit = np.minimum(others + guarantees[queue.name], capability_limits(session.resources, queue))
         books[queue.name] = QueueUsage(
             allocated=allocated[:, number].tolist(),
@@ -442,7 +443,7 @@ def divide(
     guarantees = kept_guarantees(session)
     shares = deserved(
         session.total.tolist(),
-        [session.queues[name].weight for name in books],
+        [session.queues.by_name[name].weight for name in books],
         [book.limit for book in books.values()],
         [requests[name] for name in books],
         [guarantees[name].tolist() for name in books],

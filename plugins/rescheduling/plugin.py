@@ -6,10 +6,10 @@ Points: victim tasks.  Arguments: `ReschedulingArgs`.  Rules and example: docs/p
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Move
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Move, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
@@ -26,28 +26,28 @@ NOTHING_USED: Final = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rescheduling:
+class Rescheduling(Plugin):
     """Name pods that should leave busy nodes."""
 
-    name: ClassVar[str] = "rescheduling"
-    watches_clock: ClassVar[bool] = True
+    name = "rescheduling"
+    watches_clock = True
     args: ReschedulingArgs = field(default_factory=ReschedulingArgs)
 
     def on_session_open(self, session: Session) -> None:
         """Register where a run is due; the first one is, an interval after the first cycle that is remembered."""
-        instance = session.option.instance
-        last = session.runs.get(instance)
+        instance = session.extensions.option.instance
+        last = session.report.runs.get(instance)
         if last is None or Fraction(session.now) <= Fraction(last) + self.args.interval:
-            session.note_run(instance, session.now if last is None else last)
+            session.report.note_run(instance, session.now if last is None else last)
             return
-        session.note_run(instance, session.now)
+        session.report.note_run(instance, session.now)
         known = [each for each in self.args.in_force if each.name == LOW_NODE_UTILIZATION]
 
         def name_movers(tasks: Sequence[Task]) -> list[Move]:
             loads = loads_of(session, {task.id for task in tasks}, is_measured=self.args.reads_measurements)
             return [move for strategy in known for move in moves_of(strategy, loads)]
 
-        session.register(points.VICTIM_TASKS, self.name, name_movers)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, name_movers)
 
 
 def moves_of(strategy: Strategy, loads: Sequence[Load]) -> list[Move]:

@@ -5,12 +5,11 @@ Points: job enqueueable, job enqueued.  No arguments.  Rules and example: docs/p
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import ClassVar
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.resourcequota.scopes import concerns_job
@@ -19,17 +18,17 @@ from pyroclast.plugins.resourcequota.usage import amount_of, missing
 __all__ = ["ResourceQuota"]
 
 
-class ResourceQuota:
+class ResourceQuota(Plugin):
     """Hold back jobs that their namespace's quotas would not let run."""
 
-    name: ClassVar[str] = "resourcequota"
-    watches_clock: ClassVar[bool] = False
+    name = "resourcequota"
+    watches_clock = False
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         quotas = Quotas(session.snapshot.objects.resource_quotas)
-        session.register(points.JOB_ENQUEUEABLE, self.name, quotas.enqueueable)
-        session.register(points.JOB_ENQUEUED, self.name, quotas.enqueued)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, quotas.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUED, self.name, quotas.enqueued)
 
 
 class Quotas:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.resources import CPU, MEMORY

@@ -7,7 +7,7 @@ only what is missing of the job's minimum comes on top.
 from fractions import Fraction
 from typing import Final
 
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.requests import ContainerAmounts, combined

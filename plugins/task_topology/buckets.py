@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import Needs
+from pyroclast.framework.state.nodes import Needs
 from pyroclast.model.api.names import TASK_SPEC
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import NodeName, TaskId

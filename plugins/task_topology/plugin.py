@@ -5,15 +5,14 @@ docs/plugins/task-topology.md.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.ledgers import Change, Verb
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Change, Ledger, Locality, Plugin, Verb
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import Task, TaskStatus
@@ -37,25 +36,25 @@ class TaskTopologyArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskTopology:
+class TaskTopology(Plugin):
     """Keep roles of a job together or apart."""
 
-    name: ClassVar[str] = "task-topology"
-    watches_clock: ClassVar[bool] = False
+    name = "task-topology"
+    watches_clock = False
     args: TaskTopologyArgs = TaskTopologyArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         books = _Books(session, self.args.weight)
-        session.register(points.TASK_ORDER, self.name, books.key, within_job=True)
-        session.register_ledger(self.name, books)
+        session.extensions.register(contract.TASK_ORDER, self.name, books.key, within_job=True)
+        session.extensions.register_ledger(self.name, books)
         if self.args.weight:
-            session.register(
-                points.NODE_ORDER, self.name, books.score, locality=Locality.GLOBAL, cares=books.has_bucket
+            session.extensions.register(
+                contract.NODE_ORDER, self.name, books.score, locality=Locality.GLOBAL, cares=books.has_bucket
             )
 
 
-class _Books:
+class _Books(Ledger):
     """The buckets of the jobs of one session, made when a job is first asked about; a ledger."""
 
     def __init__(self, session: Session, weight: int) -> None:
@@ -89,11 +88,11 @@ class _Books:
     def _tell(self, job: SessionJob, message: str) -> None:
         """Tell a job's owner once, and not before its pods are there: roles may be missing until then."""
         is_there = job.valid_count >= job.min_available
-        if is_there and self._session.is_news(f"{job.job.uid}/{INVALID}", message, job=job.id):
-            self._session.group_event(job, "Warning", INVALID, message)
+        if is_there and self._session.report.is_news(f"{job.job.uid}/{INVALID}", message, job=job.id):
+            self._session.report.group_event(job, "Warning", INVALID, message)
 
     def _of_task(self, task: Task) -> Buckets | None:
-        job = self._session.job_of(task)
+        job = self._session.jobs.of(task)
         return None if job is None else self._of(job)
 
     def has_bucket(self, task: Task) -> bool:

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.nodes import NodeColumns, SessionNodes
+from pyroclast.framework.state.nodes import NodeColumns, SessionNodes
 from pyroclast.model.arrays import FloatArray, IntArray
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.task_topology.buckets import Bucket, Buckets, role_of

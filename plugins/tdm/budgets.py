@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import Task, TaskStatus
@@ -22,7 +22,7 @@ def cut(session: Session, tasks: Iterable[Task]) -> list[Task]:
     left: dict[JobId, int] = {}
     kept = []
     for task in tasks:
-        job = session.job_of(task)
+        job = session.jobs.of(task)
         if job is None:
             continue
         rest = left[job.id] if job.id in left else most_of(job)

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from pyroclast.framework.configuration.arguments import argument
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality, Move, Vote
-from pyroclast.framework.session.jobs import SessionJob
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Move, Plugin, Vote
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
 from pyroclast.model.durations import parse_duration
 from pyroclast.model.refusals import Reason
@@ -62,35 +62,37 @@ class TdmArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tdm:
+class Tdm(Plugin):
     """Use revocable nodes by the clock."""
 
-    name: ClassVar[str] = "tdm"
-    watches_clock: ClassVar[bool] = True
+    name = "tdm"
+    watches_clock = True
     args: TdmArgs = field(default_factory=TdmArgs)
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         zones = Zones(session, self.args)
         if zones.revocable.any():
-            session.register(
-                points.PREDICATE, self.name, zones.verdicts, locality=Locality.FACTS, reasons=zones.reasons
+            session.extensions.register(
+                contract.PREDICATE, self.name, zones.verdicts, locality=Locality.FACTS, reasons=zones.reasons
             )
-            session.register(points.NODE_ORDER, self.name, zones.scores, locality=Locality.FACTS)
-        session.register(points.PREEMPTABLE, self.name, zones.preemptable, together=zones.preemptable_whole)
-        session.register(points.JOB_ORDER, self.name, is_preemptable)
-        session.register(points.JOB_PIPELINED, self.name, pipelined_vote)
-        session.register(points.JOB_STARVING, self.name, is_starving)
-        last = session.runs.get(session.option.instance)
+            session.extensions.register(contract.NODE_ORDER, self.name, zones.scores, locality=Locality.FACTS)
+        session.extensions.register(
+            contract.PREEMPTABLE, self.name, zones.preemptable, together=zones.preemptable_whole
+        )
+        session.extensions.register(contract.JOB_ORDER, self.name, is_preemptable)
+        session.extensions.register(contract.JOB_PIPELINED, self.name, pipelined_vote)
+        session.extensions.register(contract.JOB_STARVING, self.name, is_starving)
+        last = session.report.runs.get(session.extensions.option.instance)
         if last is None or Fraction(last) + self.args.period <= Fraction(session.now):
-            session.register(
-                points.VICTIM_TASKS, self.name, partial(_searched, session, session.option.instance, zones)
+            session.extensions.register(
+                contract.VICTIM_TASKS, self.name, partial(_searched, session, session.extensions.option.instance, zones)
             )
 
 
 def _searched(session: Session, instance: str, zones: "Zones", tasks: Sequence[Task]) -> Iterable[Move]:
     """Name tasks that must leave, and note when that was: where an earlier tier decides, nobody searches."""
-    session.note_run(instance, session.now)
+    session.report.note_run(instance, session.now)
     return zones.overdue(tasks)
 
 
@@ -157,7 +159,7 @@ class Zones:
     def overdue(self, tasks: Sequence[Task]) -> Iterable[Move]:
         """Name tasks on nodes whose window is closed, as many of each job as its budget allows."""
         session = self._session
-        by_job = sorted(tasks, key=lambda task: (task.job or "", session.task_order_key(task)), reverse=True)
+        by_job = sorted(tasks, key=lambda task: (task.job or "", session.jobs.task_order_key(task)), reverse=True)
         late = [
             task for task in by_job if task.preemptable and self._runs_on(task, revocable=True) and self._is_late(task)
         ]

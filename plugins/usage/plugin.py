@@ -4,15 +4,15 @@ Points: predicate, node order; a ledger.  Arguments: `UsageArgs`.  Formula and e
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from pyroclast.framework.configuration import interval_of
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
-from pyroclast.framework.session.nodes import NodeColumns
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
 from pyroclast.model.nodes import Node, NodeFacts
 from pyroclast.model.quantity import QuantityError, millis, units
@@ -34,11 +34,11 @@ CPU_LOADED, MEMORY_LOADED = range(1, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Plugin):
     """Look at what nodes really use."""
 
-    name: ClassVar[str] = "usage"
-    watches_clock: ClassVar[bool] = True
+    name = "usage"
+    watches_clock = True
     """Measurements grow old, and young pods come of age."""
     args: UsageArgs = field(default_factory=UsageArgs)
 
@@ -60,20 +60,22 @@ class Usage:
 
         if found.any():
             # measurements do not change while a session is open, so they are facts of it
-            session.register(points.PREDICATE, self.name, verdicts, locality=Locality.FACTS, reasons=REASONS)
+            session.extensions.register(
+                contract.PREDICATE, self.name, verdicts, locality=Locality.FACTS, reasons=REASONS
+            )
 
     def _register_scores(self, session: Session, measured: Measured) -> None:
         weights = Weights(cpu=self.args.cpu_weight, memory=self.args.memory_weight, usage=self.args.weight)
         if not weights.total or not weights.usage:
             return
         shadow = Shadow(measured, weights, self.args.estimator)
-        shadow.warm_up(session.nodes.table.tasks, since=session.now - interval_of(session.profile.metrics))
+        shadow.warm_up(session.nodes.table.tasks, since=session.now - interval_of(session.extensions.profile.metrics))
 
         def scores(_: Task, columns: NodeColumns) -> FloatArray | None:
             return shadow.scores[columns.index]
 
-        session.register(points.NODE_ORDER, self.name, scores, locality=Locality.NODE)
-        session.register_ledger(self.name, shadow)
+        session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE)
+        session.extensions.register_ledger(self.name, shadow)
 
 
 def measurements(session: Session) -> Measured:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Change, Verb
+from pyroclast.framework.extension.contract import Change, Ledger, Verb
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.limits import pod_limits
@@ -57,7 +57,7 @@ class _Estimate:
     memory: int
 
 
-class Shadow:
+class Shadow(Ledger):
     """Load by node that is not measured yet.
 
     Of each task the estimates are a pile: what counts is on top, None where the task was evicted. A change puts one on

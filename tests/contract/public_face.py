@@ -34,9 +34,10 @@ def face() -> str:
 
 
 def _described(name: str, value: Any) -> Iterator[str]:
-    if value is pyroclast.points:
-        for point in pyroclast.points.ALL_POINTS:
-            yield f"{name}.{point.name}: flag {point.flag}, {point.combine}"
+    if value is pyroclast.contract:
+        for point in pyroclast.contract.ALL_POINTS:
+            shapes = " | ".join(str(inspect.signature(shape.__call__)) for shape in point.shapes)
+            yield f"{name}.{point.name}: flag {point.flag}, {point.combine}, {shapes}"
     elif inspect.isclass(value):
         yield f"{name}: class"
         yield from (f"{name}.{line}" for line in _members(value))

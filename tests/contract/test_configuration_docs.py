@@ -10,7 +10,7 @@ import pytest
 from pyroclast.framework.configuration import FLAGS, Parsed, parse
 from pyroclast.framework.diagnosis.lint import Severity, check
 from pyroclast.framework.diagnosis.lint.arguments import WITHOUT_EFFECT
-from pyroclast.framework.extension.points import ALL_POINTS
+from pyroclast.framework.extension.contract import ALL_POINTS
 from pyroclast.framework.extension.served import SERVED
 
 DOCS = Path(__file__).parents[2] / "docs"

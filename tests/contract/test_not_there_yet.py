@@ -10,7 +10,7 @@ import pytest
 
 from pyroclast.framework.configuration import PluginOption
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
@@ -51,7 +51,7 @@ MISSING: Final[dict[str, Callable[[], bool]]] = {
     "Gathering gangs": lambda: is_unserved("GATHERING"),
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
-    "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(points.__all__)),
+    "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(vars(contract))),
     "Several profiles": lambda: "profiles_differ" in sources("scheduler"),
     "Time budgets": lambda: not any("budget" in each.name for each in fields(PluginOption)),
     "Service API": lambda: "__services__" not in sources("scheduler"),

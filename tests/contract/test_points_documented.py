@@ -1,8 +1,8 @@
-"""The table of extension points in docs/plugins/writing.md is that of framework/extension/points.py."""
+"""The table of extension points in docs/plugins/writing.md is that of framework/extension/contract.py."""
 
 from pathlib import Path
 
-from pyroclast.framework.extension.points import ALL_POINTS
+from pyroclast.framework.extension.contract import ALL_POINTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins" / "writing.md"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Point
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Point
 
 TESTS = Path(__file__).parents[1]
-NAMES = [name for name, value in vars(points).items() if isinstance(value, Point)]
+NAMES = [name for name, value in vars(contract).items() if isinstance(value, Point)]
 REGISTERING = {"saying", "Saying", "register"}
 """What a test plugin is made with, or registers by."""
 
@@ -47,7 +47,7 @@ def _is_text(node: ast.AST, text: str) -> bool:
 
 
 def _name(node: ast.AST | None) -> str:
-    """Return the last word of a name, as `JOB_ORDER` of `points.JOB_ORDER`."""
+    """Return the last word of a name, as `JOB_ORDER` of `contract.JOB_ORDER`."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -62,17 +62,17 @@ def proven() -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_test_plugin_proves_the_point(name: str, proven: set[str]) -> None:
-    """A new point comes with its proof, in tests/unit/framework/test_points_*.py for most."""
+    """A new point comes with its proof, in tests/unit/framework/extension/test_points_*.py for most."""
     assert name in proven
 
 
 def test_naming_a_point_is_no_proof() -> None:
     """Only what is registered counts."""
-    assert registered("points.JOB_ORDER") == set()
-    assert registered("session.functions(points.JOB_ORDER)") == set()
-    assert registered("saying(points.JOB_ORDER, key)") == {"JOB_ORDER"}
-    assert registered("Saying('x', {points.JOB_READY: yes, **more})") == {"JOB_READY"}
-    assert registered("session.register(points.PREDICATE, self.name, judge)") == {"PREDICATE"}
-    parameters = "@pytest.mark.parametrize('point', [points.JOB_VALID])\ndef test(point): "
+    assert registered("contract.JOB_ORDER") == set()
+    assert registered("session.extensions.functions(contract.JOB_ORDER)") == set()
+    assert registered("saying(contract.JOB_ORDER, key)") == {"JOB_ORDER"}
+    assert registered("Saying('x', {contract.JOB_READY: yes, **more})") == {"JOB_READY"}
+    assert registered("session.extensions.register(contract.PREDICATE, self.name, judge)") == {"PREDICATE"}
+    parameters = "@pytest.mark.parametrize('point', [contract.JOB_VALID])\ndef test(point): "
     assert registered(parameters + "ask(point)") == set()
     assert registered(parameters + "saying(point, no)") == {"JOB_VALID"}

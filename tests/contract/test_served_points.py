@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.extension.served import ALWAYS_ASKED, SERVED
 from pyroclast.plugins.registry import register_built_in
@@ -25,8 +25,8 @@ def flags_in_code(plugin: str) -> set[str | None]:
     """The flags of the points that a plugin's files name when they register; None for a point without one."""
     module = Path(str(sys.modules[built_in().builder(plugin).make.__module__].__file__)).resolve()
     files = [module] if module.parent == PLUGINS else sorted(module.parent.glob("*.py"))
-    names = {name for file in files for name in re.findall(r"register\(\s*points\.([A-Z_]+)", file.read_text())}
-    return {getattr(points, name).flag for name in names}
+    names = {name for file in files for name in re.findall(r"register\(\s*contract\.([A-Z_]+)", file.read_text())}
+    return {getattr(contract, name).flag for name in names}
 
 
 @pytest.mark.parametrize("plugin", built_in().names())

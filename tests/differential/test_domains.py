@@ -1,11 +1,11 @@
 """Runs by groups of nodes, and placing one by one with each node scored anew, decide alike."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyroclast import Session, points
+from pyroclast import Plugin, Session, contract
 from tests.drawing import examples
 from tests.laws.test_topology import Site, sites
 
@@ -13,14 +13,14 @@ ALIKE = settings(max_examples=examples(30), deadline=None, suppress_health_check
 PLUGINS: tuple[Any, ...] = ("gang", "predicates", "network-topology-aware", "binpack")
 
 
-class OneByOne:
+class OneByOne(Plugin):
     """A plugin that scores nothing, one node at a time, so that no run is placed in one go."""
 
-    name: ClassVar[str] = "one-by-one"
+    name = "one-by-one"
 
     def on_session_open(self, session: Session) -> None:
         """Register a score that only a call can tell."""
-        session.register(points.NODE_ORDER, self.name, lambda _task, _node: 0.0)
+        session.extensions.register(contract.NODE_ORDER, self.name, lambda _task, _node: 0.0)
 
 
 @ALIKE

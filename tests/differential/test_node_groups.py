@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
@@ -150,7 +150,7 @@ def _queue(name: str, terms: Terms | None, parent: str, limits: str) -> wire.Que
 
 def verdicts(there: World, columns: Any) -> dict[str, str]:
     """The reason of each of some nodes, empty where it takes the pod."""
-    each, task = there.function(points.PREDICATE), there.task("p")
+    each, task = there.function(contract.PREDICATE), there.task("p")
     names = [str(there.session.nodes.table.names[column]) for column in columns.index.tolist()]
     assert each.cares is not None
     answer = each.function(task, columns) if each.cares(task) else np.zeros(len(names), dtype=np.uint8)

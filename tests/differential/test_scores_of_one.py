@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality, Registered
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Registered
 from pyroclast.model import wire
 from pyroclast.model.tasks import TaskStatus
 from pyroclast.model.usage import NodeUsage
@@ -140,7 +140,7 @@ def test_fit(seed: int) -> None:
     """Filled up and spread out."""
     there = world(Random(seed), "resource-strategy-fit", FIT)
 
-    agree(there, fit, there.function(points.NODE_ORDER, part=0))
+    agree(there, fit, there.function(contract.NODE_ORDER, part=0))
 
 
 def scarce(there: World, name: str) -> float:
@@ -159,7 +159,7 @@ def test_scarce_resources(seed: int) -> None:
     """Nodes that have them are left to others."""
     there = world(Random(seed), "resource-strategy-fit", FIT)
 
-    agree(there, scarce, there.function(points.NODE_ORDER, part=1))
+    agree(there, scarce, there.function(contract.NODE_ORDER, part=1))
 
 
 def proportional(there: World, name: str) -> float:
@@ -180,7 +180,9 @@ def proportional(there: World, name: str) -> float:
 def test_room_beside_devices(seed: int) -> None:
     """Too little left refuses."""
     there = world(Random(seed), "resource-strategy-fit", FIT)
-    found = [each for each in there.session.functions(points.PREDICATE) if each.locality is Locality.AMOUNTS]
+    found = [
+        each for each in there.session.extensions.functions(contract.PREDICATE) if each.locality is Locality.AMOUNTS
+    ]
 
     for each in found:
         agree(there, proportional, each)
@@ -206,7 +208,7 @@ def test_node_groups(seed: int) -> None:
     )
     there = world(Random(seed), "nodegroup", {}, queue("default", affinity=affinity), group("job"))
 
-    agree(there, grouped, there.function(points.NODE_ORDER))
+    agree(there, grouped, there.function(contract.NODE_ORDER))
 
 
 def loaded(there: World, name: str) -> float:
@@ -245,7 +247,7 @@ def test_usage(seed: int) -> None:
     """What is not in use."""
     there = world(Random(seed), "usage", {})
 
-    for each in there.session.functions(points.NODE_ORDER):
+    for each in there.session.extensions.functions(contract.NODE_ORDER):
         agree(there, loaded, each)
 
 
@@ -254,10 +256,10 @@ def test_usage(seed: int) -> None:
 def test_usage_while_tasks_come_and_go(seed: int) -> None:
     """Scores kept true by the ledger are those of a session that begins with the task placed; undoing restores them."""
     there = world(Random(seed), "usage", {})
-    for each in there.session.functions(points.NODE_ORDER):
+    for each in there.session.extensions.functions(contract.NODE_ORDER):
         before = answers(there, each, one_by_one=False)
         with there.session.statement() as statement:
-            for task in [task for job in there.session.jobs() for task in job.tasks.values() if task.node]:
+            for task in [task for job in there.session.jobs.all() for task in job.tasks.values() if task.node]:
                 there.evict(statement, task.name)
             there.place(statement, "p", str(there.session.nodes.table.names[0]))
             agree(there, loaded, each)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName
 from tests.differential.racks import PlainSite, plain_site
@@ -138,9 +138,10 @@ def test_groups_foresee_what_placements_change(seed: int, job: str) -> None:
     columns = there.session.nodes.table.column
     candidates = case.candidates()
     numbers = [columns[NodeName(name)] for name in candidates]
-    registered = there.function(points.NODE_ORDER)
+    registered = there.function(contract.NODE_ORDER)
     assert registered.grouped is not None
     supposed = registered.grouped(there.task(like))
+    assert supposed is not None
     on = case.chance.choice(case.site.nodes)
     supposed.place(int(supposed.groups[columns[NodeName(on)]]), columns[NodeName(on)])
     sizes = np.bincount(supposed.groups[numbers], minlength=supposed.group_count)

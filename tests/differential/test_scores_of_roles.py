@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.differential.roles import PlainJob, PlainTask, plain_job
 from tests.drawing import examples
 from tests.unit.plugins.policies import World, group, node, opened, pod
@@ -132,7 +132,7 @@ def test_same_order(seed: int) -> None:
     there = world(plain, offered)
     if not waiting(plain):
         return
-    key = there.function(points.TASK_ORDER).function
+    key = there.function(contract.TASK_ORDER).function
     found = sorted(there.tasks(*(each.name for each in plain.tasks)), key=lambda task: (key(task), task.name))
     ordered = plain.ordered()
 

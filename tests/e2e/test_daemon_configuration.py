@@ -14,15 +14,15 @@ PACKS = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: pr
 NAMES_OURS = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: ours}]\n"
 BROKEN = "actions: enqueue, alocate\ntiers:\n- plugins: [{name: gang, enableJobOrder: perhaps}]\n"
 OURS = """
-from pyroclast import Reason, points
+from pyroclast import Plugin, Reason, contract
 
 
-class Ours:
+class Ours(Plugin):
     name = "ours"
     watches_clock = False
 
     def on_session_open(self, session):
-        session.register(points.PREDICATE, self.name, lambda task, node: {answer})
+        session.extensions.register(contract.PREDICATE, self.name, lambda task, node: {answer})
 """
 NOWHERE, ANYWHERE = (OURS.format(answer=answer) for answer in ("Reason('node(s) closed by ours')", "None"))
 

@@ -90,7 +90,7 @@ def act_at_random(session: Session, statement: Statement, choose: Any, steps: in
         steps: Number of attempts.
     """
     for _ in range(steps):
-        job: SessionJob = choose.choice([job for job in session.jobs() if job.tasks])
+        job: SessionJob = choose.choice([job for job in session.jobs.all() if job.tasks])
         tasks = sorted(job.tasks.values(), key=lambda task: task.id)
         task = choose.choice(tasks)
         column = choose.randrange(len(session.nodes))
@@ -105,25 +105,31 @@ def act_at_random(session: Session, statement: Statement, choose: Any, steps: in
 
 def picture(session: Session) -> dict[str, Any]:
     """Return everything that can be seen of a session's state: amounts, tasks, counts, and what plugins answer."""
-    jobs = list(session.jobs())
-    queues = [session.queue(name) for name in session.snapshot.queue_names]
+    jobs = list(session.jobs.all())
+    queues = [session.queues.by_name[name] for name in session.snapshot.queue_names]
     return {
         "nodes": session.nodes.state.tobytes(),
         "tasks on nodes": [dict(session.nodes.tasks_on(column)) for column in range(len(session.nodes))],
         "jobs": [
             (job.id, dict(job.tasks), list(job.counts), job.allocated.tolist(), job.pending_best_effort) for job in jobs
         ],
-        "job order": [session.job_order_key(job)[:-3] for job in jobs],
+        "job order": [session.jobs.order_key(job)[:-3] for job in jobs],
         "queue order": [
-            [session.queue_order_key(left) < session.queue_order_key(right) for right in queues] for left in queues
+            [session.queues.order_key(left) < session.queues.order_key(right) for right in queues] for left in queues
         ],
-        "overused": [session.overused(queue) for queue in queues],
+        "overused": [session.queues.overused(queue) for queue in queues],
         "headroom": [
-            session.headroom(session.queue(job.queue), task, 100) for job in jobs for task in job.tasks.values()
+            session.queues.headroom(session.queues.by_name[job.queue], task, 100)
+            for job in jobs
+            for task in job.tasks.values()
         ],
         "allocatable": [
-            session.allocatable(session.queue(job.queue), task) for job in jobs for task in job.tasks.values()
+            session.queues.allocatable(session.queues.by_name[job.queue], task)
+            for job in jobs
+            for task in job.tasks.values()
         ],
-        "queues": {name: amounts.tolist() for name, amounts in session.allocated_by_queue().items()},
-        "nodes for": [session.candidates(task).nodes_for(task).tolist() for job in jobs for task in job.tasks.values()],
+        "queues": {name: amounts.tolist() for name, amounts in session.jobs.allocated_by_queue().items()},
+        "nodes for": [
+            session.candidates.of(task).nodes_for(task).tolist() for job in jobs for task in job.tasks.values()
+        ],
     }

@@ -105,7 +105,7 @@ def test_a_plan_inside_a_queue_on_lent_room_can_be_repeated() -> None:
 def can_go_alone(session: Session, plan: Plan, victim: Eviction) -> bool:
     """Whether a victim's job keeps its minimum with the victim back; a gang that goes whole cannot."""
     assert victim.job is not None
-    job = session.job(victim.job)
+    job = session.jobs.get(victim.job)
     assert job is not None
     left = job.allocated_count - sum(each.job == victim.job for each in plan.evictions)
     return left + 1 >= job.min_available
@@ -115,7 +115,7 @@ def works(session: Session, statement: Statement, plan: Plan, victims: Sequence[
     """Whether all places of a plan are to be had with some victims gone, asked as by the plan's action."""
     for victim in victims:
         assert victim.job is not None
-        job = session.job(victim.job)
+        job = session.jobs.get(victim.job)
         assert job is not None
         assert statement.evict(job, job.tasks[victim.task], plan.action) is None
     with acting_as(session, plan.action):
@@ -136,9 +136,11 @@ def acting_as(session: Session, action: str) -> Iterator[None]:
 
 def is_placed(session: Session, statement: Statement, task_id: TaskId, node: NodeName, *, evicts: bool) -> bool:
     """Place a task where queue and node permit it; tells whether they do."""
-    job = next(job for job in session.jobs() if task_id in job.tasks)
+    job = next(job for job in session.jobs.all() if task_id in job.tasks)
     task, column = job.tasks[task_id], session.nodes.table.column[node]
-    if session.allocatable(session.queue(job.queue), task) or not session.candidates(task).takes(task, column):
+    if session.queues.allocatable(session.queues.by_name[job.queue], task) or not session.candidates.of(task).takes(
+        task, column
+    ):
         return False
     place = statement.pipeline if evicts else statement.allocate
     return place(job, [task], [column]) is None

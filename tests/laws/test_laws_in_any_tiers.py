@@ -119,12 +119,12 @@ class Surplus:
         state = make_state(session)
         space = session.resources
         self.row = space.rows["cpu"]
-        self.have = {name: amounts.tolist() for name, amounts in session.allocated_by_queue().items()}
+        self.have = {name: amounts.tolist() for name, amounts in session.jobs.allocated_by_queue().items()}
         self.deserved: Mapping[QueueName, list[float]] = {}
         if share == "proportion":
             self.deserved = {name: list(map(float, book.deserved)) for name, book in state.items()}
         else:
-            queues = session.queues.values()
+            queues = session.queues.by_name.values()
             self.deserved = {each.name: list(space.vector(each.deserved).tolist()) for each in queues}
 
     def has_some(self, queue: QueueName, share: str) -> bool:
@@ -136,7 +136,7 @@ class Surplus:
 
     def count(self, task_id: Any, sign: int) -> None:
         """Count what a queue gains or loses by a task."""
-        for job in self._session.jobs():
+        for job in self._session.jobs.all():
             if task_id in job.tasks:
                 request = self._session.nodes.needs(job.tasks[task_id].template).request.tolist()
                 self.have[job.queue] = [

@@ -22,8 +22,8 @@ def opened(scenario: Scenario, seed: int) -> tuple[Session, Loads | None]:
     objects, arguments = with_node_metrics(scenario.objects, NOW, random.Random(seed))
     plugins = (*PLUGINS, ("load-aware",))
     session = open_session(Scenario(objects), plugins=plugins, arguments={"load-aware": arguments}, now=NOW)
-    assert session.failures == {}
-    return session, next((ledger for _, ledger in session.ledgers if isinstance(ledger, Loads)), None)
+    assert session.extensions.failures == {}
+    return session, next((ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, Loads)), None)
 
 
 def tables(loads: Loads | None) -> list[bytes]:

@@ -71,9 +71,9 @@ def test_sums_equal_a_fresh_count(scenario: Scenario, seed: int, steps: int) -> 
 
 def assert_sums_hold(session: Session) -> None:
     """Count everything anew."""
-    by_queue = {name: np.zeros(len(session.resources), dtype=np.int64) for name in session.queues}
+    by_queue = {name: np.zeros(len(session.resources), dtype=np.int64) for name in session.queues.by_name}
     used = np.zeros((len(session.resources), len(session.nodes)), dtype=np.int64)
-    for job in session.jobs():
+    for job in session.jobs.all():
         allocated = np.zeros(len(session.resources), dtype=np.int64)
         for task in job.tasks.values():
             request = session.nodes.needs(task.template).request
@@ -86,7 +86,7 @@ def assert_sums_hold(session: Session) -> None:
             sum(task.status == status for task in job.tasks.values()) for status in range(10)
         ]
         by_queue[job.queue] += allocated
-    assert {name: each.tolist() for name, each in session.allocated_by_queue().items()} == {
+    assert {name: each.tolist() for name, each in session.jobs.allocated_by_queue().items()} == {
         name: each.tolist() for name, each in by_queue.items()
     }
     assert session.nodes.columns().used.tolist() == used.tolist()
@@ -99,10 +99,10 @@ def test_explanations_count_every_node_once(scenario: Scenario, seed: int, steps
     session = opened(scenario)
     statement = session.statement()
     act_at_random(session, statement, random.Random(seed), steps)
-    for job in session.jobs():
-        for task in session.pending_tasks(job):
-            refusal = session.explain(task)
-            if session.candidates(task).choose(task) is None:
+    for job in session.jobs.all():
+        for task in session.jobs.pending_tasks(job):
+            refusal = session.candidates.explain(task)
+            if session.candidates.of(task).choose(task) is None:
                 assert sum(refusal.counts.values()) == len(session.nodes)
             else:
                 assert sum(refusal.counts.values()) < len(session.nodes)

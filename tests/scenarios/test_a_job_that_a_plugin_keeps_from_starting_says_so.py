@@ -4,14 +4,15 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario
 
 MESSAGE = "plugin licences does not let the job start, although nodes have room for its minimum"
 
 
-class Licences:
+class Licences(Plugin):
     """A plugin that lets no job start, or those alone that have begun."""
 
     name = "licences"
@@ -19,7 +20,7 @@ class Licences:
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.JOB_READY, self.name, lambda _job: False)
+        session.extensions.register(contract.JOB_READY, self.name, lambda _job: False)
 
 
 def decided(scenario: Scenario, *plugins: Any) -> Outcome:

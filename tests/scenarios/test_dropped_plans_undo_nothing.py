@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from pyroclast.framework.cycle import run_cycle
-from pyroclast.framework.reservations.nominations import Promise, loser_of, terms
 from pyroclast.framework.session.memory import Memory
+from pyroclast.framework.session.promises import Promise, loser_of, terms
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot

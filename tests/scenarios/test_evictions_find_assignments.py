@@ -56,7 +56,7 @@ def refusal_of(scenario: Scenario, effort: Effort) -> Refusal | None:
     session = open_session(scenario, plugins=TIERS)
     session.scratch[EFFORT] = {"default": effort}
     session.action = "preempt"
-    job = session.job(JobId("default/wait"))
+    job = session.jobs.get(JobId("default/wait"))
     assert job is not None
     Preempt().execute(session)
     return job.eviction_refusals.get("preempt")

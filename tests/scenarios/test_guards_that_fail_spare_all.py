@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast import Session, Task, points
+from pyroclast import Plugin, Session, Task, contract
+from pyroclast.framework.extension.contract import Point
 from pyroclast.testing import Outcome, Scenario
 
 ONE_QUEUE = (
@@ -27,19 +28,20 @@ TWO_QUEUES = (
 )
 
 
-class Gives:
+class Gives(Plugin):
     """A plugin that lets everybody go."""
 
     name = "gives"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        for point in (points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE):
-            session.register(point, self.name, lambda _, candidates: candidates)
-        session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks)
+        points: tuple[Point[Any], ...] = (contract.PREEMPTABLE, contract.RECLAIMABLE, contract.UNIFIED_EVICTABLE)
+        for point in points:
+            session.extensions.register(point, self.name, lambda _, candidates: candidates)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, lambda tasks: tasks)
 
 
-class Unopened:
+class Unopened(Plugin):
     """A plugin that cannot be opened."""
 
     name = "guard"
@@ -66,9 +68,10 @@ class Unable(Unopened):
         def spare(_: Any, candidates: Sequence[Task]) -> Sequence[Task]:
             raise LookupError(candidates[0].name)
 
-        for point in (points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE):
-            session.register(point, self.name, spare)
-        session.register(points.MOVABLE, self.name, lambda tasks: spare(None, tasks))
+        points: tuple[Point[Any], ...] = (contract.PREEMPTABLE, contract.RECLAIMABLE, contract.UNIFIED_EVICTABLE)
+        for point in points:
+            session.extensions.register(point, self.name, spare)
+        session.extensions.register(contract.MOVABLE, self.name, lambda tasks: spare(None, tasks))
 
 
 class Scorer(Unopened):

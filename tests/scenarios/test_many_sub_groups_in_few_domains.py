@@ -43,8 +43,8 @@ def sub_groups(scenario: Scenario, sizes: list[tuple[int, int]]) -> Scenario:
 def steps_of(scenario: Scenario) -> int:
     """Search for a gang; return the steps that this took."""
     session = open_session(scenario, plugins=PLUGINS)
-    (job,) = session.jobs()
-    search = GangSearch(session, job, session.pending_tasks(job), root=session.domains.topology.root)
+    (job,) = session.jobs.all()
+    search = GangSearch(session, job, session.jobs.pending_tasks(job), root=session.topology.domains.topology.root)
     assert search.run(on_idle=True) == []
     return session.search_steps
 

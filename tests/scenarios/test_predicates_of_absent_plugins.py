@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast import NodeView, Reason, Session, Task, points
+from pyroclast import NodeView, Plugin, Reason, Session, Task, contract
 from pyroclast.testing import Outcome, Scenario
 
 CLUSTER = (
@@ -20,7 +20,7 @@ FULL = CLUSTER.running("low", on=["n1"] * 2, queue="red", priority_class="low", 
 )
 
 
-class Filter:
+class Filter(Plugin):
     """A plugin that forbids a node, once it is open."""
 
     name = "filter"
@@ -30,7 +30,7 @@ class Filter:
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.PREDICATE, self.name, self.forbid)
+        session.extensions.register(contract.PREDICATE, self.name, self.forbid)
 
     def forbid(self, _task: Task, node: NodeView) -> Reason | None:
         """Forbid the node."""

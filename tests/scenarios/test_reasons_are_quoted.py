@@ -1,22 +1,22 @@
 """What a plugin says is quoted as it is: a text is never a format."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from pyroclast import Session
-from pyroclast.framework.extension import points
+from pyroclast import Plugin, Session
+from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario
 
 REASON = "disk 100% full of %s and {0}"
 
 
-class Refusing:
+class Refusing(Plugin):
     """A plugin that refuses every node with an odd text."""
 
-    name: ClassVar[str] = "refusing"
+    name = "refusing"
 
     def on_session_open(self, session: Session) -> None:
         """Register it."""
-        session.register(points.PREDICATE, self.name, self.refuse)
+        session.extensions.register(contract.PREDICATE, self.name, self.refuse)
 
     def refuse(self, *_: Any) -> str:
         """Say it."""

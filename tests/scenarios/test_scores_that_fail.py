@@ -1,20 +1,20 @@
 """A score that fails costs no pod its place: neither one that asks for room nor one that asks for nothing."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from pyroclast import Session
-from pyroclast.framework.extension import points
+from pyroclast import Plugin, Session
+from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario
 
 
-class Broken:
+class Broken(Plugin):
     """A plugin whose only score fails."""
 
-    name: ClassVar[str] = "broken"
+    name = "broken"
 
     def on_session_open(self, session: Session) -> None:
         """Register it."""
-        session.register(points.NODE_ORDER, self.name, self.score)
+        session.extensions.register(contract.NODE_ORDER, self.name, self.score)
 
     def score(self, *_: Any) -> float:
         """Fail."""

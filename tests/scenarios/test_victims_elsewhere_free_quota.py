@@ -71,7 +71,7 @@ def test_a_search_that_gave_up_says_so() -> None:
     session = open_session(waits(full_queue(TWO_NODES), 2), plugins=TIERS)
     effort_of(session.scratch, "default").on_trial = 0
     session.action = "preempt"
-    job = session.job(JobId("default/high"))
+    job = session.jobs.get(JobId("default/high"))
     assert job is not None
 
     Preempt().execute(session)

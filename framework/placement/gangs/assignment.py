@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.placement.gangs.node_completion import NodeCompletion
-from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem, Trial
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Trial
 from pyroclast.framework.placement.gangs.tree_search import NodeOrder, TreeSearch, best_score_first, tightest_first
+from pyroclast.framework.session.memory import Assignment
 
 __all__ = ["BUDGET", "assign"]
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from pyroclast.framework.placement.minimums import lacking_by_role, needed_tasks
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.tasks import Task
@@ -38,7 +38,7 @@ def choices_of_members(session: Session, job: SessionJob, tasks: Sequence[Task])
 def _suffice(session: Session, job: SessionJob, chosen: Sequence[Task]) -> bool:
     """Return whether tasks are as many as the minimum lacks, and as the minimums of roles lack."""
     counts = Counter(task.role for task in chosen)
-    is_enough = len(chosen) >= session.missing_of_job(job)
+    is_enough = len(chosen) >= session.jobs.missing_of_job(job)
     return bool(chosen) and is_enough and all(counts[role] >= least for role, least in lacking_by_role(job).items())
 
 

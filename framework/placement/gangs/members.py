@@ -12,8 +12,8 @@ from pyroclast.framework.placement.gangs.exclusions import exclusions
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.shunning import shunnings_of
 from pyroclast.framework.placement.spreading import spreads_of
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import SubJobId
 from pyroclast.model.tasks import Task
@@ -58,17 +58,17 @@ def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Memb
     for task in tasks:
         part = job.part_of(task) if job.has_sub_group_policy or job.has_topology else None
         own = () if plain else _identity(task)
-        key = (task.template.number, task.role, None if part is None else part.id, session.kind(task), own)
+        key = (task.template.number, task.role, None if part is None else part.id, session.queues.kind(task), own)
         by_kind.setdefault(key, []).append(task)
     return Members(kinds=list(by_kind.values()), parts=[key[2] for key in by_kind], is_plain=plain)
 
 
 def is_plain(session: Session, task: Task) -> bool:
     """Return whether nothing that is placed beside a task, but the room it takes, bears on where it may go."""
-    beyond = session.beyond(task)
+    beyond = session.candidates.answers.beyond(task)
     if beyond is not None and beyond.verdicts:
         return False
-    return not (session.candidates(task).refusing_by_pods or session.chooses_for(task))
+    return not (session.candidates.of(task).refusing_by_pods or session.extensions.chooses_for(task))
 
 
 def _identity(task: Task) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def problem_of(
         counts=[len(kind) for kind in members.kinds],
         room=np.vstack([room[rows], np.ones((once.shape[1], room.shape[1]), dtype=np.int64)]),
         allowed=allowed,
-        scores=np.array([session.candidates(kind[0]).scores for kind in members.kinds]),
+        scores=np.array([session.candidates.of(kind[0]).scores for kind in members.kinds]),
         alike=_alike(session, members),
         roles=() if surplus is None else [surplus.role_of(kind[0]) for kind in members.kinds],
         spare=(0,) if surplus is None else surplus.spare,
@@ -141,7 +141,7 @@ def opens_later(task: Task) -> bool:
 
 def _allowed(session: Session, task: Task) -> BoolArray:
     """Return which nodes permit a task, room and other pods apart, shape (N,)."""
-    candidates = session.candidates(task)
+    candidates = session.candidates.of(task)
     if is_plain(session, task):
         permitted = (
             candidates.permitted_by_facts
@@ -150,7 +150,7 @@ def _allowed(session: Session, task: Task) -> BoolArray:
         candidates.refresh(task)
         permitted = candidates.allowed
     allowed = candidates.permit_pairs(task, permitted.copy())
-    in_shard: BoolArray = np.logical_or.reduce(session.shard_groups(allowed))
+    in_shard: BoolArray = np.logical_or.reduce(session.candidates.answers.shard_groups(allowed))
     return in_shard
 
 
@@ -160,7 +160,7 @@ def _alike(session: Session, members: Members) -> IntArray:
     if members.is_plain:
         return np.zeros(count, dtype=np.int64)
     tasks = [kind[0] for kind in members.kinds]
-    if any(session.chooses_for(task) or session.candidates(task).refusing_by_pods for task in tasks):
+    if any(session.extensions.chooses_for(task) or session.candidates.of(task).refusing_by_pods for task in tasks):
         return np.arange(count, dtype=np.int64)  # what is on a node may differ in ways that only plugins know
     codes: dict[Any, int] = {}
     numbers = np.zeros(count, dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Assignment", "AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
+__all__ = ["AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,15 +135,3 @@ class Trial(Protocol):
     def undo(self) -> None:
         """Take back the last placement."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
-    """The outcome of a search."""
-
-    places: Sequence[tuple[int, int]] | None
-    """Kind and column of each task that has a node, in the order of placing; None where no assignment was found."""
-    steps: int
-    """How many placements were tried."""
-    is_exhaustive: bool
-    """Whether all possibilities were looked at, so that without places there is no assignment."""

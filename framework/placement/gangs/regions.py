@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.gangs.members import Masks, Members, problem_of
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.gangs.tree_search import TreeSearch, tightest_first
-from pyroclast.framework.placement.topology.domains import ALLOCATE
 from pyroclast.framework.placement.topology.placing import goes_by_domains
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.domains import ALLOCATE
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import SubJobId
 from pyroclast.model.matching.selectors import Selector
@@ -43,10 +43,10 @@ def regions_of(
 
     Where `count` ends the search, further regions may exist.
     """
-    if not (session.serves_topology and goes_by_domains(session, job)):
+    if not (session.topology.is_served and goes_by_domains(session, job)):
         yield {}
         return
-    for level in session.gradients_for_job(job, root, ALLOCATE):
+    for level in session.topology.gradients_for_job(job, root, ALLOCATE):
         if job.has_sub_group_policy:
             for number in level:
                 yield from _inside(session, job, members, room, number=number, count=count)
@@ -58,12 +58,12 @@ def _whole(session: Session, job: SessionJob, level: Sequence[int], root: int) -
     """Yield the domains of a level for a job that nothing divides, best score first."""
     part = next(iter(job.sub_jobs.values()))
     fit = level
-    if session.functions(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB):
-        inner = {number for each in session.gradients_for_part(part, root, ALLOCATE) for number in each}
+    if session.extensions.functions(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB):
+        inner = {number for each in session.topology.gradients_for_part(part, root, ALLOCATE) for number in each}
         fit = [number for number in level if number in inner]
-    scores = session.domain_scores(part, fit)
+    scores = session.topology.domain_scores(part, fit)
     for at in np.argsort(-scores, kind="stable").tolist():
-        yield {part.id: session.domains.mask(fit[at])}
+        yield {part.id: session.topology.domains.mask(fit[at])}
 
 
 def _inside(
@@ -71,7 +71,11 @@ def _inside(
 ) -> Iterator[Masks]:
     """Yield one domain for each sub-job with members, all inside a domain, where they have places together."""
     options = {
-        part: [inner for level in session.gradients_for_part(job.sub_jobs[part], number, ALLOCATE) for inner in level]
+        part: [
+            inner
+            for level in session.topology.gradients_for_part(job.sub_jobs[part], number, ALLOCATE)
+            for inner in level
+        ]
         for part in members.parts
         if part is not None
     }
@@ -110,11 +114,11 @@ def regions_inside(
             if not count(_STEPS_PER_LOOK):
                 return
             wider = {**chosen, part: inner}
-            if _holds(problem, members, {each: session.domains.mask(at) for each, at in wider.items()}, count):
+            if _holds(problem, members, {each: session.topology.domains.mask(at) for each, at in wider.items()}, count):
                 yield from extend(wider)
 
     for chosen in extend({}):
-        yield {part: session.domains.mask(at) for part, at in chosen.items()}
+        yield {part: session.topology.domains.mask(at) for part, at in chosen.items()}
 
 
 def _are_too_many(
@@ -133,7 +137,7 @@ def _are_too_many(
     for parts in same.values():
         own = rows[parts[0]]
         counts = np.array([problem.counts[row] for row in own])
-        inside = (slots[own][:, session.domains.mask(number)].sum(axis=1) for number in options[parts[0]])
+        inside = (slots[own][:, session.topology.domains.mask(number)].sum(axis=1) for number in options[parts[0]])
         if sum(int((each // counts).min()) for each in inside) < len(parts):
             return True
     return False
@@ -158,7 +162,7 @@ def _equal_before(
         return found
     for part in order:
         kinds = [
-            (kind[0].template.number, kind[0].role, session.kind(kind[0]), len(kind))
+            (kind[0].template.number, kind[0].role, session.queues.kind(kind[0]), len(kind))
             for kind, of in zip(members.kinds, members.parts, strict=True)
             if of == part
         ]

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.ledgers import Verb
-from pyroclast.framework.placement.explaining import NO_NODE_FITS
+from pyroclast.framework.candidates.explaining import NO_NODE_FITS
+from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.placement.gangs.assignment import BUDGET, assign
 from pyroclast.framework.placement.gangs.choices import Surplus, choices_of_members, surplus_of
 from pyroclast.framework.placement.gangs.members import (
@@ -26,14 +26,15 @@ from pyroclast.framework.placement.gangs.members import (
     problem_of,
     room_of,
 )
-from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.gangs.refusals import gave_up, no_assignment, postponed
 from pyroclast.framework.placement.gangs.regions import confined, regions_inside, regions_of
 from pyroclast.framework.placement.gangs.tree_search import TreeSearch
 from pyroclast.framework.placement.gangs.trial import GangTrial
 from pyroclast.framework.placement.topology.placing import NO_DOMAIN_FITS
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.session.memory import Assignment
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import SubJobId
 from pyroclast.model.refusals import Refusal
@@ -247,11 +248,11 @@ class GangSearch:
         key = problem.key() + f"/{budget}/".encode() + snapshot
         # victims that are evicted on trial are no part of the snapshot
         is_known = trial is None or self._within is None
-        found = session.failed_search(self._job, key) if is_known else None
+        found = session.jobs.failed_search(self._job, key) if is_known else None
         if found is None:
             found = assign(problem, trial=trial, budget=budget)
             if found.places is None and is_known:
-                session.remember_search(self._job, key, found)
+                session.jobs.remember_search(self._job, key, found)
         self._count(found.steps)
         return found
 
@@ -273,10 +274,10 @@ class GangSearch:
 
     def _place_best(self, task: Task, allowed: BoolArray, *, on_idle: bool) -> bool:
         session = self._session
-        self._by_queue = session.allocatable(session.queue(self._job.queue), task)
+        self._by_queue = session.queues.allocatable(session.queues.by_name[self._job.queue], task)
         if self._by_queue is not None:
             return False
-        choice = session.candidates(task).choose(task, allowed)
+        choice = session.candidates.of(task).choose(task, allowed)
         if choice is None or (on_idle and not choice.is_idle):
             return False
         place = self._statement.allocate if choice.is_idle else self._statement.pipeline
@@ -313,7 +314,7 @@ class GangSearch:
 
     def _is_ready(self, *, on_idle: bool) -> bool:
         session, job = self._session, self._job
-        return session.job_ready(job) or (not on_idle and session.job_pipelined(job))
+        return session.jobs.job_ready(job) or (not on_idle and session.jobs.job_pipelined(job))
 
     def _count(self, steps: int) -> None:
         self._steps += steps
@@ -371,18 +372,21 @@ def may_be_missed(session: Session, job: SessionJob, tasks: Sequence[Task], *, i
         tasks: Its tasks.
         is_uniform: Whether all tasks are of one template.
     """
-    if not is_uniform or (job.has_topology and session.serves_topology):
+    if not is_uniform or (job.has_topology and session.topology.is_served):
         return True
-    return session.has_room(tasks[0]) and not all(is_plain(session, task) for task in tasks)
+    return session.candidates.has_room(tasks[0]) and not all(is_plain(session, task) for task in tasks)
 
 
 def could_be_placed(session: Session, job: SessionJob, task: Task) -> bool:
     """Return whether some node could take a task, once the right others are placed."""
-    if session.allocatable(session.queue(job.queue), task) is not None or session.pre_predicate(task) is not None:
+    if (
+        session.queues.allocatable(session.queues.by_name[job.queue], task) is not None
+        or session.candidates.pre_predicate(task) is not None
+    ):
         return False
-    if not session.has_room(task):
+    if not session.candidates.has_room(task):
         return False
-    candidates = session.candidates(task)
+    candidates = session.candidates.of(task)
     if is_plain(session, task):
         # without a look at each touched node: the search asks about these once it places something there
         fits = session.nodes.needs(task.template).thresholds <= session.nodes.columns().future_idle
@@ -394,11 +398,12 @@ def could_be_placed(session: Session, job: SessionJob, task: Task) -> bool:
 
 def refused_alone(session: Session, job: SessionJob, task: Task) -> Refusal | None:
     """Say why a task has no place though nothing else is placed; None where it has one."""
-    refusal = session.allocatable(session.queue(job.queue), task) or session.pre_predicate(task)
+    refusal = session.queues.allocatable(session.queues.by_name[job.queue], task)
+    refusal = refusal or session.candidates.pre_predicate(task)
     if refusal is not None:
         return refusal
-    if session.has_room(task):
-        candidates = session.candidates(task)
+    if session.candidates.has_room(task):
+        candidates = session.candidates.of(task)
         if (candidates.nodes_for(task) & candidates.fits_future).any():
             return None
-    return session.explain(task)
+    return session.candidates.explain(task)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
@@ -53,9 +53,9 @@ class GangTrial:
         """Return which nodes permit the next task of a kind as things stand, room included, shape (N,)."""
         task = self._next(kind)
         session = self._session
-        if session.allocatable(session.queue(self._job.queue), task) is not None:
+        if session.queues.allocatable(session.queues.by_name[self._job.queue], task) is not None:
             return np.zeros(len(session.nodes), dtype=np.bool_)
-        candidates = session.candidates(task)
+        candidates = session.candidates.of(task)
         candidates.refresh(task)
         mask: BoolArray = candidates.allowed & (candidates.fits_idle if self._on_idle else candidates.fits_future)
         beyond = candidates.asked_anew(task)
@@ -64,10 +64,10 @@ class GangTrial:
     def place(self, kind: int, column: int) -> bool:
         """Place the next task of a kind, unless some plugin refuses that."""
         session, task = self._session, self._next(kind)
-        self.by_queue = session.allocatable(session.queue(self._job.queue), task)
+        self.by_queue = session.queues.allocatable(session.queues.by_name[self._job.queue], task)
         if self.by_queue is not None:
             return False
-        candidates = session.candidates(task)
+        candidates = session.candidates.of(task)
         if not candidates.takes(task, column):
             return False
         is_idle = bool(candidates.fits_idle[column])

@@ -48,20 +48,20 @@ class RoomInDomains:
 
     def _count(self) -> IntArray:
         session = self._session
-        total = np.zeros(len(session.domains.topology.domains), dtype=np.int64)
+        total = np.zeros(len(session.topology.domains.topology.domains), dtype=np.int64)
         times = Counter(task.template.number for task in self._tasks)
         first = {task.template.number: task for task in reversed(self._tasks)}
         for number, many in times.items():
             per_node = fits_per_node(session, first[number])
-            total += np.minimum(session.domains.topology.sums(per_node), many)
+            total += np.minimum(session.topology.domains.topology.sums(per_node), many)
         return total
 
 
 def fits_per_node(session: "Session", task: Task) -> IntArray:
     """Count how many tasks of a template each node could take now or later in this session, shape (N,)."""
-    if not session.has_room(task):
+    if not session.candidates.has_room(task):
         return np.zeros(len(session.nodes), dtype=np.int64)
-    candidates = session.candidates(task)
+    candidates = session.candidates.of(task)
     candidates.refresh(task)
     request = session.nodes.needs(task.template).request
     asked = np.flatnonzero(request > 0)

@@ -11,14 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.placing import Worksheet
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
-from pyroclast.framework.placement.topology.domains import ALLOCATE, Domains
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.domains import ALLOCATE, Domains
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
 
@@ -29,7 +29,7 @@ NO_DOMAIN_FITS: Final = "NoDomainFits"
 
 def goes_by_domains(session: Session, job: SessionJob) -> bool:
     """Tell whether domains limit a job or one of its sub-jobs."""
-    domains = session.domains
+    domains = session.topology.domains
     if domains.limit_of_job(job) is not None:
         return True
     return job.has_sub_group_policy and any(domains.limit_of_part(part) is not None for part in job.sub_jobs.values())
@@ -48,7 +48,7 @@ class DomainSearch:
         root: int | None = None,
     ) -> None:
         self._session = session
-        self._root = session.domains.topology.root if root is None else root
+        self._root = session.topology.domains.topology.root if root is None else root
         self._statement = statement
         self._job = job
         self._sheets = sheets
@@ -64,13 +64,13 @@ class DomainSearch:
         room = RoomInDomains(session, tasks)
         place = self._best_of if job.has_sub_group_policy else self._first_of
         # who has waited long enough holds what there is, were it less than the minimum
-        missing = 1 if session.job_pipelined(job) else session.missing_of_job(job)
-        for level in session.gradients_for_job(job, self._root, ALLOCATE):
+        missing = 1 if session.jobs.job_pipelined(job) else session.jobs.missing_of_job(job)
+        for level in session.topology.gradients_for_job(job, self._root, ALLOCATE):
             enough = room.hold(level, missing)
             if enough and place(enough):
-                return session.job_ready(job)
+                return session.jobs.job_ready(job)
         self._refuse(room)
-        return session.job_ready(job)
+        return session.jobs.job_ready(job)
 
     # A job that nothing divides
 
@@ -78,10 +78,10 @@ class DomainSearch:
         """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
         sheet, root = self._sheets[0], self._root
         if self._for_part is None:
-            levels = self._session.gradients_for_part(sheet.sub_job, root, ALLOCATE)
+            levels = self._session.topology.gradients_for_part(sheet.sub_job, root, ALLOCATE)
             self._for_part = frozenset(number for inner in levels for number in inner)
         # where nobody is asked about sub-jobs the job's own domains are theirs
-        is_anywhere = not self._session.functions(points.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
+        is_anywhere = not self._session.extensions.functions(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
         fit = [number for number in level if is_anywhere or number in self._for_part]
         return self._place_sheet(sheet, fit) is not None
 
@@ -91,11 +91,11 @@ class DomainSearch:
         left = list(level)
         mark = sheet.mark()
         while left:
-            scores = session.domain_scores(sheet.sub_job, left)
+            scores = session.topology.domain_scores(sheet.sub_job, left)
             best = int(np.argmax(scores))
             sheet.return_to(mark)
             self._begin_trial(sheet)
-            if place_part(session, self._statement, self._job, sheet, session.domains.mask(left[best])):
+            if place_part(session, self._statement, self._job, sheet, session.topology.domains.mask(left[best])):
                 return float(scores[best])
             del left[best]
         sheet.return_to(mark)  # a wider domain begins with all of it
@@ -139,7 +139,7 @@ class DomainSearch:
             return score is not None
 
         is_ready = place_parts(session, job, self._sheets, place)
-        if len(self._statement.operations) > before and (is_ready or session.job_pipelined(job)):
+        if len(self._statement.operations) > before and (is_ready or session.jobs.job_pipelined(job)):
             return total
         self._statement.undo_to(before)
         return None
@@ -148,9 +148,9 @@ class DomainSearch:
         """Place tasks of a sub-job in the best domain inside another; its score, or None where none takes them."""
         session = self._session
         room: RoomInDomains | None = None
-        for level in session.gradients_for_part(sheet.sub_job, number, ALLOCATE):
+        for level in session.topology.gradients_for_part(sheet.sub_job, number, ALLOCATE):
             room = room or RoomInDomains(session, sheet.left())
-            enough = room.hold(level, session.missing(sheet.sub_job))
+            enough = room.hold(level, session.jobs.missing(sheet.sub_job))
             score = self._place_sheet(sheet, enough) if enough else None
             if score is not None:
                 return score
@@ -166,7 +166,7 @@ class DomainSearch:
         for sheet, mark in zip(self._sheets, self._marks, strict=True):
             sheet.return_to(mark)
         refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
-        if not self._session.job_ready(job):
+        if not self._session.jobs.job_ready(job):
             job.refuse(refusal)
         for sheet in self._sheets:
             for task in sheet.left():
@@ -177,10 +177,10 @@ class DomainSearch:
     def _message(self, room: RoomInDomains) -> str:
         """Say it of the whole job, or where room alone would do, of the first sub-job whose own domains lack it."""
         session, job = self._session, self._job
-        domains = session.domains
+        domains = session.topology.domains
         held = domains.held_by_job(job)
         # what has begun may go on one by one; else all that is pending must find room together
-        needed = room.size if held < 0 else session.missing_of_job(job)
+        needed = room.size if held < 0 else session.jobs.missing_of_job(job)
         found = _Nearest(domains, domains.limit_of_job(job), held, room, needed)
         if found.most < needed:
             return found.words

@@ -1,8 +1,8 @@
 """Required topologies: the domains in which a task of a job may be placed."""
 
-from pyroclast.framework.placement.topology.domains import asks_for_hard_topology
-from pyroclast.framework.session.jobs import SessionJob
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.domains import asks_for_hard_topology
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
@@ -12,8 +12,8 @@ __all__ = ["nodes_by_topology", "unserved_topology"]
 
 def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
     """Refuse a job with a hard topology that nobody would keep to, or that names a tier which there is not."""
-    if session.serves_topology:
-        return session.domains.unknown_tier(job)
+    if session.topology.is_served:
+        return session.topology.domains.unknown_tier(job)
     if not asks_for_hard_topology(job):
         return None
     message = "a hard network topology needs the plugin network-topology-aware, which is not configured"
@@ -24,5 +24,5 @@ def nodes_by_topology(
     session: Session, job: SessionJob, task: Task, places: IntArray | None = None
 ) -> BoolArray | None:
     """Tell where its topology lets one more task of a job lie, shape (N,); see `Domains.beside`."""
-    part = job.part_of(task) if job.has_topology and session.serves_topology else None
-    return None if part is None else session.domains.beside(part, places)
+    part = job.part_of(task) if job.has_topology and session.topology.is_served else None
+    return None if part is None else session.topology.domains.beside(part, places)

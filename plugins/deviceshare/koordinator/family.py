@@ -36,7 +36,7 @@ _TEXTS_KEPT: Final = 1 << 16
 class Koordinator(Family[NodeDevices, DeviceDemand]):
     """GPUs, RDMA cards and FPGAs."""
 
-    name: ClassVar[str] = "DeviceShare"
+    name = "DeviceShare"
     lock: ClassVar[str] = ""
     never: ClassVar[tuple[Reason, ...]] = reasons.NEVER
     now: ClassVar[tuple[Reason, ...]] = reasons.NOW

@@ -2,7 +2,6 @@
 
 import re
 from datetime import datetime
-from typing import ClassVar
 
 from tests.differential.cluster import Pod
 from tests.differential.policy import Policy, Rule
@@ -14,7 +13,7 @@ SECONDS = {"s": 1, "m": 60}
 class Cdp(Policy):
     """Whoever was not scheduled a short while ago."""
 
-    name: ClassVar[str] = "cdp"
+    name = "cdp"
 
     def rules(self, _point: str) -> Rule | None:
         """For all who ask alike."""

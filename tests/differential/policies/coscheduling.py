@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import ALLOCATED, Cluster, Group, Pod
 from tests.differential.policy import Key, Policy
@@ -15,7 +15,7 @@ ENDED = ("Succeeded", "Failed")
 class Coscheduling(Policy):
     """Groups of gangs as jobs whose roles are the gangs."""
 
-    name: ClassVar[str] = "coscheduling"
+    name = "coscheduling"
 
     def __init__(self, cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> None:
         super().__init__(cluster, now, arguments, last)

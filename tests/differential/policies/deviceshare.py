@@ -1,7 +1,7 @@
 """Cards of nodes, one after the other: what docs/plugins/deviceshare.md says of shares and of whole cards."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Node, Pod
 from tests.differential.policy import Policy
@@ -27,7 +27,7 @@ def asked(pod: Pod, name: str) -> int:
 class DeviceShare(Policy):
     """Parts of cards, or whole ones."""
 
-    name: ClassVar[str] = "deviceshare"
+    name = "deviceshare"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -63,7 +63,7 @@ def read(each: Mapping[str, Any]) -> Quota:
 class ElasticQuota(Policy):
     """Quotas that lend."""
 
-    name: ClassVar[str] = "elastic-quota"
+    name = "elastic-quota"
     breaks_gangs: ClassVar[bool] = True
 
     def __init__(self, cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> None:

@@ -1,7 +1,6 @@
 """An extender that answers by marks: the same answers without any extender."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from tests.differential.cluster import Group, Node, Pod
 from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
@@ -11,7 +10,7 @@ from tests.differential.policy import Policy, Rule
 class Extender(Policy):
     """What marks say, where a verb is set for it."""
 
-    name: ClassVar[str] = "extender"
+    name = "extender"
 
     def asks(self, verb: str) -> bool:
         """Whether a verb is set."""

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Node, Pod, amount
 from tests.differential.policy import Policy
@@ -22,7 +22,7 @@ Amounts = dict[str, int]
 class LoadAware(Policy):
     """Nodes that use little."""
 
-    name: ClassVar[str] = "load-aware"
+    name = "load-aware"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

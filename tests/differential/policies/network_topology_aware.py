@@ -1,7 +1,7 @@
 """Nodes near to each other in whole cycles: what tests/differential/racks.py makes of a cluster's HyperNodes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import ALLOCATED, Amounts, Cluster, Node, Pod
 from tests.differential.parts import Part, parts_of
@@ -15,7 +15,7 @@ GPU = "nvidia.com/gpu"
 class NetworkTopologyAware(Policy):
     """Domains and nodes that are close to what is placed, or would be full."""
 
-    name: ClassVar[str] = "network-topology-aware"
+    name = "network-topology-aware"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

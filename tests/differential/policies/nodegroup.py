@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import ALLOCATED, Group, Node, Pod, Queue, amounts
 from tests.differential.policy import Policy
@@ -17,7 +17,7 @@ Terms = Mapping[str, Mapping[str, list[str]]]
 class NodeGroup(Policy):
     """Groups that a queue may use, and would rather use."""
 
-    name: ClassVar[str] = "nodegroup"
+    name = "nodegroup"
 
     def permits(self, pod: Pod, node: Node) -> bool:
         """Whether a queue may use the group of a node, and this much of it."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential import numa
 from tests.differential.cluster import SUFFIXES, Node, Pod, amounts
@@ -83,7 +83,7 @@ def age(pod: Pod) -> tuple[str, bool, int, str]:
 class NumaAware(Policy):
     """Nodes whose kubelet would take the pod."""
 
-    name: ClassVar[str] = "numa-aware"
+    name = "numa-aware"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -10,7 +10,7 @@ from tests.differential.policy import Policy, Rule
 class Pdb(Policy):
     """Whoever may go without breaking a budget."""
 
-    name: ClassVar[str] = "pdb"
+    name = "pdb"
     together: ClassVar[bool] = True
 
     def rules(self, _point: str) -> Rule | None:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from tests.differential.cluster import Node, Pod
 from tests.differential.policy import Policy
@@ -23,7 +22,7 @@ class Load:
 class Rescheduling(Policy):
     """Pods that leave busy nodes as far as idle nodes have room."""
 
-    name: ClassVar[str] = "rescheduling"
+    name = "rescheduling"
 
     def names(self, pods: Sequence[Pod]) -> list[Pod]:
         """From the busiest node on."""

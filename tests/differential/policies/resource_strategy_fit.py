@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Node, Pod
 from tests.differential.filters import Filters
@@ -20,7 +20,7 @@ UNIT = 1000
 class ResourceStrategyFit(Policy):
     """Nodes that fit."""
 
-    name: ClassVar[str] = "resource-strategy-fit"
+    name = "resource-strategy-fit"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Group, amounts
 from tests.differential.policy import Policy
@@ -13,7 +13,7 @@ ENDED = ("Succeeded", "Failed")
 class ResourceQuota(Policy):
     """Jobs whose minimum the quotas of their namespace leave room for, beside the pods that they have already."""
 
-    name: ClassVar[str] = "resourcequota"
+    name = "resourcequota"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Group, Node, Pod
 from tests.differential.filters import Filters
@@ -17,7 +17,7 @@ GPU = "nvidia.com/gpu"
 class TaskTopology(Policy):
     """Nodes where the rest of a pod's bucket is, or has room."""
 
-    name: ClassVar[str] = "task-topology"
+    name = "task-topology"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -19,7 +19,7 @@ MOST = "volcano.sh/jdb-max-unavailable"
 class Tdm(Policy):
     """Revocable nodes in their windows, for those who asked for them."""
 
-    name: ClassVar[str] = "tdm"
+    name = "tdm"
     together: ClassVar[bool] = True
     breaks_gangs: ClassVar[bool] = True
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from tests.differential.cluster import Node, Pod, amount
 from tests.differential.policy import Policy
@@ -17,7 +17,7 @@ PLACED_NOW = ("Allocated", "Pipelined", "Binding")
 class Usage(Policy):
     """Nodes that are not in use."""
 
-    name: ClassVar[str] = "usage"
+    name = "usage"
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)

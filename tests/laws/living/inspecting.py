@@ -35,14 +35,14 @@ class Inspector:
 
     def execute(self, session: Session) -> None:
         """Look."""
-        actions = [name for name in session.profile.actions if name != "look"]
+        actions = [name for name in session.extensions.profile.actions if name != "look"]
         following = actions[self._looks] if self._looks < len(actions) else ""
         self._looks += 1
         found = [*wrong_sums(session)]
         plans = [plan for plan in self._plans if plan.action == following and plan.evictions]
         if plans and following != WITHOUT_BENEFICIARY:
             found += self._unneeded(session, plans)
-        if self._chance.random() < 0.3 and any(job.tasks for job in session.jobs()):
+        if self._chance.random() < 0.3 and any(job.tasks for job in session.jobs.all()):
             found += self._not_undone(session)
         if not following:
             self.headroom = headroom_of(session)
@@ -79,7 +79,7 @@ class Inspector:
 
 
 def _pending(session: Session) -> set[TaskId]:
-    return {task.id for job in session.jobs() for task in job.in_status(TaskStatus.PENDING)}
+    return {task.id for job in session.jobs.all() for task in job.in_status(TaskStatus.PENDING)}
 
 
 def _choices(plan: Plan) -> Iterator[list[Eviction]]:
@@ -94,21 +94,24 @@ def _choices(plan: Plan) -> Iterator[list[Eviction]]:
 def _all_intact(session: Session, plan: Plan) -> bool:
     """Tell whether every job that lost something, but the beneficiary, has its minimums or nothing left."""
     losers: set[JobId] = {each.job for each in plan.evictions if each.job is not None and each.job != plan.job}
-    return all((job := session.job(loser)) is not None and is_intact(job) for loser in losers)
+    return all((job := session.jobs.get(loser)) is not None and is_intact(job) for loser in losers)
 
 
 def headroom_of(session: Session) -> dict[str, list[int]]:
     """Return by queue how many tasks of each kind it may take yet; queues count alike however they came to that."""
-    kinds = {task.template.number: task for job in session.jobs() for task in job.tasks.values()}
+    kinds = {task.template.number: task for job in session.jobs.all() for task in job.tasks.values()}
     tasks = [kinds[number] for number in sorted(kinds)]
-    return {name: [session.headroom(session.queue(name), task, 100) for task in tasks] for name in session.queues}
+    return {
+        name: [session.queues.headroom(session.queues.by_name[name], task, 100) for task in tasks]
+        for name in session.queues.by_name
+    }
 
 
 def wrong_sums(session: Session) -> Iterator[str]:
     """Count amounts of nodes, jobs and queues anew from the tasks."""
-    by_queue = {name: np.zeros(len(session.resources), dtype=np.int64) for name in session.queues}
+    by_queue = {name: np.zeros(len(session.resources), dtype=np.int64) for name in session.queues.by_name}
     used = np.zeros((len(session.resources), len(session.nodes)), dtype=np.int64)
-    for job in session.jobs():
+    for job in session.jobs.all():
         allocated = np.zeros(len(session.resources), dtype=np.int64)
         for task in job.tasks.values():
             request = session.nodes.needs(task.template).request
@@ -118,9 +121,9 @@ def wrong_sums(session: Session) -> Iterator[str]:
                 used[:, session.nodes.table.column[task.node]] += request
         if job.allocated.tolist() != allocated.tolist():
             yield f"{job.id} has {job.allocated.tolist()} allocated, its tasks {allocated.tolist()}"
-        for queue in with_ancestors(session.queues, job.queue):
+        for queue in with_ancestors(session.queues.by_name, job.queue):
             by_queue[queue] += allocated
-    for name, amounts in session.allocated_by_queue().items():
+    for name, amounts in session.jobs.allocated_by_queue().items():
         if amounts.tolist() != by_queue[name].tolist():
             yield f"queue {name} has {amounts.tolist()} allocated, its jobs {by_queue[name].tolist()}"
     if session.nodes.columns().used.tolist() != used.tolist():

@@ -140,7 +140,7 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
     )
     open_plugins(session, profile, following.registry, Silent())
     hold_promised_room(session, () if following.memory is None else following.memory.promises)
-    held = {task.id for job in session.jobs() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
+    held = {task.id for job in session.jobs.all() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
     if held == {task for places in report.pipelined.values() for task in places}:
         yield from differs("queues have left", headroom, headroom_of(session))
 

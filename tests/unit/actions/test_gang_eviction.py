@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from pyroclast.actions.gang_eviction import GangEvictionArgs
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
@@ -131,7 +132,7 @@ def test_pods_that_may_not_preempt_evict_nobody() -> None:
     assert gangpreempt(waiting(full(1), pod={"preemptionPolicy": "Never"})).evictions == []
 
 
-class Counting:
+class Counting(Plugin):
     """A plugin that permits everybody and sees about how many it is asked."""
 
     name = "counting"
@@ -146,7 +147,7 @@ class Counting:
             self.asked.append(len(candidates))
             return list(candidates)
 
-        session.register(points.UNIFIED_EVICTABLE, self.name, permit, in_turn=self.in_turn)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, permit, in_turn=self.in_turn)
 
 
 @pytest.mark.parametrize(("in_turn", "most"), [(True, 64), (False, 100)])

@@ -1,12 +1,12 @@
 """Shuffle: tasks that strategies name leave, within budgets and without breaking gangs."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Move
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Move, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.model.tasks import Task
 from pyroclast.testing import Outcome, Scenario
@@ -14,20 +14,20 @@ from pyroclast.testing import Outcome, Scenario
 LABELS = {"app": "a"}
 
 
-class Names:
+class Names(Plugin):
     """A strategy that names every running task of namespace `default`."""
 
-    name: ClassVar[str] = "names-all"
+    name = "names-all"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, lambda tasks: tasks)
 
 
 class Frees(Names):
     """A strategy that gives nodes back."""
 
-    name: ClassVar[str] = "frees"
+    name = "frees"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
@@ -35,13 +35,13 @@ class Frees(Names):
         def free(tasks: Sequence[Task]) -> Iterable[Move]:
             return [Move(task=task, strategy="zone", budget="1 a job", breaks_gangs=True) for task in tasks]
 
-        session.register(points.VICTIM_TASKS, self.name, free)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, free)
 
 
 class FailsLate(Names):
     """A strategy that breaks while its answer is read."""
 
-    name: ClassVar[str] = "fails-late"
+    name = "fails-late"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
@@ -50,44 +50,45 @@ class FailsLate(Names):
             yield from tasks
             raise RuntimeError("broken")
 
-        session.register(points.VICTIM_TASKS, self.name, fail)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, fail)
 
 
 class Raves(Names):
     """A strategy that names what is no task."""
 
-    name: ClassVar[str] = "raves"
+    name = "raves"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.VICTIM_TASKS, self.name, lambda _: ["a-0", None])
+        odd: Any = ["a-0", None]
+        session.extensions.register(contract.VICTIM_TASKS, self.name, lambda _: odd)
 
 
 class NamesFirst(Names):
     """A strategy that names one task."""
 
-    name: ClassVar[str] = "names-first"
+    name = "names-first"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.VICTIM_TASKS, self.name, lambda tasks: iter(tasks[:1]))
+        session.extensions.register(contract.VICTIM_TASKS, self.name, lambda tasks: iter(tasks[:1]))
 
 
 class Adds(Names):
     """Permits whoever runs, named or not."""
 
-    name: ClassVar[str] = "adds"
+    name = "adds"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
         everybody = [task for job in session.snapshot.jobs.values() for task in job.tasks.values()]
-        session.register(points.MOVABLE, self.name, lambda _: everybody)
+        session.extensions.register(contract.MOVABLE, self.name, lambda _: everybody)
 
 
 class Fails(Names):
     """A strategy that is broken."""
 
-    name: ClassVar[str] = "fails"
+    name = "fails"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
@@ -95,7 +96,7 @@ class Fails(Names):
         def fail(_: Sequence[Task]) -> Iterable[Task]:
             raise RuntimeError("broken")
 
-        session.register(points.VICTIM_TASKS, self.name, fail)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, fail)
 
 
 def running(count: int, minimum: int = 1) -> Scenario:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pyroclast.cache.state import ClusterState
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.tasks import TaskStatus

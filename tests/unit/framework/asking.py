@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyroclast import Session, SessionJob, Task, points
+from pyroclast import Plugin, Session, SessionJob, Task, contract
 from pyroclast.testing import Scenario, open_session
 
 Function = Callable[..., Any]
 
 
-class Saying:
+class Saying(Plugin):
     """A plugin that registers the given functions; options of a registration go beside the function in a tuple."""
 
     def __init__(
-        self, name: str, said: Mapping[points.Point[Any], Function | tuple[Function, Mapping[str, Any]]]
+        self, name: str, said: Mapping[contract.Point[Any], Function | tuple[Function, Mapping[str, Any]]]
     ) -> None:
         self.name = name
         self._said = said
@@ -22,7 +22,7 @@ class Saying:
         """Register."""
         for point, each in self._said.items():
             function, options = each if isinstance(each, tuple) else (each, {})
-            session.register(point, self.name, function, **options)
+            session.extensions.register(point, self.name, function, **options)
 
 
 def session_of(scenario: Scenario, *tiers: tuple[Any, ...], **options: Any) -> Session:
@@ -32,7 +32,7 @@ def session_of(scenario: Scenario, *tiers: tuple[Any, ...], **options: Any) -> S
 
 def job_of(session: Session, name: str = "a") -> SessionJob:
     """Return a job of the namespace `default`."""
-    job = session.job(f"default/{name}")  # type: ignore[arg-type]  # an id as text
+    job = session.jobs.get(f"default/{name}")  # type: ignore[arg-type]  # an id as text
     assert job is not None
     return job
 

@@ -14,5 +14,5 @@ def standing(books: DeviceAllocator) -> dict[int, tuple[State, dict[TaskId, Hold
 
 def pending(session: Session) -> list[Task]:
     """Pending tasks of all jobs."""
-    jobs = (session.job(job_id) for job_id in session.snapshot.jobs)
+    jobs = (session.jobs.get(job_id) for job_id in session.snapshot.jobs)
     return [task for job in jobs if job is not None for task in job.in_status(TaskStatus.PENDING)]

@@ -1,6 +1,6 @@
 """What tests of the plugin capacity share."""
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.plugins.capacity.plugin import Holding
 from tests.unit.plugins.policies import World
 
@@ -9,6 +9,6 @@ __all__ = ["holding"]
 
 def holding(there: World) -> Holding:
     """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
+    made = there.function(contract.QUEUE_ORDER).function.__self__
     assert isinstance(made, Holding)
     return made

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import PluginOption, Profile, flags
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
@@ -103,33 +104,33 @@ class Filtering:
 
     def task(self, name: str) -> Task:
         """Return a task by name."""
-        return next(task for job in self.session.jobs() for task in job.tasks.values() if task.name == name)
+        return next(task for job in self.session.jobs.all() for task in job.tasks.values() if task.name == name)
 
     def verdicts(self, name: str) -> dict[str, str]:
         """Return the first reason of each node that refuses a task, in the order of the filters."""
         task, columns = self.task(name), self.session.nodes.columns()
         first: dict[str, str] = {}
-        for each in self.session.functions(points.PREDICATE):
+        for each in self.session.extensions.functions(contract.PREDICATE):
             if each.cares is not None and not each.cares(task):
                 continue
             answer = each.function(task, columns)
             for column in np.flatnonzero(answer) if answer is not None else ():
                 reason = each.reasons[answer[column] - 1]
                 first.setdefault(self.session.nodes.table.names[column], reason.text)
-        assert self.session.failures == {}
+        assert self.session.extensions.failures == {}
         return first
 
     def fits(self, name: str) -> list[str]:
         """Return the names of the nodes that the candidates of a task leave, room apart."""
         task = self.task(name)
-        mask = self.session.candidates(task).nodes_for(task)
-        assert self.session.failures == {}
+        mask = self.session.candidates.of(task).nodes_for(task)
+        assert self.session.extensions.failures == {}
         return [str(self.session.nodes.table.names[column]) for column in np.flatnonzero(mask)]
 
     def place(self, statement: Any, name: str, on: str) -> Refusal | None:
         """Allocate a task to a node."""
         task = self.task(name)
-        job = self.session.job_of(task)
+        job = self.session.jobs.of(task)
         assert job is not None
         refusal: Refusal | None = statement.allocate(job, [task], [self.column(on)])
         return refusal
@@ -165,7 +166,7 @@ def opened(*objects: Any, **arguments: Any) -> Filtering:
         settled=Settled(),
     )
     plugin = Predicates(args=PredicatesArgs(**arguments))
-    session.open_plugin(option, plugin.on_session_open)
-    session.seal()
-    assert session.failures == {}
+    session.extensions.open_plugin(option, partial(plugin.on_session_open, session))
+    session.extensions.seal()
+    assert session.extensions.failures == {}
     return Filtering(session, plans)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pyroclast.cache.files.objects import decoded
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.model.refusals import Reason
 from tests.nodemetrics import node_metric
@@ -98,11 +98,11 @@ def world(*objects: Any, **arguments: Any) -> World:
 
 def refusals(there: World, task: str = "p") -> dict[str, str]:
     """Why each node refuses a task, by its name: in words, and what the nearest has of what it may have, in percent."""
-    each = there.function(points.PREDICATE)
+    each = there.function(contract.PREDICATE)
     answer = each.function(there.task(task), there.session.nodes.columns())
     if answer is None:
         return {}
-    reasons = there.session.reasons_of(each, there.task(task))
+    reasons = there.session.candidates.answers.reasons_of(each, there.task(task))
     return {
         str(there.session.nodes.table.names[at]): in_words(reasons[answer[at] - 1]) for at in np.flatnonzero(answer)
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyroclast import Session, Task
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.cpusets import as_text
 from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator, Inside
 from pyroclast.testing import Scenario, open_session
@@ -17,26 +17,26 @@ SINGLE = guaranteed(4, policy="single-numa-node")
 def opened(scenario: Scenario, **arguments: Any) -> Session:
     """A session with numa-aware alone."""
     session = open_session(scenario, plugins=("numa-aware",), arguments={"numa-aware": arguments})
-    assert session.failures == {}
+    assert session.extensions.failures == {}
     return session
 
 
 def task_of(session: Session, name: str) -> Task:
     """A task by its name."""
-    return next(task for job in session.jobs() for task in job.tasks.values() if task.name == name)
+    return next(task for job in session.jobs.all() for task in job.tasks.values() if task.name == name)
 
 
 def why(session: Session, name: str = "j-0") -> Mapping[str, int]:
     """What keeps a task from nodes, counted; empty where one takes it."""
     task = task_of(session, name)
-    if session.candidates(task).choose(task) is not None:
+    if session.candidates.of(task).choose(task) is not None:
         return {}
-    return session.explain(task).counts
+    return session.candidates.explain(task).counts
 
 
 def books_of(session: Session) -> CpuAllocator:
     """The plugin's ledger."""
-    (books,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, CpuAllocator)]
+    (books,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, CpuAllocator)]
     return books
 
 
@@ -55,7 +55,7 @@ def held(session: Session) -> Mapping[str, int]:
 
 def scores(session: Session, name: str = "j-0") -> list[float]:
     """Scores of all nodes for a task, rescaled."""
-    (each,) = session.functions(points.NODE_ORDER)
+    (each,) = session.extensions.functions(contract.NODE_ORDER)
     raw = each.function(task_of(session, name), session.nodes.columns())
     assert raw is not None
     assert each.normalise is not None

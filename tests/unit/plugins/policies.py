@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from pyroclast.actions.registry import register_built_in as register_actions
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import parse
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Point, Registered
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Point, Registered
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
@@ -158,7 +159,7 @@ class World:
 
     def task(self, name: str) -> Task:
         """Return a task by name, in its state of this moment."""
-        return next(task for job in self.session.jobs() for task in job.tasks.values() if task.name == name)
+        return next(task for job in self.session.jobs.all() for task in job.tasks.values() if task.name == name)
 
     def tasks(self, *names: str) -> list[Task]:
         """Return tasks by name."""
@@ -166,28 +167,28 @@ class World:
 
     def job(self, name: str) -> Any:
         """Return a job by name."""
-        return next(job for job in self.session.jobs() if job.job.name == name)
+        return next(job for job in self.session.jobs.all() if job.job.name == name)
 
     def queue(self, name: str) -> Queue:
         """Return a queue by name."""
-        return next(queue for known, queue in self.session.queues.items() if known == name)
+        return next(queue for known, queue in self.session.queues.by_name.items() if known == name)
 
     def function(self, point: Point[Any], plugin: str = "", part: int = 0) -> Registered[Any]:
         """Return what a plugin registered at a point; `part` counts where it registered several functions."""
-        return [each for each in self.session.functions(point) if plugin in ("", each.plugin)][part]
+        return [each for each in self.session.extensions.functions(point) if plugin in ("", each.plugin)][part]
 
     def place(self, statement: Statement, name: str, on: str) -> None:
         """Allocate a task to a node."""
         task = self.task(name)
         column = self.session.nodes.table.column[NodeName(on)]
-        job = self.session.job_of(task)
+        job = self.session.jobs.of(task)
         assert job is not None
         assert statement.allocate(job, [task], [column]) is None
 
     def evict(self, statement: Statement, name: str) -> None:
         """Evict a task from its node."""
         task = self.task(name)
-        job = self.session.job_of(task)
+        job = self.session.jobs.of(task)
         assert job is not None
         assert statement.evict(job, task, "test") is None
 
@@ -197,23 +198,23 @@ class World:
         names = sorted(among) or [str(known) for known in session.nodes.table.names]
         columns = session.nodes.columns(np.array([session.nodes.table.column[NodeName(each)] for each in names]))
         total: FloatArray = np.zeros(len(columns))
-        for each in session.functions(points.NODE_ORDER):
+        for each in session.extensions.functions(contract.NODE_ORDER):
             if plugin not in ("", each.plugin) or (each.cares is not None and not each.cares(task)):
                 continue
             answer = each.function(task, columns)
             if answer is not None:
                 total += answer if each.normalise is None else each.normalise(answer)
-        assert session.failures == {}
+        assert session.extensions.failures == {}
         return dict(zip(names, total.tolist(), strict=True))
 
     def samples(self, metric: str) -> dict[str, float]:
         """Return the values of a metric by the values of its labels, joined with `/`."""
-        return {_labels(each): each.value for each in self.session.samples if each.metric == metric}
+        return {_labels(each): each.value for each in self.session.report.samples if each.metric == metric}
 
     def close(self) -> None:
         """Call the close hooks of all plugins; their errors are raised."""
-        self.session.close_plugins(lambda _, call: call())
-        assert self.session.failures == {}
+        self.session.extensions.close_plugins(lambda _, call: call())
+        assert self.session.extensions.failures == {}
 
 
 def _labels(sample: Sample) -> str:
@@ -278,12 +279,12 @@ def opened(
     )
     for option in profile.plugins:
         plugin = known.build_plugin(option)
-        session.open_plugin(option, plugin.on_session_open)
+        session.extensions.open_plugin(option, partial(plugin.on_session_open, session))
         closing = getattr(plugin, "on_session_close", None)
         if closing is not None:
-            session.on_close(option.instance, lambda closing=closing: closing(session))  # type: ignore[misc]
-    session.seal()
-    assert session.failures == {}
+            session.extensions.on_close(option.instance, lambda closing=closing: closing(session))  # type: ignore[misc]
+    session.extensions.seal()
+    assert session.extensions.failures == {}
     return World(session, plans)
 
 
@@ -294,10 +295,10 @@ def _is_in_job(each: wire.Pod) -> bool:
 def acted(world: World) -> World:
     """Run the configured actions in a session."""
     known = registry()
-    for name in world.session.profile.actions:
+    for name in world.session.extensions.profile.actions:
         world.session.action = name
         known.build_action(name, {}).execute(world.session)
-    assert world.session.failures == {}
+    assert world.session.extensions.failures == {}
     return world
 
 

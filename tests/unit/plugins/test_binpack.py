@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.plugins.binpack import BinpackArgs, fullness_after, fullness_of_one
 from tests.unit.plugins.binpack import WEIGHTS
 from tests.unit.plugins.policies import World, node, opened, pod
@@ -66,7 +66,7 @@ def test_unlisted_resources_do_not_count() -> None:
 
 def test_weight_0_registers_nothing() -> None:
     """The plugin is mute."""
-    assert world(*CLUSTER, pod("p"), weight=0).session.functions(points.NODE_ORDER) == ()
+    assert world(*CLUSTER, pod("p"), weight=0).session.extensions.functions(contract.NODE_ORDER) == ()
 
 
 def test_a_pod_that_asks_for_nothing_scores_0() -> None:
@@ -89,7 +89,7 @@ def test_pipelined_tasks_do_not_fill() -> None:
     there = world(node("n", cpu="2", memory="4Gi"), pod("p"), pod("q"))
     with there.session.statement() as statement:
         task = there.task("q")
-        job = there.session.job_of(task)
+        job = there.session.jobs.of(task)
         assert job is not None
         assert statement.pipeline(job, [task], [0]) is None
         assert there.scores("p") == {"n": 37.5}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.preemption.gang_plans import GangEviction
 from pyroclast.model.refusals import Refusal
 from tests.unit.plugins.capacity import holding
@@ -215,7 +215,7 @@ def test_a_gang_takes_what_queues_have_beyond_their_part(is_reclaim: bool, gone:
         *jobs("c", "other", "1", on="n"),
         *jobs("d", "sure", "1", on="n"),
     )
-    ask = there.function(points.UNIFIED_EVICTABLE).function
+    ask = there.function(contract.UNIFIED_EVICTABLE).function
     context = GangEviction(job=there.job("a"), task=there.task("a"), is_reclaim=is_reclaim)
     chosen, vote = ask(context, there.tasks("b1", "b2", "b3", "c", "d"))
 
@@ -309,7 +309,7 @@ def test_a_leaf_inherits_what_its_capability_does_not_say() -> None:
 
 def told(there: World) -> dict[str, tuple[str, str]]:
     """Reason and text of the events on queues, by name."""
-    return {each.name: (each.reason, each.message) for each in there.session.events if each.kind == "Queue"}
+    return {each.name: (each.reason, each.message) for each in there.session.report.events if each.kind == "Queue"}
 
 
 EXCESS = "queues below exceed queue top: capability of left (cpu), deserved together (cpu), guarantees together (cpu)"

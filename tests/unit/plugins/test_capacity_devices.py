@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.queues.device_claims import claimed_by_queue
 from pyroclast.model import wire
 from pyroclast.model.refusals import Refusal
@@ -185,7 +185,7 @@ def test_equal_tasks_with_different_claims_are_placed_one_by_one() -> None:
         group("a", queue="q", minimum=1),
         *(using(f"p{number}", f"c{number}", job="a") for number in range(3)),
     )
-    there.session._serving.append(("allocator", RESOURCE_CLAIMS))  # as a plugin that allocates claims would
+    there.session.extensions._serving.append(("allocator", RESOURCE_CLAIMS))  # as a plugin that allocates claims would
 
     assert sorted(bound(acted(there))) == ["p0", "p1"]
 
@@ -286,12 +286,12 @@ EITHER = {"first_available": (wire.ExactDeviceRequest(name="a", device_class_nam
 
 def told(there: World) -> list[str]:
     """What owners of queues hear."""
-    return [event.message for event in there.session.events if event.reason == "ClaimsNotCounted"]
+    return [event.message for event in there.session.report.events if event.reason == "ClaimsNotCounted"]
 
 
 def counted(there: World) -> float:
     """By how much the metric rises."""
-    return sum(sample.value for sample in there.session.samples if sample.metric == "uncounted_claims_total")
+    return sum(sample.value for sample in there.session.report.samples if sample.metric == "uncounted_claims_total")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Room that pods keep after their queue has taken their gate off."""
 
+from functools import partial
 from typing import Any
 
 from pyroclast.actions.allocate import Allocate
@@ -33,10 +34,10 @@ def world(*objects: Any, lifts: bool = True) -> World:
     books = ClusterState(StateOptions(lifts_queue_gates=lifts))
     for each in (queue("default"), *given):
         books.apply(type(each).__name__, each)
-    option = there.session.profile.plugins[0]
+    option = there.session.extensions.profile.plugins[0]
     session = Session(
         books.snapshot(),
-        there.session.profile,
+        there.session.extensions.profile,
         cycle=1,
         generation=1,
         now=0.0,
@@ -45,8 +46,8 @@ def world(*objects: Any, lifts: bool = True) -> World:
         committed=there.plans.append,
         settled=Settled(),
     )
-    session.open_plugin(option, Capacity().on_session_open)
-    session.seal()
+    session.extensions.open_plugin(option, partial(Capacity().on_session_open, session))
+    session.extensions.seal()
     return World(session, there.plans)
 
 
@@ -101,7 +102,7 @@ def gated(name: str, job: str, *gates: str, opted_in: bool = True) -> wire.Pod:
 def lifted(there: World) -> list[str]:
     """Whose gate goes when allocate runs."""
     Allocate().execute(there.session)
-    return [task.name for task in there.session.gates_lifted]
+    return [task.name for task in there.session.report.gates_lifted]
 
 
 def test_gates_go_as_far_as_the_queue_has_room() -> None:

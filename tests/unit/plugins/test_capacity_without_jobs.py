@@ -1,6 +1,6 @@
 """Capacity keeps books of queues without jobs too, also where queues stand side by side."""
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.unit.plugins.policies import World, group, node, opened, pod, queue
 
 
@@ -13,7 +13,7 @@ def there() -> World:
 def test_it_takes_part_in_the_order_of_queues() -> None:
     """With a share of nothing it goes first."""
     world = there()
-    rank = world.function(points.QUEUE_ORDER).function
+    rank = world.function(contract.QUEUE_ORDER).function
 
     assert rank(world.queue("idle")) < rank(world.queue("busy"))
 

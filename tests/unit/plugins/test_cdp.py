@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.model.wire.times import time_text
 from pyroclast.plugins.cdp import is_cooling_down
@@ -48,8 +48,8 @@ def test_the_label_goes_before_the_annotation() -> None:
     assert not is_cooling_down(scheduled("50s", ago=100, annotations=annotated), NOW)
 
 
-@pytest.mark.parametrize("point", [points.PREEMPTABLE, points.RECLAIMABLE], ids=lambda point: str(point.name))
-def test_candidates_that_cool_down_are_left_out(point: points.Point[Any]) -> None:
+@pytest.mark.parametrize("point", [contract.PREEMPTABLE, contract.RECLAIMABLE], ids=lambda point: str(point.name))
+def test_candidates_that_cool_down_are_left_out(point: contract.Point[Any]) -> None:
     """The others keep their order."""
     there = opened(
         node("n"),

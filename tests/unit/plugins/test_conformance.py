@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Point, Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Point, Vote
 from pyroclast.model import wire
 from tests.unit.plugins.policies import World, group, node, opened, pod
 
-EVICTING = [points.PREEMPTABLE, points.RECLAIMABLE, points.UNIFIED_EVICTABLE]
+EVICTING = [contract.PREEMPTABLE, contract.RECLAIMABLE, contract.UNIFIED_EVICTABLE]
 
 
 def world() -> World:
@@ -70,13 +70,13 @@ def test_the_next_tier_decides_where_all_are_critical() -> None:
         plugins=["conformance", "priority"],
     )
 
-    assert there.session.preemptable(there.task("p"), there.tasks("critical")) == there.tasks("critical")
-    assert beside.session.preemptable(beside.task("p"), beside.tasks("critical")) == []
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("critical")) == there.tasks("critical")
+    assert beside.session.evictions.preemptable(beside.task("p"), beside.tasks("critical")) == []
 
 
 def test_only_critical_candidates_leave_nobody() -> None:
     """Then the next tier is asked, so protection needs this plugin in the tier that decides."""
     there = world()
 
-    assert there.session.preemptable(there.task("e"), there.tasks("a", "b")) == []
-    assert {veto.plugin for _, veto in there.session.vetoes[there.task("a").id].values()} == {"conformance"}
+    assert there.session.evictions.preemptable(there.task("e"), there.tasks("a", "b")) == []
+    assert {veto.plugin for _, veto in there.session.evictions.vetoes[there.task("a").id].values()} == {"conformance"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.gangs import GangRules
 from pyroclast.plugins.coscheduling import CoschedulingArgs, gang_rules
 from pyroclast.testing import Scenario, open_session
@@ -90,17 +90,19 @@ def test_it_registers_nothing_where_there_is_no_gang() -> None:
     """A cluster without gangs pays for the question alone."""
     scenario = Scenario().queue("default").node("n").job("plain")
     session = open_session(scenario, plugins=("coscheduling",))
-    assert [session.functions(point) for point in points.ALL_POINTS if session.functions(point)] == []
-    assert session.annotations_for_plan([]) == {}
+    assert [
+        session.extensions.functions(point) for point in contract.ALL_POINTS if session.extensions.functions(point)
+    ] == []
+    assert session.extensions.annotations_for_plan([]) == {}
 
 
 def test_only_members_are_ranked_and_refused() -> None:
     """Beside a gang, tasks of other jobs keep their order, and their jobs are valid."""
     scenario = Scenario().queue("default").node("n").job("plain", tasks=3)
     session = open_session(scenario.pod("p", annotations=annotated("a", 2)), plugins=("coscheduling",))
-    plain, gang = sorted(session.jobs(), key=lambda job: job.id, reverse=True)
-    assert [task.name for task in session.pending_tasks(plain)] == ["plain-0", "plain-1", "plain-2"]
-    assert session.job_valid(plain) is None
-    refusal = session.job_valid(gang)
+    plain, gang = sorted(session.jobs.all(), key=lambda job: job.id, reverse=True)
+    assert [task.name for task in session.jobs.pending_tasks(plain)] == ["plain-0", "plain-1", "plain-2"]
+    assert session.jobs.job_valid(plain) is None
+    refusal = session.jobs.job_valid(gang)
     assert refusal is not None
     assert (refusal.plugin, refusal.reason, refusal.resolvable) == ("coscheduling", "GangNotComplete", False)

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.session.session import Session
 from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 from pyroclast.testing import Scenario
@@ -43,7 +43,7 @@ def opened(scenario: Scenario, policy: str) -> tuple[Session, DeviceAllocator]:
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.SchedulePolicy": policy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments=arguments)
-    ((_, books),) = session.ledgers
+    ((_, books),) = session.extensions.ledgers
     assert isinstance(books, DeviceAllocator)
     return session, books
 
@@ -68,7 +68,7 @@ def test_undoing_leaves_what_was_there(mode: str, policy: str, asked: list[list[
         standing(books)  # read now, rather than after the first changes
     marks: list[tuple[int, Any]] = []
     with session.statement() as statement:
-        for job in filter(None, map(session.job, session.snapshot.jobs)):
+        for job in filter(None, map(session.jobs.get, session.snapshot.jobs)):
             (task,) = job.tasks.values()
             marks.append((len(statement.operations), None))
             if task.node is not None:
@@ -105,7 +105,7 @@ def test_books_made_anew_are_those_that_ran(
     running = base
     with session.statement() as statement:
         for task in pending(session):
-            job = session.job_of(task)
+            job = session.jobs.of(task)
             assert job is not None
             column = data.draw(st.integers(0, 1))
             if statement.allocate(job, [task], [column]) is None:
@@ -129,7 +129,7 @@ def test_no_card_is_given_twice(policy: str, asked: list[list[Any]], data: st.Da
     session, books = opened(scenario, policy)
     with session.statement() as statement:
         for task in pending(session):
-            job = session.job_of(task)
+            job = session.jobs.of(task)
             assert job is not None
             statement.allocate(job, [task], [data.draw(st.integers(0, 1))])
         for column, shelf in books.shelves.items():

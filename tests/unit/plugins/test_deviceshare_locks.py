@@ -130,10 +130,10 @@ def test_undoing_leaves_nodes_and_cards_as_they_were(moves: list[tuple[int, bool
         cluster = cluster.job(f"j{number}", pod=WANT)
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True}}
     session = open_session(cluster, plugins=("deviceshare",), arguments=arguments, now=NOW)
-    (_, books), (_, locks) = session.ledgers
+    (_, books), (_, locks) = session.extensions.ledgers
     assert isinstance(books, DeviceAllocator)
     assert isinstance(locks, Locks)
-    jobs = list(session.jobs())
+    jobs = list(session.jobs.all())
     asking = next(iter(jobs[0].tasks.values()))
 
     def standing() -> tuple[list[int], list[int]]:

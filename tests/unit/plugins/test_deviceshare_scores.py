@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.arrays import FloatArray
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
@@ -15,7 +15,9 @@ def scores(scenario: Scenario, **arguments: object) -> dict[str, float]:
     session = open_session(scenario, plugins=("deviceshare",), arguments={"deviceshare": named})
     task = next(task for job in session.snapshot.jobs.values() for task in job.tasks.values() if task.node is None)
     found: dict[str, float] = dict.fromkeys(map(str, session.nodes.table.names), 0.0)
-    concerned = [each for each in session.functions(points.NODE_ORDER) if each.cares is None or each.cares(task)]
+    concerned = [
+        each for each in session.extensions.functions(contract.NODE_ORDER) if each.cares is None or each.cares(task)
+    ]
     for each in concerned:
         answer: FloatArray | None = each.function(task, session.nodes.columns())
         for name, score in zip(session.nodes.table.names, [] if answer is None else answer.tolist(), strict=False):

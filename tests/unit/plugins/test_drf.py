@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.drf.shares import dominant, largest
 from pyroclast.plugins.drf.tree import Tree
@@ -53,7 +53,7 @@ def test_the_dominant_share_is_the_largest() -> None:
 def test_jobs_with_smaller_shares_go_first() -> None:
     """0.2 by memory before 0.3 by CPU."""
     there = world(*held("rich", ("3", "5")), *held("poor", ("1", "20")))
-    jobs = sorted((there.job(name) for name in ("rich", "poor")), key=there.session.job_order_key)
+    jobs = sorted((there.job(name) for name in ("rich", "poor")), key=there.session.jobs.order_key)
 
     assert [job.job.name for job in jobs] == ["poor", "rich"]
 
@@ -61,16 +61,16 @@ def test_jobs_with_smaller_shares_go_first() -> None:
 def test_pods_are_a_resource_too() -> None:
     """A job of many tiny pods has the places of pods as its dominant resource."""
     there = opened(node("n", cpu="10", memory="100", pods=10), *held("many", *[("1m", "1")] * 5), plugins=["drf"])
-    assert there.function(points.JOB_ORDER).function(there.job("many")) == 0.5
+    assert there.function(contract.JOB_ORDER).function(there.job("many")) == 0.5
     there.close()
 
-    assert there.session.shares[there.job("many").id].resource == "pods"
+    assert there.session.report.shares[there.job("many").id].resource == "pods"
 
 
 def test_a_share_follows_placements_evictions_and_waiting_places() -> None:
     """Waiting tasks count as given, evicted ones as gone."""
     there = world(*held("a", ("2", "1"), ("1", "1")), pod("p", job="a", cpu="1", memory="1"))
-    rank, job = there.function(points.JOB_ORDER).function, there.job("a")
+    rank, job = there.function(contract.JOB_ORDER).function, there.job("a")
     assert rank(job) == 0.3
     with there.session.statement() as statement:
         assert statement.pipeline(job, there.tasks("p"), [0]) is None
@@ -85,7 +85,7 @@ def test_shares_are_reported() -> None:
     """Dominant resource, share and amounts, what this session placed included."""
     there = acted(world(*held("a", ("2", "30")), pod("p", job="a", cpu="1", memory="1")))
     there.close()
-    (share,) = there.session.shares.values()
+    (share,) = there.session.report.shares.values()
 
     assert (share.resource, share.share) == ("memory", 0.31)
     assert share.allocated == {"cpu": 3000, "memory": 31000, "pods": 2000}
@@ -96,7 +96,7 @@ def test_jobs_that_no_action_looked_at_are_reported_too() -> None:
     there = world(*held("small", ("1", "5")), *held("large", ("5", "15")))
     there.close()
 
-    assert [(job, share.share) for job, share in there.session.shares.items()] == [
+    assert [(job, share.share) for job, share in there.session.report.shares.items()] == [
         ("ns/large", 0.5),
         ("ns/small", 0.1),
     ]
@@ -129,7 +129,7 @@ def test_jobs_that_keep_more_than_the_preemptor_would_have_give_way() -> None:
         pod("p", job="mine", cpu="1", memory="5"),
     )
     candidates = there.tasks("j10", "j20", "j30", "j40")
-    victims, vote = there.function(points.PREEMPTABLE).function(there.task("p"), candidates)
+    victims, vote = there.function(contract.PREEMPTABLE).function(there.task("p"), candidates)
 
     assert [task.name for task in victims] == ["j10", "j20", "j30"]
     assert vote is Vote.PERMIT
@@ -140,7 +140,7 @@ def test_candidates_of_one_job_are_counted_down() -> None:
     there = world(*held("j1", *[("1", "1")] * 6), *held("mine", ("2", "1")), pod("p", job="mine", cpu="1", memory="1"))
     candidates = there.tasks(*(f"j1{index}" for index in range(5)))
 
-    assert there.session.preemptable(there.task("p"), candidates) == candidates[:3]
+    assert there.session.evictions.preemptable(there.task("p"), candidates) == candidates[:3]
 
 
 def test_the_second_candidate_of_a_job_is_judged_without_the_first() -> None:
@@ -148,7 +148,7 @@ def test_the_second_candidate_of_a_job_is_judged_without_the_first() -> None:
     there = world(*held("j1", *[("1", "5")] * 6), *held("mine", ("2", "5")), pod("p", job="mine", cpu="1", memory="5"))
     candidates = there.tasks("j10", "j11", "j12", "j13")
 
-    assert there.session.preemptable(there.task("p"), candidates) == candidates[:3]
+    assert there.session.evictions.preemptable(there.task("p"), candidates) == candidates[:3]
 
 
 @pytest.mark.parametrize(("left", "gives"), [("2999990m", True), ("2999989m", False), ("3000001m", True)])
@@ -162,7 +162,7 @@ def test_shares_a_millionth_apart_count_as_equal(left: str, gives: bool) -> None
         plugins=["drf"],
     )
 
-    assert (there.session.preemptable(there.task("p"), there.tasks("j10")) == there.tasks("j10")) is gives
+    assert (there.session.evictions.preemptable(there.task("p"), there.tasks("j10")) == there.tasks("j10")) is gives
 
 
 def test_what_the_session_placed_counts_for_both_sides() -> None:
@@ -174,12 +174,12 @@ def test_what_the_session_placed_counts_for_both_sides() -> None:
         pod("q", job="mine", cpu="1", memory="1"),
     )
     asked = there.task("p"), there.tasks("j10", "j11")
-    assert there.session.preemptable(*asked) == there.tasks("j10")
+    assert there.session.evictions.preemptable(*asked) == there.tasks("j10")
     with there.session.statement() as statement:
         assert statement.pipeline(there.job("mine"), there.tasks("q"), [0]) is None
-        assert there.session.preemptable(*asked) == there.tasks("j10")
+        assert there.session.evictions.preemptable(*asked) == there.tasks("j10")
         there.evict(statement, "j12")
-        assert there.session.preemptable(*asked) == []
+        assert there.session.evictions.preemptable(*asked) == []
 
 
 def test_candidates_of_no_job_are_passed_over() -> None:
@@ -188,7 +188,7 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     alone = there.session.snapshot.orphan_pods[0].task
     candidates = [alone, *there.tasks("j11")]
 
-    assert there.function(points.PREEMPTABLE).function(there.task("mine0"), candidates)[0] == there.tasks("j11")
+    assert there.function(contract.PREEMPTABLE).function(there.task("mine0"), candidates)[0] == there.tasks("j11")
 
 
 def test_one_who_stays_is_counted_down_too() -> None:
@@ -199,8 +199,8 @@ def test_one_who_stays_is_counted_down_too() -> None:
         pod("p", job="mine", cpu="1", memory="1"),
     )
 
-    assert there.session.preemptable(there.task("p"), there.tasks("j10", "j11")) == []
-    assert there.session.preemptable(there.task("p"), there.tasks("j11", "j10")) == there.tasks("j11")
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("j10", "j11")) == []
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("j11", "j10")) == there.tasks("j11")
 
 
 def test_a_preemptor_without_a_job_has_no_victims() -> None:
@@ -208,7 +208,7 @@ def test_a_preemptor_without_a_job_has_no_victims() -> None:
     there = world(*held("a", ("5", "1")), pod("alone", job=""))
     alone = there.session.snapshot.orphan_pods[0].task
 
-    assert there.function(points.PREEMPTABLE).function(alone, there.tasks("a0")) == ([], Vote.PERMIT)
+    assert there.function(contract.PREEMPTABLE).function(alone, there.tasks("a0")) == ([], Vote.PERMIT)
 
 
 # Hierarchy ------------------------------------------------------------------------------------------------------------
@@ -218,8 +218,8 @@ def test_without_the_flag_queues_are_not_its_business() -> None:
     """Neither their order nor reclaim."""
     session = world(*held("a", ("1", "1"))).session
 
-    assert session.functions(points.QUEUE_ORDER) == ()
-    assert session.functions(points.RECLAIMABLE) == ()
+    assert session.extensions.functions(contract.QUEUE_ORDER) == ()
+    assert session.extensions.functions(contract.RECLAIMABLE) == ()
 
 
 def test_rescaling_end_to_end() -> None:
@@ -289,8 +289,8 @@ def test_room_is_reclaimed_while_the_reclaimers_queue_would_still_go_first() -> 
     """With 3 CPU of its own it goes before 8 and before 6; with 7 it does not go before 6."""
     there = shared()
 
-    assert there.session.reclaimable(there.task("p0"), there.tasks("r0", "big")) == there.tasks("r0", "big")
-    assert there.session.reclaimable(there.task("p1"), there.tasks("r0", "big")) == there.tasks("r0")
+    assert there.session.evictions.reclaimable(there.task("p0"), there.tasks("r0", "big")) == there.tasks("r0", "big")
+    assert there.session.evictions.reclaimable(there.task("p1"), there.tasks("r0", "big")) == there.tasks("r0")
 
 
 def test_candidates_are_judged_each_for_itself() -> None:
@@ -298,7 +298,7 @@ def test_candidates_are_judged_each_for_itself() -> None:
     there = shared()
     candidates = there.tasks(*(f"r{index}" for index in range(6)))
 
-    assert there.session.reclaimable(there.task("p0"), candidates) == candidates
+    assert there.session.evictions.reclaimable(there.task("p0"), candidates) == candidates
 
 
 def test_a_reclaimer_without_a_job_has_no_victims() -> None:
@@ -312,7 +312,7 @@ def test_a_reclaimer_without_a_job_has_no_victims() -> None:
     )
     alone = there.session.snapshot.orphan_pods[0].task
 
-    assert there.function(points.RECLAIMABLE).function(alone, there.tasks("r0")) == ([], Vote.PERMIT)
+    assert there.function(contract.RECLAIMABLE).function(alone, there.tasks("r0")) == ([], Vote.PERMIT)
 
 
 @pytest.mark.parametrize(("weights", "gives"), [("1/1", False), ("1/2", True)])
@@ -330,7 +330,7 @@ def test_a_heavier_queue_may_reclaim_more(weights: str, gives: bool) -> None:
         plugins=[HIERARCHICAL],
     )
 
-    assert (there.session.reclaimable(there.task("p0"), there.tasks("r1")) == there.tasks("r1")) is gives
+    assert (there.session.evictions.reclaimable(there.task("p0"), there.tasks("r1")) == there.tasks("r1")) is gives
 
 
 def test_a_reclaimer_whose_queue_would_have_all_it_asks_for_has_no_victims() -> None:
@@ -346,7 +346,7 @@ def test_a_reclaimer_whose_queue_would_have_all_it_asks_for_has_no_victims() -> 
         plugins=[HIERARCHICAL],
     )
 
-    assert there.session.reclaimable(there.task("p0"), there.tasks("r0")) == []
+    assert there.session.evictions.reclaimable(there.task("p0"), there.tasks("r0")) == []
 
 
 @settings(max_examples=60, deadline=None)
@@ -373,7 +373,7 @@ def test_reclaim_decides_as_trees_made_afresh_would(data: st.DataObject) -> None
     def fresh(candidate: Task) -> bool:
         tree = Tree(there.session.total.tolist())
         counted = {
-            task.id: np.array(there.session.counted_amounts(task))
+            task.id: np.array(there.session.nodes.counted_amounts(task))
             for name in names
             for task in there.job(name).tasks.values()
         }
@@ -387,11 +387,11 @@ def test_reclaim_decides_as_trees_made_afresh_would(data: st.DataObject) -> None
             request = sum((counted[task.id] for task in job.tasks.values()), start=0 * job.allocated)
             tree.add_job(job.id, tree.node(*paths[name]), request=request.tolist(), allocated=moved.tolist())
         tree.settle()
-        job = there.session.job_of(candidate)
+        job = there.session.jobs.of(candidate)
         assert job is not None
         return tree.compare(paths[mine][0], paths[job.job.name][0]) < 0
 
-    answer, _ = there.function(points.RECLAIMABLE).function(reclaimer, candidates)
+    answer, _ = there.function(contract.RECLAIMABLE).function(reclaimer, candidates)
     assert answer == [candidate for candidate in candidates if fresh(candidate)]
 
 
@@ -399,12 +399,12 @@ def test_asking_for_victims_changes_no_share() -> None:
     """The order of queues is what it was."""
     there = shared()
     queues = there.queue("rich"), there.queue("poor")
-    tree = there.function(points.RECLAIMABLE).function.__self__._tree
+    tree = there.function(contract.RECLAIMABLE).function.__self__._tree
     before = {name: (node.share, list(node.vector)) for name, node in tree.root.children.items()}
-    there.session.reclaimable(there.task("p1"), there.tasks("r0", "big"))
+    there.session.evictions.reclaimable(there.task("p1"), there.tasks("r0", "big"))
 
     assert {name: (node.share, list(node.vector)) for name, node in tree.root.children.items()} == before
-    assert min(queues, key=there.session.queue_order_key).name == "poor"
+    assert min(queues, key=there.session.queues.order_key).name == "poor"
 
 
 def test_queues_without_jobs_or_path_are_compared_as_having_nothing() -> None:
@@ -418,7 +418,7 @@ def test_queues_without_jobs_or_path_are_compared_as_having_nothing() -> None:
         pod("p", job="a"),
         plugins=[HIERARCHICAL],
     )
-    keys = {name: there.session.queue_order_key(there.queue(name)) for name in ("busy", "idle", "plain")}
+    keys = {name: there.session.queues.order_key(there.queue(name)) for name in ("busy", "idle", "plain")}
 
     assert keys["idle"] < keys["busy"]
     assert not keys["plain"][0] < keys["busy"][0]
@@ -430,8 +430,8 @@ def test_queues_without_jobs_or_path_are_compared_as_having_nothing() -> None:
 def test_undone_changes_leave_shares_and_tree_as_they_were(data: st.DataObject) -> None:
     """Any mix of placements, waiting places and evictions."""
     there = shared()
-    tree = there.function(points.RECLAIMABLE).function.__self__._tree
-    rank = there.function(points.JOB_ORDER).function
+    tree = there.function(contract.RECLAIMABLE).function.__self__._tree
+    rank = there.function(contract.JOB_ORDER).function
 
     def everything() -> list[Any]:
         nodes = [tree.root, *tree.root.children.values()]
@@ -443,7 +443,7 @@ def test_undone_changes_leave_shares_and_tree_as_they_were(data: st.DataObject) 
         names = data.draw(st.permutations(["r0", "r1", "big", "more", "p0", "p1"]))
         for name in names[: data.draw(st.integers(1, 6))]:
             task = there.task(name)
-            job = there.session.job_of(task)
+            job = there.session.jobs.of(task)
             assert job is not None
             if task.node is not None:
                 there.evict(statement, name)

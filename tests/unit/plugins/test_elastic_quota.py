@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyroclast import Session, Task
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, SYSTEM_QUOTA
 from pyroclast.model.resources import CPU
 from pyroclast.plugins.elastic_quota.accounts import Accounts
@@ -19,35 +19,35 @@ BIG = Scenario().node("n1", cpu=100, memory="100Gi", gpu=16)
 def opened(scenario: Scenario, **arguments: Any) -> Session:
     """A session with the plugin alone."""
     session = open_session(scenario, plugins=("elastic-quota",), arguments={"elastic-quota": arguments})
-    assert session.failures == {}
+    assert session.extensions.failures == {}
     return session
 
 
 def task_of(session: Session, name: str = "j-0") -> Task:
     """A task by its name."""
-    return next(task for job in session.jobs() for task in job.tasks.values() if task.name == name)
+    return next(task for job in session.jobs.all() for task in job.tasks.values() if task.name == name)
 
 
 def why(session: Session, name: str = "j-0") -> str | None:
     """What keeps a task from its place, in words; None where it is admitted."""
     task = task_of(session, name)
-    job = session.job_of(task)
+    job = session.jobs.of(task)
     assert job is not None
-    refusal = session.allocatable(session.queue(job.queue), task)
+    refusal = session.queues.allocatable(session.queues.by_name[job.queue], task)
     return None if refusal is None else refusal.message
 
 
 def room(session: Session, name: str = "j-0") -> int:
     """For how many tasks like one there is room."""
     task = task_of(session, name)
-    job = session.job_of(task)
+    job = session.jobs.of(task)
     assert job is not None
-    return session.headroom(session.queue(job.queue), task, 1000)
+    return session.queues.headroom(session.queues.by_name[job.queue], task, 1000)
 
 
 def accounts(session: Session) -> Accounts:
     """The plugin's ledger."""
-    (found,) = [ledger for _, ledger in session.ledgers if isinstance(ledger, Accounts)]
+    (found,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, Accounts)]
     return found
 
 
@@ -65,8 +65,8 @@ def test_a_cluster_without_quotas_is_not_touched() -> None:
     """Nothing is registered, and nothing is counted."""
     session = opened(BIG.job("j"))
     assert session.snapshot.quota_uses is None
-    assert not session.functions(points.ALLOCATABLE)
-    assert not session.ledgers
+    assert not session.extensions.functions(contract.ALLOCATABLE)
+    assert not session.extensions.ledgers
 
 
 def over(quota: str, names: str, what: str = "it may now: its guarantee, and what others leave") -> str:
@@ -263,7 +263,7 @@ def test_a_broken_quota_of_a_namespace_keeps_its_pods_too() -> None:
     broken = elastic_quota("ns1", most={"cpu": "many"}, namespace="ns1", uid="u1")
     session = opened(BIG.add(broken, elastic_quota("sound", most={"cpu": 5})).job("j", namespace="ns1"))
     assert why(session) == "quota ns1 is out of service: spec.max.cpu: 'many' is not a quantity"
-    (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
+    (event,) = [event for event in session.report.events if event.kind == "ElasticQuota"]
     assert (event.uid, event.message) == ("u1", "out of service: spec.max.cpu: 'many' is not a quantity")
 
 
@@ -282,7 +282,7 @@ def test_a_job_that_could_never_fit_waits_at_the_gate() -> None:
     for name, cpu in (("large", 6), ("small", 5)):
         scenario = scenario.job(name, min_resources={"cpu": cpu}, labels=uses("q"))
     session = opened(scenario)
-    refused = {job.job.name: session.job_enqueueable(job) for job in session.jobs()}
+    refused = {job.job.name: session.jobs.job_enqueueable(job) for job in session.jobs.all()}
     (large,) = refused["large"]
     assert large.message == "the job's minimum of cpu is more than quota org may ever have"
     assert large.amounts == {"cpu": (6000, 5000)}
@@ -300,7 +300,7 @@ def test_placements_are_counted_and_taken_back_exactly() -> None:
     scenario = scenario.job("j", cpu=3, labels=uses("a", preemptible=False))
     session = opened(scenario)
     task, old = task_of(session), task_of(session, "old-0")
-    own, other = session.job_of(task), session.job_of(old)
+    own, other = session.jobs.of(task), session.jobs.of(old)
     assert own is not None
     assert other is not None
     before = {name: (list(book.used), list(book.unpreemptible_used)) for name, book in _books(session)}
@@ -332,13 +332,13 @@ def test_figures_of_quotas_leave_the_session() -> None:
         .job("j", cpu=10, labels=uses("q"))
     )
     session = opened(scenario)
-    (figures,) = session.quotas
+    (figures,) = session.report.quotas
     assert (figures.name, figures.uid) == ("q", "u1")
     assert (figures.used, figures.runtime) == ({"cpu": 2000}, {"cpu": 9000})
     assert (figures.request, figures.child_request) == ({"cpu": 12000}, {"cpu": 12000})
     assert figures.guaranteed == {"cpu": 5000}
     assert figures.non_preemptible_used == figures.non_preemptible_request == {"cpu": 2000}
-    (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
+    (event,) = [event for event in session.report.events if event.kind == "ElasticQuota"]
     assert (event.name, event.reason) == ("odd", "QuotaBroken")
     assert event.message == "out of service: there is no quota gone above odd"
 
@@ -348,5 +348,5 @@ def test_a_default_quota_that_makes_no_sense_counts_as_absent() -> None:
     quotas = [elastic_quota("other", most={"cpu": 1}), elastic_quota(DEFAULT_QUOTA, most={"cpu": "many"})]
     session = opened(BIG.add(*quotas).job("j", cpu=2), defaultQuotaGroupMax={"cpu": 1})
     assert why(session) == over(DEFAULT_QUOTA, "cpu", "its maximum")
-    (event,) = [event for event in session.events if event.kind == "ElasticQuota"]
+    (event,) = [event for event in session.report.events if event.kind == "ElasticQuota"]
     assert event.message == "counts as absent: spec.max.cpu: 'many' is not a quantity"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.unit.plugins.policies import node, opened, pod
 
 
@@ -19,7 +19,7 @@ def test_eleven_tenths_of_a_core_for_each_of_three_devices(cpu: str, is_refused:
     option = {"name": "resource-strategy-fit", "arguments": {"proportional": kept}}
     there = opened(node("n", cpu=cpu, gpu="3"), pod("p", cpu="1"), plugins=[option])
 
-    answer = there.function(points.PREDICATE).function(there.task("p"), there.session.nodes.columns())
+    answer = there.function(contract.PREDICATE).function(there.task("p"), there.session.nodes.columns())
 
     assert 1.1 * 3 > 3.3
     assert (answer is not None and bool(answer[0])) is is_refused

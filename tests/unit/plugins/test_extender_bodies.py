@@ -49,7 +49,7 @@ def made() -> tuple[Session, Bodies]:
 
 def job_of(session: Session, name: str) -> Any:
     """Return a job by its name."""
-    return next(job for job in session.jobs() if job.job.name == name)
+    return next(job for job in session.jobs.all() if job.job.name == name)
 
 
 def test_a_task() -> None:
@@ -105,7 +105,7 @@ def test_a_node_is_written_anew_when_it_changed_and_only_then() -> None:
     assert bodies.node(view) is before
 
     with session.statement() as statement:
-        statement.allocate(new, session.pending_tasks(new)[:1], [0])
+        statement.allocate(new, session.jobs.pending_tasks(new)[:1], [0])
         placed = json(bodies.node(view))
         assert placed["Used"]["MilliCPU"] == 3000
         assert placed["Tasks"]["default/new-0"]["Status"] == 2
@@ -128,7 +128,7 @@ def test_a_job() -> None:
 def test_a_queue() -> None:
     """Known by its name, with the object."""
     session, bodies = made()
-    queue = json(bodies.queue(session.queues["research"]))  # type: ignore[index]  # a plain name does here
+    queue = json(bodies.queue(session.queues.by_name["research"]))  # type: ignore[index]  # a plain name does here
 
     assert {key: queue[key] for key in ("UID", "Name", "Weight", "Hierarchy", "Weights")} == {
         "UID": "research",
@@ -154,10 +154,10 @@ def test_the_cluster() -> None:
 def test_writing_the_cluster_looks_at_no_job() -> None:
     """Else every cycle would close every job again."""
     session, bodies = made()
-    known = set(session.known_jobs())
+    known = set(session.jobs.known())
     bodies.cluster()
 
-    assert set(session.known_jobs()) == known
+    assert set(session.jobs.known()) == known
 
 
 def test_defaults_are_written_out() -> None:

@@ -25,12 +25,12 @@ def counts(service: Service) -> Counter[str]:
 
 def job_of(session: Session, name: str) -> Any:
     """Return a job by its name."""
-    return next(job for job in session.jobs() if job.job.name == name)
+    return next(job for job in session.jobs.all() if job.job.name == name)
 
 
 def pending(session: Session) -> list[Task]:
     """Return the tasks that wait, in order."""
-    return session.pending_tasks(job_of(session, "new"))
+    return session.jobs.pending_tasks(job_of(session, "new"))
 
 
 def test_placements_are_told() -> None:
@@ -117,7 +117,7 @@ def test_who_does_not_hear_of_an_undoing_is_named_and_the_others_hear() -> None:
         assert statement.allocate(job_of(session, "new"), pending(session), [0, 1, 0]) is None
 
     assert [body["task"]["Name"] for body in service.bodies("deallocateFunc")] == ["new-2", "new-1", "new-0"]
-    assert list(session.failures) == ["extender"]
+    assert list(session.extensions.failures) == ["extender"]
     assert (session.nodes.state == before).all()
 
 

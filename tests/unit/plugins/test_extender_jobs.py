@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.extending import AWAY, URL, Service, arguments, decided, opened
 
@@ -146,9 +146,9 @@ def test_who_has_not_heard_of_the_cluster_refuses_the_work_of_the_cycle() -> Non
 def test_nobody_is_admitted_or_moved_then() -> None:
     """The gate stays shut, and shuffle may move nobody."""
     session = opened(ONE.running("old", on=["n1"]), Service(onSessionOpen=AWAY))
-    (gate,) = session.functions(points.JOB_ENQUEUEABLE)
-    (movable,) = session.functions(points.MOVABLE)
-    (job, *_) = session.jobs()
+    (gate,) = session.extensions.functions(contract.JOB_ENQUEUEABLE)
+    (movable,) = session.extensions.functions(contract.MOVABLE)
+    (job, *_) = session.jobs.all()
 
     assert gate.function(job).reason == "ExtenderFailed"
     assert list(movable.function(list(job.tasks.values()))) == []
@@ -190,9 +190,9 @@ def test_several_extenders_stand_under_their_own_names() -> None:
         ),
         outside={"quota": quota, "racks": racks},
     )
-    (job,) = session.jobs_with_pending_tasks()
-    (task,) = session.pending_tasks(job)
+    (job,) = session.jobs.with_pending_tasks()
+    (task,) = session.jobs.pending_tasks(job)
 
-    assert session.overused(session.queue(job.queue)) is None
-    assert session.explain(task).plugin == "racks"
+    assert session.queues.overused(session.queues.by_name[job.queue]) is None
+    assert session.candidates.explain(task).plugin == "racks"
     assert (quota.verbs(), racks.verbs()) == (["queueOverused"], ["predicate"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.outside import Answer
 from pyroclast.scheduler.recording.recorder import encode
 from pyroclast.testing import Scenario
@@ -45,9 +45,9 @@ def test_a_node_that_is_vetoed_is_not_taken() -> None:
 def test_codes(reply: Any, text: str, resolvable: bool) -> None:
     """Evictions may help against code 2 alone; a text without a code is an error."""
     session = opened(THREE, Service(predicate=reply))
-    (job,) = session.jobs_with_pending_tasks()
-    (task,) = session.pending_tasks(job)
-    refusal = session.explain(task)
+    (job,) = session.jobs.with_pending_tasks()
+    (task,) = session.jobs.pending_tasks(job)
+    refusal = session.candidates.explain(task)
 
     assert refusal.counts == {text: 3}
     assert refusal.resolvable is resolvable
@@ -206,15 +206,15 @@ def test_scores_that_fail_once_are_asked_for_again() -> None:
     """The refusal of one attempt is not that of the next."""
     replies = iter([AWAY, Answer(value={"nodeScore": {"n2": 1}})])
     session = opened(THREE, Service(prioritize=lambda _: next(replies)))
-    (job,) = session.jobs_with_pending_tasks()
-    (task,) = session.pending_tasks(job)
+    (job,) = session.jobs.with_pending_tasks()
+    (task,) = session.jobs.pending_tasks(job)
 
-    assert session.candidates(task).choose(task) is None
-    assert session.explain(task).reason == "NotScored"
-    choice = session.candidates(task).choose(task)
+    assert session.candidates.of(task).choose(task) is None
+    assert session.candidates.explain(task).reason == "NotScored"
+    choice = session.candidates.of(task).choose(task)
     assert choice is not None
     assert session.nodes.table.names[choice.column] == "n2"
-    assert session.explain(task).reason != "NotScored"
+    assert session.candidates.explain(task).reason != "NotScored"
 
 
 def test_one_candidate_needs_no_scores() -> None:
@@ -251,9 +251,9 @@ def test_who_is_managed(spec: Any, is_concerned: bool) -> None:
     scenario = Scenario().node("n1", gpu=1).job("a", tasks=0).pod("p", job="a", spec=spec)
     service = Service(predicate={})
     session = opened(scenario, service, managedResources=["nvidia.com/gpu"])
-    (function,) = session.functions(points.PREDICATE)
-    (job,) = session.jobs_with_pending_tasks()
-    (task,) = session.pending_tasks(job)
+    (function,) = session.extensions.functions(contract.PREDICATE)
+    (job,) = session.jobs.with_pending_tasks()
+    (task,) = session.jobs.pending_tasks(job)
 
     assert function.function(task, session.nodes.view(0)) is None
     assert bool(service.asked) is is_concerned

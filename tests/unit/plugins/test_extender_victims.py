@@ -18,12 +18,12 @@ def chosen(verb: str, reply: Any, *, plugins: tuple[Any, ...] = (), **more: Any)
     service = Service(**{verb: reply})
     session = opened(FULL, service, plugins=plugins, **more)
     new, old = task_of(session, "new-0"), [task_of(session, f"old-{number}") for number in (0, 1)]
-    return [task.name for task in getattr(session, verb)(new, old)], session, service
+    return [task.name for task in getattr(session.evictions, verb)(new, old)], session, service
 
 
 def task_of(session: Session, name: str) -> Task:
     """Return a task by its name."""
-    return next(task for job in session.jobs() for task in job.tasks.values() if task.name == name)
+    return next(task for job in session.jobs.all() for task in job.tasks.values() if task.name == name)
 
 
 def echo(*names: str, status: int = 1) -> Any:
@@ -80,7 +80,7 @@ def test_an_ignorable_failure_abstains(verb: str) -> None:
     names, session, _ = chosen(verb, AWAY, plugins=("conformance",), ignorable=True)
 
     assert names == ["old-0", "old-1"]
-    assert list(session.failures) == ["extender"]
+    assert list(session.extensions.failures) == ["extender"]
     assert chosen(verb, AWAY, ignorable=True)[0] == []
 
 
@@ -100,8 +100,8 @@ def test_victims_that_nobody_offered_are_named_and_stay(verb: str) -> None:
     names, session, _ = chosen(verb, answer)
 
     assert names == ["old-1"]
-    assert f"{verb} names victims that were not offered" in session.failures["extender"].message
-    assert "stranger" in session.failures["extender"].message
+    assert f"{verb} names victims that were not offered" in session.extensions.failures["extender"].message
+    assert "stranger" in session.extensions.failures["extender"].message
 
 
 @BOTH

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.preemption.victim_gangs import active_count, can_spare
 from pyroclast.model import wire
 from pyroclast.model.ids import JobId, TaskId
@@ -140,7 +140,7 @@ def test_pending_tasks_that_ask_for_nothing_count_as_placed() -> None:
 
     assert has_minimum(there.job("job"))
     assert missing_tasks(there.job("job")) == 0
-    assert there.session.job_starving(there.job("job"))
+    assert there.session.jobs.job_starving(there.job("job"))
 
 
 def test_missing_tasks_are_counted_to_the_minimum() -> None:
@@ -173,8 +173,8 @@ def test_sub_jobs_are_ready_by_their_size() -> None:
         *(pod(f"{part}{index}", on="n1", labels={"part": part}) for part, index in (("a", 1), ("a", 2), ("b", 1))),
         **parts(2),
     )
-    ready = {part.id: there.session.sub_job_ready(part) for part in there.job("job").sub_jobs.values()}
-    ordered = sorted(there.job("job").sub_jobs.values(), key=there.session.sub_job_order_key)
+    ready = {part.id: there.session.jobs.sub_job_ready(part) for part in there.job("job").sub_jobs.values()}
+    ordered = sorted(there.job("job").sub_jobs.values(), key=there.session.jobs.sub_job_order_key)
 
     assert ready == {"ns/job/part-a": True, "ns/job/part-b": False}
     assert [part.id for part in ordered] == ["ns/job/part-b", "ns/job/part-a"]
@@ -190,7 +190,7 @@ def test_waiting_tasks_complete_a_pipelined_minimum() -> None:
 
         assert pipelined_vote(job) is Vote.PERMIT
         assert not has_minimum(job)
-        assert not there.session.job_starving(job)
+        assert not there.session.jobs.job_starving(job)
 
 
 def test_pipelined_roles_and_sub_groups_count_too() -> None:
@@ -210,7 +210,7 @@ def test_starving_ignores_roles() -> None:
     """The total is there, the servers are not."""
     there = world(*running("w1", "w2", role="worker"), minimum=2, min_task_member={"ps": 1, "worker": 1})
 
-    assert not there.session.job_starving(there.job("job"))
+    assert not there.session.jobs.job_starving(there.job("job"))
 
 
 def test_jobs_below_their_minimum_go_first_and_broken_ones_before_all() -> None:
@@ -228,7 +228,7 @@ def test_jobs_below_their_minimum_go_first_and_broken_ones_before_all() -> None:
     )
     jobs = [there.job(name) for name in ("whole", "fresh", "broken")]
 
-    assert [job.job.name for job in sorted(jobs, key=there.session.job_order_key)] == ["broken", "fresh", "whole"]
+    assert [job.job.name for job in sorted(jobs, key=there.session.jobs.order_key)] == ["broken", "fresh", "whole"]
 
 
 # Victims --------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_a_job_gives_what_it_has_above_its_minimum() -> None:
     there = world(*running("a", "b", "c", "d", "e"), minimum=3)
     candidates = there.tasks("a", "b", "c")
 
-    for point in (points.PREEMPTABLE, points.RECLAIMABLE):
+    for point in (contract.PREEMPTABLE, contract.RECLAIMABLE):
         victims, vote = there.function(point).function(candidates[0], candidates)
         assert [task.name for task in victims] == ["a", "b"]
         assert vote is Vote.PERMIT
@@ -249,14 +249,14 @@ def test_succeeded_members_let_others_go() -> None:
     """They count for the minimum."""
     there = world(*running("a"), pod("s", on="n1", phase="Succeeded"), minimum=1)
 
-    assert there.session.preemptable(there.task("a"), there.tasks("a")) == there.tasks("a")
+    assert there.session.evictions.preemptable(there.task("a"), there.tasks("a")) == there.tasks("a")
 
 
 def permitted(there: World, *names: str) -> list[str]:
     """Names of the candidates that gang lets go for a task of another job."""
     candidates = there.tasks(*names)
     beneficiary = msgspec.structs.replace(candidates[0], id=TaskId("asking"), job=JobId("ns/another"))
-    victims, vote = there.function(points.PREEMPTABLE).function(beneficiary, candidates)
+    victims, vote = there.function(contract.PREEMPTABLE).function(beneficiary, candidates)
     assert vote is Vote.PERMIT
     return [task.name for task in victims]
 
@@ -302,7 +302,7 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     alone = there.session.snapshot.orphan_pods[0].task
     candidates = [alone, *there.tasks("a", "b")]
 
-    assert there.function(points.RECLAIMABLE).function(candidates[1], candidates) == (there.tasks("a"), Vote.PERMIT)
+    assert there.function(contract.RECLAIMABLE).function(candidates[1], candidates) == (there.tasks("a"), Vote.PERMIT)
 
 
 @settings(max_examples=60, deadline=None)
@@ -335,7 +335,7 @@ def test_gang_actions_may_take_all() -> None:
     """They keep minimums themselves."""
     there = world(*running("a", "b"), minimum=2)
 
-    assert there.function(points.UNIFIED_EVICTABLE).function(None, there.tasks("a", "b")) == (
+    assert there.function(contract.UNIFIED_EVICTABLE).function(None, there.tasks("a", "b")) == (
         there.tasks("a", "b"),
         Vote.PERMIT,
     )
@@ -361,7 +361,7 @@ def test_a_job_whose_members_are_leaving_is_not_blamed(pods: list[wire.Pod], min
     there.close()
 
     assert has_placed_all(there.job("job")) is holds
-    assert bool(there.session.conditions) is not holds
+    assert bool(there.session.report.conditions) is not holds
 
 
 def test_a_waiting_task_is_no_mere_leaving() -> None:
@@ -377,7 +377,7 @@ def test_a_gang_that_does_not_fit_hears_how_many_lack_and_why() -> None:
     """Three of 6 CPU each on two nodes of 8: the third has no room, and nothing is bound."""
     there = acted(world(*(pod(f"p{index}", cpu="6") for index in range(3)), minimum=3))
     there.close()
-    (condition,) = there.session.conditions[there.job("job").id]
+    (condition,) = there.session.report.conditions[there.job("job").id]
 
     assert bound(there) == {}
     assert (condition.type, condition.status, condition.reason) == ("Unschedulable", "True", "NotEnoughResources")
@@ -392,7 +392,7 @@ def test_members_that_are_not_made_yet_lack_too() -> None:
     """One pod of a gang of three is there: three of three lack, not three of one."""
     there = acted(world(pod("p"), minimum=3))
     there.close()
-    (condition,) = there.session.conditions[there.job("job").id]
+    (condition,) = there.session.report.conditions[there.job("job").id]
 
     assert condition.message.startswith("3/3 tasks in gang unschedulable: ")
 
@@ -402,7 +402,7 @@ def test_where_a_role_has_no_place_those_without_one_lack() -> None:
     members = [*(member(f"w{index}", "worker") for index in range(2)), member("z", "ps", cpu="10")]
     there = acted(world(*members, minimum=2, min_task_member={"ps": 1, "worker": 1}))
     there.close()
-    (condition,) = there.session.conditions[there.job("job").id]
+    (condition,) = there.session.report.conditions[there.job("job").id]
 
     assert bound(there) == {}
     assert condition.message.startswith("1/3 tasks in gang unschedulable: ")
@@ -412,7 +412,7 @@ def test_a_gang_that_runs_is_scheduled() -> None:
     """With the reason that Volcano writes."""
     there = acted(world(pod("p"), pod("q"), minimum=2))
     there.close()
-    (condition,) = there.session.conditions[there.job("job").id]
+    (condition,) = there.session.report.conditions[there.job("job").id]
 
     assert sorted(bound(there)) == ["p", "q"]
     assert (condition.type, condition.status) == ("Scheduled", "True")
@@ -425,7 +425,7 @@ def test_an_invalid_gang_hears_its_own_reason() -> None:
     """Too few pods is not a lack of resources."""
     there = acted(world(pod("p"), minimum=2))
     there.close()
-    (condition,) = there.session.conditions[there.job("job").id]
+    (condition,) = there.session.report.conditions[there.job("job").id]
 
     assert condition.reason == "NotEnoughTasks"
 
@@ -437,8 +437,8 @@ def test_a_group_without_pods_has_no_condition_at_first() -> None:
     there.session.now = job.created + 1
     there.close()
 
-    assert there.session.conditions == {}
-    assert there.session.wakes == job.created + PODS_GRACE_SECONDS
+    assert there.session.report.conditions == {}
+    assert there.session.report.wakes == job.created + PODS_GRACE_SECONDS
     assert there.samples("unschedule_job_count") == {"": 0}
 
 
@@ -447,7 +447,7 @@ def test_a_group_whose_pods_are_missing_for_long_is_told() -> None:
     there = world(minimum=2, phase="Inqueue")
     there.session.now = there.job("job").created + PODS_GRACE_SECONDS
     there.close()
-    (said,) = there.session.conditions[JobId("ns/job")]
+    (said,) = there.session.report.conditions[JobId("ns/job")]
 
     assert (said.type, said.reason) == ("Unschedulable", "NotEnoughTasks")
     assert said.message == "is admitted, but has none of the 2 pods that it needs"
@@ -458,7 +458,7 @@ def test_a_group_without_pods_that_is_refused_at_admission_is_told_why() -> None
     there = world(minimum=2, phase="Pending")
     there.job("job").refuse(Refusal(plugin="proportion", reason="Full", message="queue is full"))
     there.close()
-    (said,) = there.session.conditions[JobId("ns/job")]
+    (said,) = there.session.report.conditions[JobId("ns/job")]
 
     assert (said.type, said.reason) == ("Unschedulable", "NotEnoughResources")
     assert said.message == "waits for admission to queue default: queue is full"
@@ -470,16 +470,16 @@ def test_members_that_ended_are_not_unschedulable() -> None:
     there.close()
 
     assert has_placed_all(there.job("job"))
-    assert there.session.conditions == {}
+    assert there.session.report.conditions == {}
 
 
 def test_gangs_settled_below_their_minimum_are_still_counted() -> None:
     """Nothing of it changed, so it is not looked at again, but it still cannot run."""
     there = world(*running("r"), pod("p"), minimum=3)
     job = there.job("job").job
-    there.session._settled.note(there.session.snapshot.job_table, job.column, is_settled=True)
-    there.session._jobs.clear()
+    there.session.jobs._settled.note(there.session.snapshot.job_table, job.column, is_settled=True)
+    there.session.jobs._jobs.clear()
     there.close()
 
-    assert there.session.conditions == {}
+    assert there.session.report.conditions == {}
     assert there.samples("unschedule_job_count") == {"": 1}

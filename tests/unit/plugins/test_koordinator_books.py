@@ -84,7 +84,7 @@ def opened(scenario: Scenario, strategy: str = "LeastAllocated") -> tuple[Sessio
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare.KoordinatorEnable": True, "scoringStrategy": {"type": strategy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments={"deviceshare": arguments})
-    ((_, books),) = session.ledgers
+    ((_, books),) = session.extensions.ledgers
     assert isinstance(books, DeviceAllocator)
     return session, books
 
@@ -109,7 +109,7 @@ def test_undoing_leaves_what_was_there(pods: list[Any], data: st.DataObject) -> 
         standing(books)  # read now, rather than after the first changes
     marks: list[int] = []
     with session.statement() as statement:
-        for job in filter(None, map(session.job, session.snapshot.jobs)):
+        for job in filter(None, map(session.jobs.get, session.snapshot.jobs)):
             (task,) = job.tasks.values()
             marks.append(len(statement.operations))
             if task.node is not None:
@@ -133,7 +133,7 @@ def test_books_made_anew_are_those_that_ran(pods: list[Any], strategy: str, data
     session, books = opened(asked(pods, base), strategy)
     with session.statement() as statement:
         for task in pending(session):
-            job = session.job_of(task)
+            job = session.jobs.of(task)
             assert job is not None
             column = data.draw(st.integers(0, 2))
             if statement.allocate(job, [task], [column]) is None:

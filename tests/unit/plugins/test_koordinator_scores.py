@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.devices.koordinator.names import OFFERED, RATIO
 from pyroclast.plugins.deviceshare.koordinator.scoring import LEAST, MOST, Scoring
 from pyroclast.testing import Scenario
@@ -58,7 +58,7 @@ def scores(scenario: Scenario, **arguments: Any) -> dict[str, float]:
     given_ = {"deviceshare.KoordinatorEnable": True, "deviceshare.ScheduleWeight": 1, **arguments}
     session = open_session(scenario, plugins=("deviceshare",), arguments={"deviceshare": given_})
     task = next(task for job in session.snapshot.jobs.values() for task in job.tasks.values() if task.node is None)
-    each, _ = session.functions(points.NODE_ORDER)
+    each, _ = session.extensions.functions(contract.NODE_ORDER)
     raw = each.function(task, session.nodes.columns())
     assert each.normalise is not None
     names = list(map(str, session.nodes.table.names))

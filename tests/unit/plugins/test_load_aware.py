@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.nodemetrics import pod_metric
 from tests.unit.plugins.loads import NOW, metric, pod, refusals, world
 from tests.unit.plugins.policies import node
@@ -52,7 +52,8 @@ def test_memory_has_its_threshold() -> None:
         "n3": "node(s) cpu usage exceed threshold of 65%: cpu usage percent 91/65",
     }
     assert not any(
-        reason.resolvable for reason in there.session.reasons_of(there.function(points.PREDICATE), there.task("p"))
+        reason.resolvable
+        for reason in there.session.candidates.answers.reasons_of(there.function(contract.PREDICATE), there.task("p"))
     )
 
 
@@ -90,7 +91,7 @@ def test_pods_of_daemon_sets_go_anywhere() -> None:
     """They are scored all the same."""
     there = world(HUNDRED, metric("n1", "99"), pod("p", owner="DaemonSet"))
 
-    assert there.function(points.PREDICATE).function(there.task("p"), there.session.nodes.columns()) is None
+    assert there.function(contract.PREDICATE).function(there.task("p"), there.session.nodes.columns()) is None
     assert there.scores("p")["n1"] > 0
 
 
@@ -116,10 +117,10 @@ def test_without_any_measurement_nothing_is_registered() -> None:
     """As if the plugin did not stand there."""
     there = world(HUNDRED, pod("p"))
 
-    assert there.session.functions(points.PREDICATE) == ()
-    assert there.session.functions(points.NODE_ORDER) == ()
-    assert there.session.ledgers == ()
-    assert there.session.wakes is None
+    assert there.session.extensions.functions(contract.PREDICATE) == ()
+    assert there.session.extensions.functions(contract.NODE_ORDER) == ()
+    assert there.session.extensions.ledgers == ()
+    assert there.session.report.wakes is None
 
 
 AGES = [(179, False), (180, True), (181, True)]
@@ -151,7 +152,7 @@ def test_old_measurements_can_count_as_new_ones() -> None:
 
     assert set(refusals(there)) == {"n1"}
     assert there.scores("p") == {"n1": 0, "n2": 0}
-    assert there.session.wakes is None
+    assert there.session.report.wakes is None
 
 
 def test_without_thresholds_age_does_not_matter() -> None:
@@ -168,7 +169,7 @@ def test_the_scheduler_wakes_when_the_next_measurement_grows_old() -> None:
         *nodes, metric("n1", age=10), metric("n2", age=100), metric("n3", age=200), nodeMetricExpirationSeconds=150
     )
 
-    assert there.session.wakes == NOW + 50
+    assert there.session.report.wakes == NOW + 50
 
 
 def placed(name: str = "young", cpu: str = "10", **more: Any) -> Any:
@@ -284,7 +285,7 @@ def test_promised_room_counts() -> None:
     """A place that waits for released room, too; undoing is exact."""
     there = world(HUNDRED, metric("n1", "50"), placed("old"), pod("a", {"cpu": "10"}), pod("p"))
     before, a = there.scores("p"), there.task("a")
-    job = there.session.job_of(a)
+    job = there.session.jobs.of(a)
     assert job is not None
 
     with there.session.statement() as statement:
@@ -367,5 +368,5 @@ def test_a_weight_of_nothing_scores_nothing() -> None:
     """The thresholds hold."""
     there = world(HUNDRED, metric("n1", "99"), pod("p"), weight=0)
 
-    assert there.session.functions(points.NODE_ORDER) == ()
+    assert there.session.extensions.functions(contract.NODE_ORDER) == ()
     assert set(refusals(there)) == {"n1"}

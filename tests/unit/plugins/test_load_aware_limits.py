@@ -35,8 +35,8 @@ def aggregated(**more: Any) -> dict[str, Any]:
 def events(there: World) -> list[tuple[str, str, str]]:
     """Kind, name and message of what is told."""
     there.close()
-    assert all((each.type, each.reason) == ("Warning", "InvalidLoadAnnotation") for each in there.session.events)
-    return [(each.kind, each.name, each.message) for each in there.session.events]
+    assert all((each.type, each.reason) == ("Warning", "InvalidLoadAnnotation") for each in there.session.report.events)
+    return [(each.kind, each.name, each.message) for each in there.session.report.events]
 
 
 def told(estimated: int, allowed: int) -> dict[str, str]:

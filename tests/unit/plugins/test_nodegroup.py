@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, node, opened, pod, queue
@@ -46,7 +46,7 @@ def world(*objects: Any, hierarchy: bool = False, **arguments: Any) -> World:
 
 def refusals(there: World, name: str = "p") -> dict[str, str]:
     """The reason of each node that refuses a task."""
-    each = there.function(points.PREDICATE)
+    each = there.function(contract.PREDICATE)
     answer = each.function(there.task(name), there.session.nodes.columns())
     assert answer is not None
     names = there.session.nodes.table.names
@@ -135,7 +135,7 @@ def test_a_queue_inherits_affinity_where_hierarchy_is_on() -> None:
 
 def test_evicting_helps_against_a_limit_alone() -> None:
     """The other refusals are final for preempt and reclaim."""
-    reasons = world(pod("p")).function(points.PREDICATE).reasons
+    reasons = world(pod("p")).function(contract.PREDICATE).reasons
 
     assert [reason.text for reason in reasons if reason.resolvable] == ["node group resource limit exceeded"]
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.ids import JobId
 from tests.unit.plugins.policies import node, opened, pod
 
@@ -12,7 +12,7 @@ def test_a_task_of_no_job_is_neither_refused_nor_scored() -> None:
     there = opened(node("n", labels={"volcano.sh/nodegroup-name": "g"}), pod("p"), plugins=["nodegroup"])
     known = there.task("p")
     stray = msgspec.structs.replace(known, job=JobId("ns/gone"))
-    predicate, order = there.function(points.PREDICATE), there.function(points.NODE_ORDER)
+    predicate, order = there.function(contract.PREDICATE), there.function(contract.NODE_ORDER)
     columns = there.session.nodes.columns()
 
     assert predicate.function(known, columns).all()

@@ -11,8 +11,8 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Locality
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality
 from pyroclast.model import wire
 from tests.unit.plugins.policies import GIB, MIB, node, opened, pod
 
@@ -382,7 +382,7 @@ def test_all_scores_together_equal_a_slow_computation(task: Wanting, drawn: list
     )
 
     assert list(there.scores("p").values()) == slowly(task, nodes)
-    for each in there.session.functions(points.NODE_ORDER):
+    for each in there.session.extensions.functions(contract.NODE_ORDER):
         if each.locality is Locality.AMOUNTS:
             columns = [there.session.nodes.one(at) for at in range(len(nodes))]
             answers = [each.function(there.task("p"), column) for column in columns]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.plugins.numa_aware.plugin import NumaAwareArgs, few_first
 from pyroclast.testing import Scenario
 from tests.numatopologies import guaranteed, numatopology
@@ -85,7 +85,7 @@ def test_who_gets_no_cpus_anywhere_is_not_asked_about(
 ) -> None:
     """So that equal ones are placed in one go."""
     session = opened(NODE.job("j", **pod).add(topology))
-    each = session.functions(points.PREDICATE)[-1]
+    each = session.extensions.functions(contract.PREDICATE)[-1]
 
     assert (each.function(task_of(session, "j-0"), session.nodes.columns()) is not None) is has_say
 
@@ -126,7 +126,7 @@ def test_more_containers_than_reasons_can_name_are_no_failure() -> None:
     session = opened(Scenario().node("n1", cpu=64, memory="1Ti").job("j", **many).add(numatopology("n1")))
 
     assert why(session) == {"container c99 cannot be assigned by numa": 1}
-    assert session.failures == {}
+    assert session.extensions.failures == {}
 
 
 def test_more_policies_than_reasons_can_name_are_no_failure() -> None:
@@ -153,7 +153,7 @@ def test_reasons_tell_nodes_apart() -> None:
     session = opened(
         cluster.add(numatopology("n2", policy="restricted"), numatopology("n3", free=""), numatopology("n4", free="0"))
     )
-    refusal = session.explain(task_of(session, "j-0"))
+    refusal = session.candidates.explain(task_of(session, "j-0"))
 
     assert refusal.counts == {
         "numa info is empty": 1,
@@ -163,8 +163,8 @@ def test_reasons_tell_nodes_apart() -> None:
     }
     by_name = {
         each.text: each.resolvable
-        for part in session.functions(points.PREDICATE)
-        for each in session.reasons_of(part, task_of(session, "j-0"))
+        for part in session.extensions.functions(contract.PREDICATE)
+        for each in session.candidates.answers.reasons_of(part, task_of(session, "j-0"))
     }
     assert {text for text in refusal.counts if by_name[text]} == {"cpu allocatable map is empty"}
 
@@ -193,7 +193,7 @@ def test_scores_are_whole_numbers(counts: list[int], expected: list[int]) -> Non
 def test_without_a_policy_nothing_is_scored() -> None:
     """Nor with one where the pod is not Guaranteed."""
     session = opened(NODE.job("j", **guaranteed(4)).add(numatopology("n1")))
-    (each,) = session.functions(points.NODE_ORDER)
+    (each,) = session.extensions.functions(contract.NODE_ORDER)
 
     assert each.function(task_of(session, "j-0"), session.nodes.columns()) is None
 
@@ -202,7 +202,7 @@ def test_a_weight_of_zero_mutes_the_scores() -> None:
     """The filter stays."""
     session = opened(NODE.job("j", **SINGLE).add(numatopology("n1", free="0")), weight=0)
 
-    assert session.functions(points.NODE_ORDER) == ()
+    assert session.extensions.functions(contract.NODE_ORDER) == ()
     assert why(session) == {"container c0 cannot be assigned by numa": 1}
 
 

@@ -14,7 +14,7 @@ from tests.unit.plugins.numa import NODE, SINGLE, books_of, free_on, held, opene
 def test_placing_takes_cpus_and_undoing_gives_them_back() -> None:
     """Two tasks fill the machine, the third hears so; undone, all is as before."""
     session = opened(NODE.job("j", tasks=3, **SINGLE).add(numatopology("n1")))
-    job = next(session.jobs())
+    job = next(session.jobs.all())
     first, second, third = (task_of(session, f"j-{number}") for number in range(3))
     with session.statement() as statement:
         assert statement.allocate(job, [first], [0]) is None
@@ -36,7 +36,7 @@ def test_placing_takes_cpus_and_undoing_gives_them_back() -> None:
 def test_a_run_is_refused_whole() -> None:
     """Where the last of several does not fit, nothing of them is counted."""
     session = opened(NODE.job("j", tasks=3, **SINGLE).add(numatopology("n1")))
-    job = next(session.jobs())
+    job = next(session.jobs.all())
     tasks = [task_of(session, f"j-{number}") for number in range(3)]
     with session.statement() as statement:
         assert statement.allocate(job, tasks, [0, 0, 0]) is not None
@@ -48,7 +48,7 @@ def test_a_run_is_refused_whole() -> None:
 def test_who_takes_no_cpus_leaves_no_trace() -> None:
     """Neither when placed nor when undone, also beside one that does."""
     session = opened(NODE.job("j", tasks=2, **guaranteed("500m")).job("k", **SINGLE).add(numatopology("n1")))
-    jobs = {job.job.name: job for job in session.jobs()}
+    jobs = {job.job.name: job for job in session.jobs.all()}
     with session.statement() as statement:
         for name, task in (("j", "j-0"), ("k", "k-0"), ("j", "j-1")):
             assert statement.allocate(jobs[name], [task_of(session, task)], [0]) is None
@@ -61,7 +61,7 @@ def test_evicting_frees_no_cpus() -> None:
     """Who is asked to leave has its CPUs until it is gone."""
     cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE).add(numatopology("n1"))
     session = opened(cluster)
-    jobs = {job.job.name: job for job in session.jobs()}
+    jobs = {job.job.name: job for job in session.jobs.all()}
     with session.statement() as statement:
         assert free_on(session) == "4-7"
         assert statement.evict(jobs["old"], task_of(session, "old-0"), "preempt") is None
@@ -75,7 +75,7 @@ def test_a_thousand_steps_at_random_leave_no_trace() -> None:
     for name, cpus in (("a", (1,)), ("b", (2, 1)), ("c", (3,)), ("d", ("500m",))):
         cluster = cluster.job(name, tasks=4, min_available=0, **guaranteed(*cpus))
     session = opened(cluster)
-    jobs = {job.job.name: job for job in session.jobs()}
+    jobs = {job.job.name: job for job in session.jobs.all()}
 
     before = books_of(session).picture()
 
@@ -89,7 +89,7 @@ def test_a_thousand_steps_at_random_leave_no_trace() -> None:
         with session.statement() as statement:
             for _ in range(20):
                 job = jobs[chance.choice(list(jobs))]
-                pending = [task for task in session.pending_tasks(job) if task.status.label == "Pending"]
+                pending = [task for task in session.jobs.pending_tasks(job) if task.status.label == "Pending"]
                 if pending and chance.random() < 0.7:
                     place = statement.allocate if chance.random() < 0.5 else statement.pipeline
                     some = pending[: int(chance.integers(1, len(pending) + 1))]
@@ -165,7 +165,7 @@ def test_a_fresh_count_equals_the_books() -> None:
     """What a session placed is what the next one foresees, once those pods are on their node."""
     cluster = NODE.node("n2", cpu=8).add(numatopology("n1", free="1-7", reserved="1"), numatopology("n2"))
     before = opened(cluster.job("j", tasks=3, **guaranteed(2)))
-    job = next(before.jobs())
+    job = next(before.jobs.all())
     tasks = [task_of(before, f"j-{number}") for number in range(3)]
     with before.statement() as statement:
         assert statement.allocate(job, tasks, [0, 0, 1]) is None
@@ -182,7 +182,7 @@ def test_where_nothing_is_aligned_nobody_is_counted() -> None:
     cluster = NODE.add(numatopology("n1", policy="none"))
     before = opened(cluster.job("j", **guaranteed(2)))
     with before.statement() as statement:
-        assert statement.allocate(next(before.jobs()), [task_of(before, "j-0")], [0]) is None
+        assert statement.allocate(next(before.jobs.all()), [task_of(before, "j-0")], [0]) is None
         placed = free_on(before)
         statement.hold()
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.model import wire
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.overcommit import OvercommitArgs, budget_of
@@ -30,7 +30,7 @@ def world(*objects: Any, **arguments: Any) -> World:
 
 def ask(there: World, name: str = "new") -> Vote | Refusal:
     """What the plugin says of a group."""
-    answer: Vote | Refusal = there.function(points.JOB_ENQUEUEABLE).function(there.job(name))
+    answer: Vote | Refusal = there.function(contract.JOB_ENQUEUEABLE).function(there.job(name))
     return answer
 
 
@@ -38,7 +38,7 @@ def test_a_job_that_fits_beside_the_admitted_passes() -> None:
     """2 + 2 of 7.2 CPU; and once it has passed 4 + 2."""
     there = world(ADMITTED, waiting(), waiting("next"))
     assert ask(there) is Vote.PERMIT
-    there.session.job_enqueued(there.job("new"))
+    there.session.jobs.job_enqueued(there.job("new"))
 
     assert ask(there, "next") is Vote.PERMIT
 
@@ -79,7 +79,7 @@ def test_a_refused_job_hears_of_it() -> None:
     """As an event on its group."""
     there = acted(world(waiting(cpu="20")))
 
-    assert [(event.type, event.reason, event.message) for event in there.session.events] == [
+    assert [(event.type, event.reason, event.message) for event in there.session.report.events] == [
         (
             "Normal",
             "Unschedulable",

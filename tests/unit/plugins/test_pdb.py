@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.plugins.pdb import budgets_by_namespace, within_budgets
 from pyroclast.testing import Scenario
@@ -72,8 +72,8 @@ def test_a_pod_whose_eviction_is_under_way_is_not_counted_again() -> None:
     assert left(budget("a", allowed=1, disrupted={"a": "2026-01-01T00:00:00Z"})) == ["a", "b"]
 
 
-@pytest.mark.parametrize("point", [points.PREEMPTABLE, points.RECLAIMABLE], ids=lambda point: str(point.name))
-def test_it_is_asked_about_victims(point: points.Point[Any]) -> None:
+@pytest.mark.parametrize("point", [contract.PREEMPTABLE, contract.RECLAIMABLE], ids=lambda point: str(point.name))
+def test_it_is_asked_about_victims(point: contract.Point[Any]) -> None:
     """The snapshot carries the budgets."""
     there = opened(
         node("n"),
@@ -84,14 +84,14 @@ def test_it_is_asked_about_victims(point: points.Point[Any]) -> None:
     )
     victims, vote = there.function(point).function(there.task("a"), there.tasks("a", "b"))
 
-    assert ([task.name for task in victims], vote) == (["a"], points.Vote.PERMIT)
+    assert ([task.name for task in victims], vote) == (["a"], contract.Vote.PERMIT)
 
 
 def test_it_names_nobody_to_shuffle() -> None:
     """It limits alone."""
     there = opened(node("n"), pod("a", on="n", labels=LABELS), plugins=["pdb"])
 
-    assert there.session.moves(there.tasks("a")) == []
+    assert there.session.evictions.moves(there.tasks("a")) == []
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])

@@ -23,7 +23,7 @@ def using(claim: wire.PodResourceClaim, *made: wire.PodResourceClaimStatus) -> w
 
 def fault(cluster: Filtering) -> str:
     """Say why the pod can go nowhere."""
-    refusal = cluster.session.pre_predicate(cluster.task("p"))
+    refusal = cluster.session.candidates.pre_predicate(cluster.task("p"))
     return refusal.message if refusal is not None else ""
 
 

@@ -120,7 +120,7 @@ def test_names_that_leave_no_node_are_told_before_nodes_are_looked_at() -> None:
     """Every term names nodes, and the names of each contradict each other."""
     torn = fields(requirement("metadata.name", "In", "n1"), requirement("metadata.name", "In", "n2"))
     cluster = opened(node("n1"), pod("p", affinity=required(torn)))
-    refusal = cluster.session.pre_predicate(cluster.task("p"))
+    refusal = cluster.session.candidates.pre_predicate(cluster.task("p"))
 
     assert refusal is not None
     assert refusal.message == "plugin NodeAffinity pre-predicates failed pod affinity terms conflict"
@@ -199,7 +199,7 @@ def test_ports_follow_placements_and_evictions_and_undo() -> None:
         pod("q", ports=[port(80)]),
     )
     running = cluster.task("a")
-    job = cluster.session.job_of(running)
+    job = cluster.session.jobs.of(running)
     assert job is not None
     assert cluster.fits("q") == ["n2"]
     with cluster.session.statement() as statement:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.pods import TermKind, session_pods
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
@@ -51,7 +51,7 @@ def test_affinity_wants_a_domain_with_a_matching_pod() -> None:
 def test_anti_affinity_shuns_a_domain_with_a_matching_pod() -> None:
     """The worked example: anti-affinity to app=web by hostname refuses n1 alone, and eviction may help."""
     cluster = opened(*ZONES, pod("a", on="n1", labels=WEB), pod("p", affinity=apart(term("web", HOST))))
-    refusal = cluster.session.explain(cluster.task("p"))
+    refusal = cluster.session.candidates.explain(cluster.task("p"))
 
     assert cluster.verdicts("p") == {"n1": NOT_APART}
     assert refusal.counts == {NOT_APART: 1}
@@ -193,7 +193,7 @@ def test_evicted_pods_are_gone() -> None:
         pod("q", affinity=apart(term("web"))),
     )
     victim = cluster.task("a")
-    job = cluster.session.job_of(victim)
+    job = cluster.session.jobs.of(victim)
     assert job is not None
     assert (cluster.fits("p"), cluster.fits("q")) == (["n3"], ["n3"])
     with cluster.session.statement() as statement:
@@ -447,7 +447,7 @@ def _spreads(
 
 
 def _fits_everywhere_as_counted(cluster: Filtering) -> None:
-    for job in cluster.session.jobs():
+    for job in cluster.session.jobs.all():
         for task in job.in_status(TaskStatus.PENDING):
             names = cluster.session.nodes.table.names
             expected = [str(name) for at, name in enumerate(names) if _judge(cluster.session, task, at)]
@@ -463,9 +463,9 @@ def test_filters_agree_with_plain_counting_while_pods_come_and_go(objects: list[
         _fits_everywhere_as_counted(cluster)
     with cluster.session.statement() as statement:
         for _ in range(data.draw(st.integers(0, 4))):
-            tasks = [task for job in cluster.session.jobs() for task in job.tasks.values()]
+            tasks = [task for job in cluster.session.jobs.all() for task in job.tasks.values()]
             task = data.draw(st.sampled_from(tasks))
-            job = cluster.session.job_of(task)
+            job = cluster.session.jobs.of(task)
             assert job is not None
             if task.status is TaskStatus.PENDING:
                 column = data.draw(st.integers(0, len(cluster.session.nodes) - 1))
@@ -502,10 +502,10 @@ def test_counts_for_scores() -> None:
 def test_nobody_who_does_not_ask_pays() -> None:
     """Tasks without terms stay on the fast path while no pod on a node shuns them."""
     cluster = opened(*ZONES, pod("a", on="n1", affinity=apart(term("web"))), pod("p"), pod("q", labels=WEB))
-    registered = cluster.session.functions(points.PREDICATE)
+    registered = cluster.session.extensions.functions(contract.PREDICATE)
     cares = {
         name: [each for each in registered if each.cares and each.cares(cluster.task(name))] for name in ("p", "q")
     }
 
     assert [len(each) for each in cares.values()] == [0, 1]
-    assert cluster.session.beyond(cluster.task("q")) is not None
+    assert cluster.session.candidates.answers.beyond(cluster.task("q")) is not None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyroclast.framework.extension.ledgers import Verb
+from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.session.statement import Statement
 from pyroclast.model import wire
 from pyroclast.model.plan import Preparation
@@ -89,7 +89,7 @@ def volume(
 
 def fault(cluster: Filtering, name: str) -> str:
     """Return what is said of a task before nodes are looked at."""
-    refusal = cluster.session.pre_predicate(cluster.task(name))
+    refusal = cluster.session.candidates.pre_predicate(cluster.task(name))
     assert refusal is None or not refusal.resolvable
     return refusal.message if refusal else ""
 
@@ -244,7 +244,7 @@ def test_pipelined_pods_take_their_volumes_too() -> None:
     claims = claim("c"), claim("d")
     cluster = opened(*NODES, storage(), *claims, volume("v", "n1"), pod("p", claims=["c"]), pod("q", claims=["d"]))
     task = cluster.task("p")
-    job = cluster.session.job_of(task)
+    job = cluster.session.jobs.of(task)
     assert job is not None
     statement = cluster.session.statement()
 
@@ -278,7 +278,7 @@ def test_equal_tasks_with_claims_stand_not_alone() -> None:
     cluster = opened(*NODES, storage(), *claims, *volumes, pod("p", claims=["c"]), pod("q", claims=["d"]))
     statement = cluster.session.statement()
 
-    assert cluster.session.beyond(cluster.task("q")) is not None
+    assert cluster.session.candidates.answers.beyond(cluster.task("q")) is not None
     assert cluster.place(statement, "p", "n1") is None
     assert cluster.place(statement, "q", "n1") is None
     assert prepared(cluster, statement) == [(step("c", volume="v"),), (step("d", volume="w"),)]
@@ -504,7 +504,7 @@ def test_limits_follow_placements_and_undo() -> None:
     pods = pod("a", on="n1", claims=["v1"]), pod("p", claims=["v2"]), pod("q", claims=["v3"])
     cluster = opened(*NODES, *known, csi_node("n1", 2), *pods)
     victim = cluster.task("a")
-    job = cluster.session.job_of(victim)
+    job = cluster.session.jobs.of(victim)
     assert job is not None
     assert cluster.verdicts("q") == {}
     with cluster.session.statement() as statement:
@@ -545,7 +545,7 @@ def test_volume_score_is_off_unless_asked_for() -> None:
     """With the switch, a node whose volume would be better used by the shape is worth more."""
     objects = *NODES, storage(), claim("c", "50Gi"), volume("v", "n1", size="200Gi"), volume("w", "n2", size="100Gi")
     on = opened(*objects, pod("p", claims=["c"]), volume_score=True, volume_weight=2)
-    (registered,) = on.session.node_functions.global_scores
+    (registered,) = on.session.candidates.answers.functions.global_scores
 
-    assert opened(*objects, pod("p", claims=["c"])).session.node_functions.global_scores == ()
+    assert opened(*objects, pod("p", claims=["c"])).session.candidates.answers.functions.global_scores == ()
     assert registered.function(on.task("p"), on.session.nodes.columns()).tolist() == [150.0, 100.0, 0.0]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
-from pyroclast.framework.session.jobs import SessionJob
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, group, node, opened, pod
@@ -43,7 +43,7 @@ def test_jobs_by_priority_then_by_age() -> None:
         ranked("b", 5, created="2026-01-01T00:00:02Z"),
         ranked("c", 10, created="2026-01-01T00:00:03Z"),
     )
-    jobs = sorted((there.job(name) for name in ("c", "b", "a")), key=there.session.job_order_key)
+    jobs = sorted((there.job(name) for name in ("c", "b", "a")), key=there.session.jobs.order_key)
 
     assert [job.job.name for job in jobs] == ["a", "c", "b"]
 
@@ -58,7 +58,7 @@ def test_tasks_by_priority_of_the_pod() -> None:
         pod("odd", spec={"priority": 3}, annotations={"volcano.sh/task-priority": "9.5"}),
     )
 
-    assert [task.name for task in there.session.pending_tasks(there.job("job"))] == [
+    assert [task.name for task in there.session.jobs.pending_tasks(there.job("job"))] == [
         "noted",
         "high",
         "odd",
@@ -77,7 +77,7 @@ def test_sub_jobs_by_their_highest_task() -> None:
             for name, part, value in (("a1", "a", -5), ("b1", "b", 2), ("b2", "b", 1), ("c1", "c", -1))
         ),
     )
-    rank = there.function(points.SUB_JOB_ORDER).function
+    rank = there.function(contract.SUB_JOB_ORDER).function
 
     assert [rank(part) for part in there.job("divided").sub_jobs.values()] == [0, -2, 0]
 
@@ -92,7 +92,7 @@ def test_lower_jobs_give_way_whatever_their_tasks_say() -> None:
         pod("p", job="high"),
     )
 
-    assert there.session.preemptable(there.task("p"), there.tasks("t1", "t2")) == there.tasks("t1", "t2")
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("t1", "t2")) == there.tasks("t1", "t2")
 
 
 def test_jobs_of_equal_or_higher_priority_do_not_give_way() -> None:
@@ -106,7 +106,7 @@ def test_jobs_of_equal_or_higher_priority_do_not_give_way() -> None:
         pod("p", job="mine", spec={"priority": 5000}),
     )
 
-    assert there.session.preemptable(there.task("p"), there.tasks("e", "h")) == []
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("e", "h")) == []
 
 
 def test_inside_a_job_lower_tasks_give_way() -> None:
@@ -117,14 +117,14 @@ def test_inside_a_job_lower_tasks_give_way() -> None:
         pod("p", spec={"priority": 3}),
     )
 
-    assert there.session.preemptable(there.task("p"), there.tasks("low", "same")) == there.tasks("low")
+    assert there.session.evictions.preemptable(there.task("p"), there.tasks("low", "same")) == there.tasks("low")
 
 
 def test_a_preemptor_without_a_job_has_no_victims() -> None:
     """Nobody knows its priority; the vote still permits."""
     there = world(pod("low", on="n"), pod("alone", job=""))
     alone = there.session.snapshot.orphan_pods[0].task
-    answer = there.function(points.PREEMPTABLE).function(alone, there.tasks("low"))
+    answer = there.function(contract.PREEMPTABLE).function(alone, there.tasks("low"))
 
     assert answer == ([], Vote.PERMIT)
 
@@ -136,7 +136,7 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     )
     alone = there.session.snapshot.orphan_pods[0].task
 
-    assert there.session.preemptable(there.task("p"), [alone, *there.tasks("l")]) == there.tasks("l")
+    assert there.session.evictions.preemptable(there.task("p"), [alone, *there.tasks("l")]) == there.tasks("l")
 
 
 def test_of_a_lower_job_the_less_important_pod_goes() -> None:
@@ -160,7 +160,7 @@ def test_gangs_take_from_lower_jobs_and_reclaim_from_all(is_reclaim: bool, victi
         pod("h", job="high", on="n"),
         pod("l", job="low", on="n"),
     )
-    answer, vote = there.function(points.UNIFIED_EVICTABLE).function(
+    answer, vote = there.function(contract.UNIFIED_EVICTABLE).function(
         Context(there.job("mine"), is_reclaim), there.tasks("h", "l")
     )
 
@@ -171,7 +171,7 @@ def test_a_job_starves_until_each_task_runs_ran_or_waits() -> None:
     """Every status counts in the total, so one failed task keeps it hungry for ever."""
     running = pod("r", on="n"), pod("s", on="n", phase="Succeeded")
 
-    assert not world(*running).session.job_starving(world(*running).job("job"))
+    assert not world(*running).session.jobs.job_starving(world(*running).job("job"))
     for more in (pod("p"), pod("f", on="n", phase="Failed")):
         there = world(*running, more)
-        assert there.session.job_starving(there.job("job"))
+        assert there.session.jobs.job_starving(there.job("job"))

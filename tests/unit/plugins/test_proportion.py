@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.model import wire
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.proportion.plugin import Division
@@ -38,7 +38,7 @@ def world(*objects: Any, cpu: str = "10", memory: str = "10Gi", actions: str = "
 
 def division(there: World) -> Division:
     """What the plugin keeps."""
-    made = there.function(points.QUEUE_ORDER).function.__self__
+    made = there.function(contract.QUEUE_ORDER).function.__self__
     assert isinstance(made, Division)
     return made
 
@@ -56,7 +56,7 @@ def deserved(there: World, resource: str = "cpu") -> dict[str, float]:
 
 def ask(there: World, name: str) -> Vote | Refusal:
     """What the plugin says of a group at the gate."""
-    answer: Vote | Refusal = there.function(points.JOB_ENQUEUEABLE).function(there.job(name))
+    answer: Vote | Refusal = there.function(contract.JOB_ENQUEUEABLE).function(there.job(name))
     return answer
 
 
@@ -130,7 +130,7 @@ def test_a_capability_of_no_devices_forbids_them() -> None:
     )
 
     assert deserved(there, "nvidia.com/gpu")["q"] == 0
-    assert there.session.allocatable(there.queue("q"), there.task("p")) is not None
+    assert there.session.queues.allocatable(there.queue("q"), there.task("p")) is not None
 
 
 # Orders and limits ----------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_queues_by_priority_then_by_share() -> None:
         *held("c", "busy", 1),
         *wanted("c2", "busy", 1),
     )
-    ordered = sorted((there.queue(name) for name in ("busy", "idle", "high")), key=there.session.queue_order_key)
+    ordered = sorted((there.queue(name) for name in ("busy", "idle", "high")), key=there.session.queues.order_key)
 
     assert [each.name for each in ordered] == ["high", "idle", "busy"]
     assert book(there, "busy").share == 0.5
@@ -160,8 +160,8 @@ def test_a_queue_is_overused_when_it_has_all_it_deserves_of_everything() -> None
     full = world(queue("q"), *held("a", "q", 2, memory="2Gi"), cpu="2")
 
     assert deserved(short) == {"q": 2000}
-    assert short.session.overused(short.queue("q")) is None
-    refusal = full.session.overused(full.queue("q"))
+    assert short.session.queues.overused(short.queue("q")) is None
+    refusal = full.session.queues.overused(full.queue("q"))
     assert refusal is not None
     assert (refusal.plugin, refusal.reason) == ("proportion", "QueueOverused")
     assert refusal.message == "queue q has all that it deserves: cpu 2, memory 4Gi, pods 2"
@@ -171,9 +171,9 @@ def test_a_queue_that_deserves_nothing_is_overused() -> None:
     """So is one without jobs."""
     there = world(queue("q", weight=0), queue("empty"), *wanted("a", "q"))
 
-    assert there.session.overused(there.queue("q")) is not None
-    assert there.session.overused(there.queue("empty")) is not None
-    assert there.session.queue_order_key(there.queue("empty"))[:1] == ((0, 0.0),)
+    assert there.session.queues.overused(there.queue("q")) is not None
+    assert there.session.queues.overused(there.queue("empty")) is not None
+    assert there.session.queues.order_key(there.queue("empty"))[:1] == ((0, 0.0),)
 
 
 def test_a_task_beyond_the_deserved_is_refused_by_name() -> None:
@@ -187,12 +187,12 @@ def test_a_task_beyond_the_deserved_is_refused_by_name() -> None:
         pod("none", job="b", cpu="", memory=""),
     )
     own = there.queue("q1")
-    refusal = there.session.allocatable(own, there.task("b0"))
+    refusal = there.session.queues.allocatable(own, there.task("b0"))
 
     assert refusal is not None
     assert refusal.message == "queue q1 would have more cpu than it deserves"
-    assert there.session.allocatable(own, there.task("none")) is None
-    assert there.session.allocatable(there.queue("q2"), there.task("c0")) is None
+    assert there.session.queues.allocatable(own, there.task("none")) is None
+    assert there.session.queues.allocatable(there.queue("q2"), there.task("c0")) is None
 
 
 def test_headroom_counts_how_many_fit() -> None:
@@ -208,10 +208,10 @@ def test_headroom_counts_how_many_fit() -> None:
     )
     own = there.queue("q1")
 
-    assert there.session.headroom(own, there.task("a0"), 99) == 5
-    assert there.session.headroom(own, there.task("two"), 99) == 2
-    assert there.session.headroom(own, there.task("none"), 99) == 99
-    assert there.session.headroom(there.queue("closed"), there.task("a0"), 99) == 0
+    assert there.session.queues.headroom(own, there.task("a0"), 99) == 5
+    assert there.session.queues.headroom(own, there.task("two"), 99) == 2
+    assert there.session.queues.headroom(own, there.task("none"), 99) == 99
+    assert there.session.queues.headroom(there.queue("closed"), there.task("a0"), 99) == 0
 
 
 def test_a_queue_may_take_room_for_tasks_that_fit_together() -> None:
@@ -219,9 +219,9 @@ def test_a_queue_may_take_room_for_tasks_that_fit_together() -> None:
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 3), *wanted("b", "q1", 9), *wanted("c", "q2", 9))
     own = there.queue("q1")
 
-    assert there.session.preemptive(own, there.tasks("b0", "b1")) is None
-    assert there.session.preemptive(own, there.tasks("b0", "b1", "b2")) is not None
-    assert there.session.preemptive(own, []) is None
+    assert there.session.queues.preemptive(own, there.tasks("b0", "b1")) is None
+    assert there.session.queues.preemptive(own, there.tasks("b0", "b1", "b2")) is not None
+    assert there.session.queues.preemptive(own, []) is None
 
 
 @pytest.mark.parametrize("state", ["Closed", "Closing", "Unknown"])
@@ -229,7 +229,11 @@ def test_a_queue_that_is_not_open_takes_nothing(state: str) -> None:
     """Neither tasks nor room of others nor jobs; nothing would help."""
     there = world(queue("q", state=state), *wanted("a", "q"), group("new", queue="q", phase="Pending"))
     own, task = there.queue("q"), there.task("a0")
-    answers = there.session.allocatable(own, task), there.session.preemptive(own, [task]), ask(there, "new")
+    answers = (
+        there.session.queues.allocatable(own, task),
+        there.session.queues.preemptive(own, [task]),
+        ask(there, "new"),
+    )
 
     for answer in answers:
         assert isinstance(answer, Refusal)
@@ -242,14 +246,14 @@ def test_victims_come_from_queues_above_what_they_deserve() -> None:
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9))
     candidates = [there.task(f"a{index}") for index in range(4)]
 
-    assert there.session.reclaimable(there.task("b0"), candidates) == candidates[:2]
+    assert there.session.evictions.reclaimable(there.task("b0"), candidates) == candidates[:2]
 
 
 def test_one_resource_above_the_deserved_is_enough() -> None:
     """Of 10 GiB each queue deserves 5; 3 CPU are within it, 6 GiB are not, and after the first victim 4 are."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 3, memory="2Gi"), *wanted("b", "q2", 9))
 
-    assert there.session.reclaimable(there.task("b0"), there.tasks("a0", "a1")) == there.tasks("a0")
+    assert there.session.evictions.reclaimable(there.task("b0"), there.tasks("a0", "a1")) == there.tasks("a0")
 
 
 def test_thirds_are_neither_rounded_up_nor_lost() -> None:
@@ -265,7 +269,7 @@ def test_thirds_are_neither_rounded_up_nor_lost() -> None:
             cpu="8",
         )
 
-        assert [task.name for task in there.session.reclaimable(there.task("b0"), there.tasks("a0"))] == goes
+        assert [task.name for task in there.session.evictions.reclaimable(there.task("b0"), there.tasks("a0"))] == goes
 
 
 def test_victims_follow_what_the_session_evicted() -> None:
@@ -275,9 +279,9 @@ def test_victims_follow_what_the_session_evicted() -> None:
     with there.session.statement() as statement:
         there.evict(statement, "a5")
         there.evict(statement, "a6")
-        assert there.session.reclaimable(*asked) == []
+        assert there.session.evictions.reclaimable(*asked) == []
 
-    assert there.session.reclaimable(*asked) == there.tasks("a0", "a1")
+    assert there.session.evictions.reclaimable(*asked) == there.tasks("a0", "a1")
 
 
 def test_candidates_of_no_job_are_passed_over() -> None:
@@ -285,13 +289,13 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9), pod("alone", job=""))
     alone = there.session.snapshot.orphan_pods[0].task
 
-    assert there.session.reclaimable(there.task("b0"), [alone, *there.tasks("a0")]) == there.tasks("a0")
+    assert there.session.evictions.reclaimable(there.task("b0"), [alone, *there.tasks("a0")]) == there.tasks("a0")
 
 
 def test_the_last_victim_may_take_a_queue_below_what_it_deserves() -> None:
     """The test is made before it goes."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 2, cpu="3"), *wanted("b", "q2", 9))
-    victims = there.session.reclaimable(there.task("b0"), there.tasks("a0", "a1"))
+    victims = there.session.evictions.reclaimable(there.task("b0"), there.tasks("a0", "a1"))
 
     assert deserved(there)["q1"] == 5000
     assert victims == there.tasks("a0")
@@ -326,7 +330,7 @@ def test_a_job_beyond_the_limit_is_refused_by_name() -> None:
     there = acted(gated("1", "1G"))
 
     assert bound(there) == {}
-    assert [event.message for event in there.session.events] == [
+    assert [event.message for event in there.session.report.events] == [
         (
             "queue resource quota insufficient: insufficient memory. "
             "q1: 1953125Ki of 1953125Ki memory used; asks 1000000000"
@@ -356,7 +360,7 @@ def test_admitted_jobs_keep_their_minimum_reserved() -> None:
         group("second", queue="q", phase="Pending", min_resources={"cpu": "6"}),
         group("third", queue="q", phase="Pending", min_resources={"cpu": "4"}),
     )
-    there.session.job_enqueued(there.job("first"))
+    there.session.jobs.job_enqueued(there.job("first"))
 
     assert isinstance(ask(there, "second"), Refusal)
     assert ask(there, "third") is Vote.PERMIT
@@ -468,7 +472,7 @@ def test_undone_changes_leave_the_books_as_they_were(data: st.DataObject) -> Non
 def test_the_group_event_is_on_the_group() -> None:
     """Normal, Unschedulable, by the name of the group."""
     there = acted(gated("9", "0"))
-    (event,) = there.session.events
+    (event,) = there.session.report.events
 
     assert isinstance(there.job("new").job.group, wire.PodGroup)
     assert (event.kind, event.name, event.type, event.reason) == ("PodGroup", "new", "Normal", "Unschedulable")

@@ -1,5 +1,6 @@
 """Gates of queues under proportion: as many come off as the queue has room for, and each pod let in keeps its room."""
 
+from functools import partial
 from typing import Any
 
 from pyroclast.actions.allocate import Allocate
@@ -41,10 +42,10 @@ def world(*objects: Any) -> World:
     books = ClusterState(StateOptions(lifts_queue_gates=True))
     for each in (queue("default"), *given):
         books.apply(type(each).__name__, each)
-    option = there.session.profile.plugins[0]
+    option = there.session.extensions.profile.plugins[0]
     session = Session(
         books.snapshot(),
-        there.session.profile,
+        there.session.extensions.profile,
         cycle=1,
         generation=1,
         now=0.0,
@@ -53,20 +54,20 @@ def world(*objects: Any) -> World:
         committed=there.plans.append,
         settled=Settled(),
     )
-    session.open_plugin(option, Proportion().on_session_open)
-    session.seal()
+    session.extensions.open_plugin(option, partial(Proportion().on_session_open, session))
+    session.extensions.seal()
     return World(session, there.plans)
 
 
 def lifted(there: World) -> list[str]:
     """Return the pods whose gate comes off when allocate runs."""
     Allocate().execute(there.session)
-    return sorted(task.name for task in there.session.gates_lifted)
+    return sorted(task.name for task in there.session.report.gates_lifted)
 
 
 def fits(there: World, name: str) -> bool:
     """Return whether a pod may be placed."""
-    return there.session.allocatable(there.queue("q"), there.task(name)) is None
+    return there.session.queues.allocatable(there.queue("q"), there.task(name)) is None
 
 
 def test_gates_come_off_as_far_as_the_share_goes() -> None:

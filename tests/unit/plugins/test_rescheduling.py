@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
 from pyroclast.model.tasks import Task
@@ -51,7 +51,7 @@ def named(world: World, *names: str, is_measured: bool = True) -> list[str]:
 
 def is_due(session: Session) -> bool:
     """Return whether the plugin takes part in a session."""
-    return bool(session.functions(points.VICTIM_TASKS))
+    return bool(session.extensions.functions(contract.VICTIM_TASKS))
 
 
 def test_pods_leave_until_the_idle_node_is_full() -> None:
@@ -92,8 +92,8 @@ def test_the_first_cycle_only_begins_to_count() -> None:
     """Nothing runs, and the moment is remembered."""
     session = there().session
 
-    assert not session.functions(points.VICTIM_TASKS)
-    assert session.runs == {"rescheduling": NOW}
+    assert not session.extensions.functions(contract.VICTIM_TASKS)
+    assert session.report.runs == {"rescheduling": NOW}
 
 
 def test_a_run_is_due_after_the_interval() -> None:
@@ -101,7 +101,7 @@ def test_a_run_is_due_after_the_interval() -> None:
     session = there(last_run=NOW - 301).session
 
     assert is_due(session)
-    assert session.runs == {"rescheduling": NOW}
+    assert session.report.runs == {"rescheduling": NOW}
 
 
 def test_a_run_is_not_due_at_the_interval() -> None:

@@ -34,7 +34,7 @@ def world(capacity: str = "10") -> World:
 
 def moved(there: World, *uids: str) -> list[str]:
     """The UIDs of the pods that leave, asked about some."""
-    ids = {task.id for job in there.session.jobs() for task in job.tasks.values() if task.id in uids}
+    ids = {task.id for job in there.session.jobs.all() for task in job.tasks.values() if task.id in uids}
     return [str(move.task.id) for move in moves_of(STRATEGY, loads_of(there.session, ids, is_measured=True))]
 
 

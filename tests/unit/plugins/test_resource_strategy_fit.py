@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.resource_strategy_fit import FitArgs, lookup
@@ -119,7 +119,7 @@ def refused(idle: str, gpu: str, of_pod: wire.Pod) -> list[str]:
         "resourceProportion": {"nvidia.com/gpu.cpu": 4, "nvidia.com/gpu.memory": 4},
     }
     there = world(node("n", cpu=idle, memory=f"{idle}G", gpu=gpu), of_pod, proportional=kept)
-    each = there.function(points.PREDICATE)
+    each = there.function(contract.PREDICATE)
     answer = each.function(there.task("p"), there.session.nodes.columns())
     return [] if answer is None else [each.reasons[answer[at] - 1].text for at in np.flatnonzero(answer)]
 
@@ -139,7 +139,7 @@ def test_a_node_that_names_a_device_without_having_one_must_have_room() -> None:
     kept = {"enable": True, "resources": "nvidia.com/gpu"}
     nodes = node("broken", cpu="2", gpu="0"), node("other", cpu="2"), node("roomy", cpu="4", gpu="0")
     there = world(*nodes, node("gpu", gpu="1"), pod("p", cpu="3"), proportional=kept)
-    each = there.function(points.PREDICATE, part=1)
+    each = there.function(contract.PREDICATE, part=1)
     answer = each.function(there.task("p"), there.session.nodes.columns())
 
     assert [str(there.session.nodes.table.names[at]) for at in np.flatnonzero(answer)] == ["broken"]
@@ -162,7 +162,7 @@ def test_a_wrong_type_refuses_the_configuration() -> None:
 def test_a_negative_weight_keeps_the_default() -> None:
     """And 0 registers nothing."""
     assert decode(FitArgs, {"resourceStrategyFitWeight": -1}, "arguments")[0].weight == 10
-    assert world(node("n"), resourceStrategyFitWeight=0).session.functions(points.NODE_ORDER) == ()
+    assert world(node("n"), resourceStrategyFitWeight=0).session.extensions.functions(contract.NODE_ORDER) == ()
 
 
 def test_what_is_read_otherwise_is_told() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.model import wire
 from pyroclast.model.refusals import Refusal
 from tests.unit.plugins.policies import World, acted, group, node, opened, pod
@@ -36,7 +36,7 @@ def waiting(name: str, **minimum: str) -> wire.PodGroup:
 
 def ask(there: World, name: str) -> Vote | Refusal:
     """What the plugin says of a group."""
-    answer: Vote | Refusal = there.function(points.JOB_ENQUEUEABLE, "resourcequota").function(there.job(name))
+    answer: Vote | Refusal = there.function(contract.JOB_ENQUEUEABLE, "resourcequota").function(there.job(name))
     return answer
 
 
@@ -52,7 +52,7 @@ def test_the_second_job_finds_the_quota_taken() -> None:
     )
 
     assert [there.job(name).phase for name in "ab"] == ["Inqueue", "Pending"]
-    assert [event.message for event in there.session.events] == [
+    assert [event.message for event in there.session.report.events] == [
         (
             "resource quota insufficient, requested: map[cpu:1 memory:1G], used: map[cpu:0 memory:0], "
             "limited: map[cpu:1 memory:1G]"

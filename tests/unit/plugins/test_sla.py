@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.plugins.sla import SlaArgs
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
@@ -26,13 +26,15 @@ def world(*objects: Any, now: float = 0.0, **arguments: Any) -> World:
 
 def order(there: World) -> list[str]:
     """Names of the jobs in order."""
-    jobs = sorted((job for job in there.session.jobs() if job.job.name != "job"), key=there.session.job_order_key)
+    jobs = sorted((job for job in there.session.jobs.all() if job.job.name != "job"), key=there.session.jobs.order_key)
     return [job.job.name for job in jobs]
 
 
 def votes(there: World, name: str) -> set[Vote]:
     """What the plugin says of a job at both points."""
-    return {there.function(point).function(there.job(name)) for point in (points.JOB_ENQUEUEABLE, points.JOB_PIPELINED)}
+    return {
+        there.function(point).function(there.job(name)) for point in (contract.JOB_ENQUEUEABLE, contract.JOB_PIPELINED)
+    }
 
 
 def test_the_earlier_deadline_goes_first() -> None:

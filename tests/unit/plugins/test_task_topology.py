@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.memory import Settled
 from pyroclast.model import wire
 from pyroclast.plugins.task_topology.buckets import weight_of
@@ -132,7 +132,7 @@ def test_anti_affinity_counts_against_what_was_placed_just_now() -> None:
 
 def order(there: World, *names: str) -> list[str]:
     """Sort tasks by what the plugin says."""
-    key = there.function(points.TASK_ORDER, "task-topology").function
+    key = there.function(contract.TASK_ORDER, "task-topology").function
     return [task.name for task in sorted(there.tasks(*names), key=key)]
 
 
@@ -178,7 +178,7 @@ def test_a_wrong_name_leaves_the_job_alone() -> None:
 def told(there: World) -> list[tuple[str, str, str, str]]:
     """Kind, name, reason and message of the events of a session in which the task w0 was looked at."""
     there.scores("w0")
-    return [(each.kind, each.name, each.reason, each.message) for each in there.session.events]
+    return [(each.kind, each.name, each.reason, each.message) for each in there.session.report.events]
 
 
 def test_a_wrong_name_is_told_to_the_owner() -> None:
@@ -205,7 +205,7 @@ def opened_again(settled: Settled, affinity: str) -> World:
     there = opened(
         node("n1"), group("job", annotations={AFFINITY: affinity}), member("w0", "worker"), plugins=["task-topology"]
     )
-    there.session._settled = settled
+    there.session.report._settled = settled
     return there
 
 

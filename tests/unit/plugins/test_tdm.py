@@ -4,12 +4,13 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.plugins.tdm.budgets import most_evictions
 from pyroclast.plugins.tdm.plugin import MOST_NAMED, TdmArgs
@@ -231,16 +232,16 @@ def test_however_many_zones_none_takes_what_it_must_not(count: int, hour: int, a
 def test_a_search_that_was_not_made_does_not_count() -> None:
     """An earlier tier decides whom shuffle takes, so tdm is not asked; it is in the next cycle, within its period."""
 
-    class First:
+    class First(Plugin):
         """Names somebody in the first cycle."""
 
-        name: ClassVar[str] = "first"
-        watches_clock: ClassVar[bool] = False
+        name = "first"
+        watches_clock = False
 
         def on_session_open(self, session: Session) -> None:
             """Register."""
             named = session.cycle == 1
-            session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks[-1:] if named else [])
+            session.extensions.register(contract.VICTIM_TASKS, self.name, lambda tasks: tasks[-1:] if named else [])
 
     scenario = two_nodes().running("other", on=["stays"], cpu=1, annotations=MAY_USE)
     scenario = scenario.running("late", on=["night"], cpu=1, annotations=MAY_USE)

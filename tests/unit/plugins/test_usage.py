@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.statement import Statement
 from pyroclast.model import wire
 from pyroclast.model.limits import pod_limits
@@ -51,7 +51,7 @@ def started(name: str, seconds_ago: float, on: str = "n1", **more: Any) -> wire.
 
 def refusals(there: World) -> dict[str, str]:
     """The reason of each node that refuses the task."""
-    each = there.function(points.PREDICATE)
+    each = there.function(contract.PREDICATE)
     answer = each.function(there.task("p"), there.session.nodes.columns())
     names = there.session.nodes.table.names
     return {str(names[at]): each.reasons[answer[at] - 1].text for at in np.flatnonzero(answer)}
@@ -117,7 +117,7 @@ def test_loads_above_the_limits_refuse() -> None:
         "n2": "the CPU load of the node exceeds the upper limit.",
         "n3": "the memory load of the node exceeds the upper limit.",
     }
-    assert not any(reason.resolvable for reason in there.function(points.PREDICATE).reasons)
+    assert not any(reason.resolvable for reason in there.function(contract.PREDICATE).reasons)
 
 
 def test_limits_are_arguments() -> None:
@@ -132,15 +132,15 @@ def test_old_measurements_say_nothing() -> None:
     there = world(pod("p"), usage={"n1": used(99, 99, STALE), "n2": used(0, 0, NOW - 300)})
 
     assert there.scores("p") == {"n1": 0, "n2": 500}
-    assert there.session.functions(points.PREDICATE) == ()
+    assert there.session.extensions.functions(contract.PREDICATE) == ()
 
 
 def test_without_measurements_nothing_is_registered() -> None:
     """An outage of the source looks like no plugin at all, not like an idle cluster."""
     there = world(pod("p"), usage={"n1": used(99, 99, STALE)})
 
-    assert there.session.functions(points.PREDICATE) == ()
-    assert there.session.functions(points.NODE_ORDER) == ()
+    assert there.session.extensions.functions(contract.PREDICATE) == ()
+    assert there.session.extensions.functions(contract.NODE_ORDER) == ()
 
 
 @pytest.mark.parametrize(("seconds_ago", "counts"), [(29, True), (30, False), (31, False)])
@@ -215,7 +215,7 @@ def test_the_filter_can_be_switched_off() -> None:
     option = {"name": "usage", "enablePredicate": False}
     there = opened(machine("n1"), pod("p"), plugins=[option], usage={"n1": used(90, 90)}, now=NOW)
 
-    assert there.session.functions(points.PREDICATE) == ()
+    assert there.session.extensions.functions(contract.PREDICATE) == ()
     assert there.scores("p")["n1"] == pytest.approx(50)
 
 
@@ -224,7 +224,7 @@ def test_weights_of_nothing_score_nothing(weights: dict[str, int]) -> None:
     """The filter stays."""
     there = world(pod("p"), usage={"n1": used(90, 90)}, **weights)
 
-    assert there.session.functions(points.NODE_ORDER) == ()
+    assert there.session.extensions.functions(contract.NODE_ORDER) == ()
     assert set(refusals(there)) == {"n1"}
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from pyroclast import ConfigError, Locality, NodeColumns, NodeView, Session, Task, points
+from pyroclast import ConfigError, Locality, NodeColumns, NodeView, Plugin, Session, Task, contract
 from pyroclast.testing import Scenario, open_session
 
 ONE_NODE = Scenario().queue("research").node("n1", cpu=8, gpu=2)
 
 
-class Prefer:
+class Prefer(Plugin):
     """Prefers the node that its argument names; as the plugin guide writes one."""
 
     name = "prefer"
@@ -20,7 +20,7 @@ class Prefer:
 
     def on_session_open(self, session: Session) -> None:
         """Score one node higher."""
-        session.register(points.NODE_ORDER, self.name, self.score)
+        session.extensions.register(contract.NODE_ORDER, self.name, self.score)
 
     def score(self, _: Task, node: NodeView) -> float:
         """Give 100 to the preferred node."""
@@ -129,7 +129,7 @@ def test_unknown_names_are_errors(actions: tuple[str, ...], plugins: tuple[Any, 
 def test_a_plugin_that_fails_is_named() -> None:
     """The cycle goes on without it."""
 
-    class Fails:
+    class Fails(Plugin):
         name = "fails"
         filters_nodes = False
 
@@ -173,36 +173,36 @@ def test_broken_objects_are_told() -> None:
 def test_open_session_registers_plugins() -> None:
     """No action has run; functions can be asked."""
 
-    class OnlyN2:
+    class OnlyN2(Plugin):
         name = "only-n2"
 
         def on_session_open(self, session: Session) -> None:
-            session.register(points.PREDICATE, self.name, self.permits)
+            session.extensions.register(contract.PREDICATE, self.name, self.permits)
 
         def permits(self, _: Task, node: NodeView) -> bool:
             return node.name == "n2"
 
     session = open_session(Scenario().node("n1").node("n2").job("a"), plugins=(OnlyN2,))
-    job = session.job("default/a")  # type: ignore[arg-type]  # an id as text
+    job = session.jobs.get("default/a")  # type: ignore[arg-type]  # an id as text
     assert job is not None
     (task,) = job.tasks.values()
 
-    assert [each.plugin for each in session.functions(points.PREDICATE)] == ["only-n2"]
-    assert session.candidates(task).nodes_for(task).tolist() == [False, True]
+    assert [each.plugin for each in session.extensions.functions(contract.PREDICATE)] == ["only-n2"]
+    assert session.candidates.of(task).nodes_for(task).tolist() == [False, True]
 
 
 def test_open_session_has_every_flag_on() -> None:
     """So that no plugin passes its test because it was never asked."""
 
-    class Asked:
+    class Asked(Plugin):
         name = "asked"
 
         def on_session_open(self, session: Session) -> None:
-            for point in points.ALL_POINTS:
-                session.register(point, self.name, lambda *_: None)
+            for point in contract.ALL_POINTS:
+                session.extensions.register(point, self.name, lambda *_: None)
 
     session = open_session(Scenario(), plugins=(Asked,))
-    silent = [point.name for point in points.ALL_POINTS if not session.functions(point)]
+    silent = [point.name for point in contract.ALL_POINTS if not session.extensions.functions(point)]
 
     assert silent == ["cluster_order"]
 
@@ -210,11 +210,11 @@ def test_open_session_has_every_flag_on() -> None:
 def test_array_functions_see_columns() -> None:
     """A score over arrays, with its locality."""
 
-    class Emptiest:
+    class Emptiest(Plugin):
         name = "emptiest"
 
         def on_session_open(self, session: Session) -> None:
-            session.register(points.NODE_ORDER, self.name, self.score, locality=Locality.AMOUNTS)
+            session.extensions.register(contract.NODE_ORDER, self.name, self.score, locality=Locality.AMOUNTS)
 
         def score(self, _: Task, nodes: NodeColumns) -> Any:
             return nodes.idle[0].astype(float)

@@ -250,15 +250,15 @@ def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
 
 
 PLUGIN = """
-from pyroclast import points
+from pyroclast import Plugin, contract
 
 
-class Liking:
+class Liking(Plugin):
     name = "liking"
     watches_clock = False
 
     def on_session_open(self, session):
-        session.register(points.NODE_ORDER, self.name, lambda task, node: 1000.0 * (node.name == "LIKED"))
+        session.extensions.register(contract.NODE_ORDER, self.name, lambda task, node: 1000.0 * (node.name == "LIKED"))
 """
 
 

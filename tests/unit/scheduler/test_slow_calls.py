@@ -17,18 +17,18 @@ from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 
 PLUGIN = """
-from pyroclast import points
+from pyroclast import Plugin, contract
 
 
 def look(times):
     return look(times - 1) if times else LOOK()
 
 
-class Slow:
+class Slow(Plugin):
     name = "slow"
 
     def on_session_open(self, session):
-        session.register(points.PREDICATE, self.name, self.permit)
+        session.extensions.register(contract.PREDICATE, self.name, self.permit)
 
     def permit(self, task, node):
         for times in range(3):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.model import wire
 from pyroclast.testing import Scenario
 from tests.unit.simulation.builders import answers, case, group, node, pod
@@ -10,7 +11,7 @@ ACTIONS = ("enqueue", "allocate", "backfill")
 PLUGINS = ("priority", "gang", "conformance", "predicates", "nodeorder")
 
 
-class Evict:
+class Evict(Plugin):
     """A plugin that has nothing to say; stands for one in the tests of eviction."""
 
     name = "evicting"
@@ -18,11 +19,11 @@ class Evict:
     def on_session_open(self, session: Any) -> None:
         """Evict every running pod of job `old` in the first cycle."""
         if session.cycle == 1:
-            job = session.job("default/old")
+            job = session.jobs.get("default/old")
             statement = session.statement()
             for task in list(job.tasks.values()):
                 statement.evict(job, task, "shuffle")
-            session.seal()
+            session.extensions.seal()
             statement.commit()
 
 
@@ -81,7 +82,7 @@ def test_the_clock_moves_a_second_a_round() -> None:
     """Plugins see it in `session.now`."""
     seen: list[float] = []
 
-    class Clock:
+    class Clock(Plugin):
         name = "clock"
 
         def on_session_open(self, session: Any) -> None:

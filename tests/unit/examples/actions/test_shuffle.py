@@ -1,8 +1,7 @@
 """The example of docs/actions/shuffle.md."""
 
-from typing import ClassVar
-
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.testing import Scenario
 from tests.unit.examples.page import assert_tells
@@ -16,14 +15,14 @@ BUDGET = {
 }
 
 
-class NamesAll:
+class NamesAll(Plugin):
     """A strategy that names every task it is asked about."""
 
-    name: ClassVar[str] = "names-all"
+    name = "names-all"
 
     def on_session_open(self, session: Session) -> None:
         """Register."""
-        session.register(points.VICTIM_TASKS, self.name, lambda tasks: tasks)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, lambda tasks: tasks)
 
 
 def gone(most: int) -> list[str]:

@@ -1,6 +1,6 @@
 """The example of docs/plugins/conformance.md."""
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import group, node, opened, pod
 
@@ -17,7 +17,7 @@ def test_the_page() -> None:
         plugins=["conformance"],
     )
     candidates = there.tasks("a", "b", "c")
-    chosen, _ = there.function(points.PREEMPTABLE).function(candidates[2], candidates)
+    chosen, _ = there.function(contract.PREEMPTABLE).function(candidates[2], candidates)
     (left,) = chosen
 
     assert_tells(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario
 from pyroclast.testing.opening import open_session
 from tests.unit.examples.page import assert_tells
@@ -30,7 +30,7 @@ def score(**limits: Any) -> float:
     named = {f"deviceshare.{key}": value for key, value in ARGUMENTS.items()}
     session = open_session(HELD.job("p", pod=one(**limits)), plugins=("deviceshare",), arguments={"deviceshare": named})
     task = next(task for job in session.snapshot.jobs.values() for task in job.tasks.values() if task.node is None)
-    (each, _) = session.functions(points.NODE_ORDER)
+    (each, _) = session.extensions.functions(contract.NODE_ORDER)
     return float(each.function(task, session.nodes.columns())[0])
 
 

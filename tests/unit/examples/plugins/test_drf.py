@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.plugins.drf.tree import Tree
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod, queue
@@ -25,7 +25,7 @@ def world(*objects: Any) -> World:
 
 def victims(there: World, *names: str) -> list[str]:
     """Who may go for the preemptor."""
-    chosen, _ = there.function(points.PREEMPTABLE).function(there.task("p"), there.tasks(*names))
+    chosen, _ = there.function(contract.PREEMPTABLE).function(there.task("p"), there.tasks(*names))
     return [task.name for task in chosen]
 
 

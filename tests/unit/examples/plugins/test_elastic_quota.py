@@ -23,7 +23,7 @@ def opened(*, keeps: str = "") -> Session:
 
 def may_have(session: Session) -> dict[str, int]:
     """What each may have, GPUs."""
-    return {figures.name: figures.runtime[GPU] // 1000 for figures in session.quotas}
+    return {figures.name: figures.runtime[GPU] // 1000 for figures in session.report.quotas}
 
 
 def test_the_page() -> None:
@@ -33,11 +33,11 @@ def test_the_page() -> None:
     first = {name: min(GUARANTEED[name], ASKED[name]) for name in GUARANTEED}
     left = GPUS - sum(first.values())
     more = {name: found[name] - first[name] for name in found}
-    job = next(job for job in session.jobs() if job.job.name == "b")
+    job = next(job for job in session.jobs.all() if job.job.name == "b")
     with session.statement() as statement:
-        tasks = session.pending_tasks(job)
+        tasks = session.jobs.pending_tasks(job)
         assert statement.allocate(job, tasks[: found["b"]], [0] * found["b"]) is None
-        refusal = session.allocatable(session.queue(job.queue), tasks[-1])
+        refusal = session.queues.allocatable(session.queues.by_name[job.queue], tasks[-1])
         assert refusal is not None
 
     assert_tells(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
@@ -19,7 +19,7 @@ def worker(name: str, role: str = "worker", on: str = "n") -> Any:
 
 def spared(there: World, *names: str) -> list[str]:
     """Who may go."""
-    chosen, _ = there.function(points.PREEMPTABLE).function(there.task("wants"), there.tasks(*names))
+    chosen, _ = there.function(contract.PREEMPTABLE).function(there.task("wants"), there.tasks(*names))
     return [task.name for task in chosen]
 
 
@@ -30,7 +30,7 @@ def test_the_page() -> None:
 
     large = acted(world(node("n1"), node("n2"), group("job", minimum=3), *(pod(f"p{i}", cpu="6") for i in range(3))))
     large.close()
-    (condition,) = large.session.conditions[large.job("job").id]
+    (condition,) = large.session.report.conditions[large.job("job").id]
     assert set(bound(large)) == {"wants"}
 
     roles = {"ps": 1, "worker": 1}
@@ -45,7 +45,7 @@ def test_the_page() -> None:
     wanted = {"ps": 1, "worker": 3}
     workers = [worker(f"w{number}", on="") for number in range(3)]
     three = world(node("n"), group("job", minimum=3, min_task_member=wanted), *workers)
-    assert three.function(points.JOB_VALID).function(three.job("job")) is None
+    assert three.function(contract.JOB_VALID).function(three.job("job")) is None
 
     assert_tells(
         "plugins/gang",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, node, opened, pod, queue
@@ -33,7 +33,7 @@ def world(
 
 def refused(there: World) -> set[str]:
     """The nodes that the task may not use."""
-    answer = there.function(points.PREDICATE).function(there.task("p"), there.session.nodes.columns())
+    answer = there.function(contract.PREDICATE).function(there.task("p"), there.session.nodes.columns())
     names = there.session.nodes.table.names
     return {str(names[at]) for at in np.flatnonzero(answer)}
 

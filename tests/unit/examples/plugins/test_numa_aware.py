@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model.cpusets import as_text, read_cpu_set
 from pyroclast.model.ids import NodeName
 from pyroclast.model.numa import NumaNode
@@ -43,8 +43,8 @@ def scores() -> list[float]:
     topologies = (numatopology("n1", policy="best-effort"), numatopology("n2", policy="best-effort", free="2-5"))
     cluster = Scenario().node("n1").node("n2").job("j", **WIDE).add(*topologies)
     session = open_session(cluster, plugins=("numa-aware",), arguments={"numa-aware": {"weight": 10}})
-    (each,) = session.functions(points.NODE_ORDER)
-    task = next(task for job in session.jobs() for task in job.tasks.values())
+    (each,) = session.extensions.functions(contract.NODE_ORDER)
+    task = next(task for job in session.jobs.all() for task in job.tasks.values())
     assert each.normalise is not None
     return [float(score) for score in each.normalise(each.function(task, session.nodes.columns()))]
 

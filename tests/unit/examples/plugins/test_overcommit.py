@@ -17,7 +17,7 @@ def test_the_page() -> None:
     jobs = waiting("held", 2, "Inqueue"), waiting("a", 2), waiting("b", 2), waiting("c", 20)
     there = acted(opened(node("n1", cpu="2"), node("n2", cpu="4"), *jobs, plugins=["overcommit"], actions="enqueue"))
     assert {name: str(there.job(name).phase) for name in "abc"} == {"a": "Inqueue", "b": "Inqueue", "c": "Pending"}
-    (told,) = [event.message.partition(". ")[0].partition(": ")[2] for event in there.session.events]
+    (told,) = [event.message.partition(". ")[0].partition(": ")[2] for event in there.session.report.events]
     args, _ = decode(OvercommitArgs, {"overcommit-factor": 0.8}, "arguments")
 
     assert_tells(

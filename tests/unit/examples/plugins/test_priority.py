@@ -1,6 +1,6 @@
 """The example of docs/plugins/priority.md."""
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from pyroclast.model import wire
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import group, node, opened, pod
@@ -25,8 +25,8 @@ def test_the_page() -> None:
         pod("large", job="low", on="n", spec={"priority": large}),
         plugins=["priority"],
     )
-    order = sorted((there.job(name) for name in "cba"), key=there.session.job_order_key)
-    chosen, _ = there.function(points.PREEMPTABLE).function(there.task("wants"), there.tasks("small", "large"))
+    order = sorted((there.job(name) for name in "cba"), key=there.session.jobs.order_key)
+    chosen, _ = there.function(contract.PREEMPTABLE).function(there.task("wants"), there.tasks("small", "large"))
     assert len(chosen) == 2
 
     assert_tells(

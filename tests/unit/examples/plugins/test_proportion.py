@@ -31,7 +31,7 @@ def overused(gib: int) -> bool:
     running = pod("p", on="n", cpu="2", memory=f"{gib}Gi")
     rest = [pod("q", cpu="", memory=f"{4 - gib}Gi")] if gib < 4 else []
     there = opened(node("n", cpu="2", memory="4Gi"), running, *rest, plugins=["proportion"])
-    return there.session.overused(there.queue("default")) is not None
+    return there.session.queues.overused(there.queue("default")) is not None
 
 
 def gated(memory: str) -> World:
@@ -55,7 +55,7 @@ def test_the_page() -> None:
     two = ((1, [2000]), (1, [9000]))
     assert (overused(2), overused(4)) == (False, True)
     assert set(bound(gated(""))) == {"p"}
-    (refused,) = gated("1G").session.events
+    (refused,) = gated("1G").session.report.events
     words = refused.message.partition(". ")[0].partition(": ")[2]
 
     assert_tells(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyroclast.framework.extension import points
+from pyroclast.framework.extension import contract
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, node, opened, pod
 
@@ -41,7 +41,7 @@ def passes(idle: int, gpus: int, cpu: int, **device: Any) -> bool:
     }
     asked = pod("p", cpu=str(cpu), memory=f"{cpu}G", **device)
     there = world(node("n", cpu=str(idle), memory=f"{idle}G", gpu=str(gpus)), asked, proportional=kept)
-    answer = there.function(points.PREDICATE).function(there.task("p"), there.session.nodes.columns())
+    answer = there.function(contract.PREDICATE).function(there.task("p"), there.session.nodes.columns())
     return answer is None or not answer.any()
 
 

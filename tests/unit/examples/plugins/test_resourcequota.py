@@ -22,7 +22,7 @@ def test_the_page() -> None:
     other = acted(opened(node("n"), quota, waiting("a", **{"example.com/foo": "1"}), waiting("b"), plugins=plugins))
     assert [there.job(name).phase for name in "ab"] == ["Inqueue", "Pending"]
     assert [other.job(name).phase for name in "ab"] == ["Pending", "Inqueue"]
-    (event,) = there.session.events
+    (event,) = there.session.report.events
 
     assert_tells(
         "plugins/resourcequota",

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import points
-from pyroclast.framework.extension.points import Vote
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Vote
 from pyroclast.plugins.sla import SlaArgs
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.policies import World, group, node, opened
@@ -29,7 +29,7 @@ def world(seconds: int) -> World:
 def vote(name: str, seconds: int) -> Any:
     """What the plugin says at the gate."""
     there = world(seconds)
-    return there.function(points.JOB_ENQUEUEABLE).function(there.job(name))
+    return there.function(contract.JOB_ENQUEUEABLE).function(there.job(name))
 
 
 def due(name: str) -> str:
@@ -41,7 +41,7 @@ def due(name: str) -> str:
 def test_the_page() -> None:
     """Two deadlines, and a limit that is none."""
     there = world(0)
-    order = sorted((there.job(name) for name in ("first", "second")), key=there.session.job_order_key)
+    order = sorted((there.job(name) for name in ("first", "second")), key=there.session.jobs.order_key)
     assert (vote("second", 120), vote("first", 120)) == (Vote.PERMIT, Vote.ABSTAIN)
     args, warnings = decode(SlaArgs, {"sla-waiting-time": 1}, "arguments")
     assert (args.waiting_time, len(warnings)) == (None, 1)

@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 
 from pyroclast.framework.placement.gangs.assignment import assign
-from pyroclast.framework.placement.gangs.problem import Assignment, AssignmentProblem
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.framework.session.memory import Assignment
 
 
 def problem(requests: Sequence[Sequence[int]], room: Sequence[Sequence[int]]) -> AssignmentProblem:

@@ -18,8 +18,8 @@ def opened(*cpus: int, minimum: int | None = None) -> Session:
 
 def search_in(session: Session) -> GangSearch:
     """Begin a search for the gang."""
-    (job,) = session.jobs()
-    return GangSearch(session, job, session.pending_tasks(job), root=session.domains.topology.root)
+    (job,) = session.jobs.all()
+    return GangSearch(session, job, session.jobs.pending_tasks(job), root=session.topology.domains.topology.root)
 
 
 def test_what_is_found_is_not_placed_yet() -> None:

@@ -1,0 +1,124 @@
+"""Candidate nodes: which nodes of a session take a task, now, later, or if they were empty, and why others do not."""
+
+import numpy as np
+
+from pyroclast.framework.candidates.candidate_store import CandidateStore
+from pyroclast.framework.candidates.candidates import Candidates
+from pyroclast.framework.candidates.empty_nodes import PlacesOnEmptyNodes, places_for
+from pyroclast.framework.candidates.explaining import explain
+from pyroclast.framework.candidates.node_answers import NodeAnswers
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.votes import first_refusal
+from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.required_rules import required_rules
+from pyroclast.model.tasks import Task
+
+__all__ = ["CandidateNodes"]
+
+
+class CandidateNodes:
+    """The nodes of one session, as those where tasks may go."""
+
+    def __init__(self, answers: NodeAnswers) -> None:
+        self.answers = answers
+        """What plugins say about nodes."""
+        self._extensions = answers.extensions
+        self._nodes = answers.nodes
+        self._store = CandidateStore()
+        self._room: tuple[int, IntArray | None] = (-1, None)
+        """Room free now or later on each node, and the length of the log at that moment."""
+        self._fits_empty: dict[int, bool] = {}
+        self._places_empty: dict[int, PlacesOnEmptyNodes] = {}
+        self._explained: dict[int, tuple[int, Refusal]] = {}
+        """By template: why no node took its tasks, and the length of the log at that moment."""
+        self._extensions.observe(self._forget)
+
+    def _forget(self) -> None:
+        """Ask anew: other functions are registered."""
+        self.answers.forget()
+        for known in (self._store, self._fits_empty, self._places_empty, self._explained):
+            known.clear()
+
+    def of(self, task: Task) -> Candidates:
+        """Return the candidates of a task's template."""
+        number = task.template.number
+        known = self._store.get(number)
+        if known is None:
+            known = Candidates(self.answers, task)
+            self._store.put(number, known)
+        return known
+
+    def pre_predicate(self, task: Task) -> Refusal | None:
+        """Ask what can be asked before looking at nodes; a task with a required rule that no plugin serves waits."""
+        refusal = self.answers.beyond_bounds(task)
+        refusal = refusal or first_refusal(
+            self._extensions.functions(contract.PRE_PREDICATE), task, failed=self._extensions.note_failure
+        )
+        return refusal or self._unserved_rule(task)
+
+    def _unserved_rule(self, task: Task) -> Refusal | None:
+        """Refuse a task that demands a rule which no plugin serves; no eviction changes that."""
+        for rule in required_rules(task.pod):
+            if not self._extensions.serves(rule):
+                message = f"the pod requires {rule}, which no configured plugin serves"
+                return Refusal(plugin="scheduler", reason="RuleNotServed", message=message, resolvable=False)
+        return None
+
+    def has_room(self, task: Task) -> bool:
+        """Tell whether any node that facts permit has room for a task now or later in this session.
+
+        Asked before the candidates of a template are made, which costs many times as much.
+        """
+        if task.template.number in self._store:
+            return True  # they tell at no further cost
+        version, room = self._room
+        if room is None or version != len(self._nodes.log):
+            room = self._nodes.columns().future_idle
+            self._room = (len(self._nodes.log), room)
+        fits = self._nodes.needs(task.template).thresholds <= room
+        roomy = np.logical_and.reduce(fits, axis=0)
+        return bool(roomy.any()) and bool((roomy & self.answers.permitted_by_facts(task)).any())
+
+    def refused_everywhere(self, task: Task) -> Refusal | None:
+        """Say why no node has room for a task's template now or later in this session; None where one may."""
+        if self.has_room(task):
+            candidates = self.of(task)
+            candidates.refresh(task)
+            if (candidates.allowed & candidates.fits_future).any():
+                return None
+        return self.explain(task)
+
+    def fits_empty_nodes(self, task: Task) -> bool:
+        """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
+        known = self._fits_empty.get(task.template.number)
+        if known is None:
+            thresholds = self._nodes.needs(task.template).thresholds
+            fits = np.logical_and.reduce(thresholds <= self._nodes.table.allocatable, axis=0)
+            known = bool((fits & self.answers.permitted_by_facts(task)).any())
+            self._fits_empty[task.template.number] = known
+        return known
+
+    def places_on_empty_nodes(self, task: Task) -> PlacesOnEmptyNodes:
+        """Count how many tasks like one would have room on nodes that permit it if all that can leave them had left."""
+        known = self._places_empty.get(task.template.number)
+        if known is None:
+            request = self._nodes.needs(task.template).request
+            offered = self._nodes.table.allocatable[:, self.answers.permitted_by_facts(task)]
+            known = self._places_empty[task.template.number] = places_for(request, offered)
+        return known
+
+    def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
+        """Say why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
+        if task.id in self.answers.unscored:
+            return self.answers.unscored[task.id]
+        if (refusal := self.answers.beyond_bounds(task)) is not None:
+            return refusal
+        if domain is not None or self.answers.functions.verdicts[None] or self.answers.beyond(task) is not None:
+            return explain(self.answers, task, domain)
+        # what depends on the node alone is the same for every task of the template until something is placed
+        version, refusal = self._explained.get(task.template.number, (-1, None))
+        if refusal is None or version != len(self._nodes.log):
+            refusal = explain(self.answers, task, None)
+            self._explained[task.template.number] = (len(self._nodes.log), refusal)
+        return refusal

@@ -1,0 +1,192 @@
+"""Explaining: why no node takes a task, as counts of nodes by the first rule that refuses them.
+
+Permanent causes come first: what no eviction changes, such as labels, taints, and nodes that are too small even when
+empty. Room that is free or being released comes next, then what other pods cause. Among themselves predicates stand in
+the order of the configuration. Every node is looked at, nothing is sampled.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from pyroclast.framework.candidates.node_answers import NodeAnswers
+from pyroclast.framework.extension.contract import Locality, Registered
+from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.framework.state.queue_limits import quantities
+from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.resources import MILLI
+from pyroclast.model.tasks import Task
+
+__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "explain"]
+
+NO_NODE_FITS = "NoNodeFits"
+"""Reason of a refusal by nodes."""
+
+TOO_MANY_VOLUMES = "node(s) exceed max volume count"
+"""Kubernetes' text where a driver can attach no further volume."""
+
+_PERMANENT = frozenset({Locality.FACTS, Locality.GLOBAL})
+"""What functions may look at that refuse nodes for causes that no eviction changes."""
+
+_ROOM = "resources"
+"""Whose rule room is: no plugin's."""
+
+
+def explain(answers: NodeAnswers, task: Task, domain: BoolArray | None) -> Refusal:
+    """Count the nodes of a domain (all where None) by the first rule that refuses a task."""
+    everywhere = np.ones(len(answers.nodes), dtype=np.bool_) if domain is None else domain
+    tally = _Tally(answers, task, np.flatnonzero(everywhere))
+    if answers.snapshot.shard_mode == "hard":
+        outside = ~answers.nodes.table.in_shard[tally.open]
+        tally.refuse(outside, Reason("node(s) not in this scheduler's shard", resolvable=False), "shard")
+    tally.ask_for_permanent()
+    permitted = tally.open
+    tally.ask_size()
+    if domain is None and permitted.size and not tally.open.size:
+        tally.note_largest(permitted)
+    tally.ask_room()
+    for each in answers.functions.predicates:
+        if tally.open.size:
+            tally.ask(each)
+    return tally.refusal(int(everywhere.sum()))
+
+
+def _shortage(resource: str) -> str:
+    """Return what nodes without room for a resource are counted under; of volumes, in Kubernetes' words."""
+    return TOO_MANY_VOLUMES if resource.startswith(ATTACHABLE_VOLUMES) else f"Insufficient {resource}"
+
+
+class _Tally:
+    """Nodes not yet refused, and the counts of those that were."""
+
+    def __init__(self, answers: NodeAnswers, task: Task, open_columns: IntArray) -> None:
+        self._answers = answers
+        self._task = task
+        self.open = open_columns
+        self._counts: Counter[tuple[str, str, bool]] = Counter()
+        self._most: dict[int, int] = {}
+        """By row the most room of a node that has too little of it."""
+        self._told: dict[str, tuple[int, int]] = {}
+        """What reasons tell of amounts."""
+        self._columns: NodeColumns | None = None
+        """The open nodes, as long as they are the same."""
+        self._verdicts: dict[Registered[Any], tuple[IntArray, ReasonArray | None]] = {}
+        """What predicates over arrays answered, and about which columns."""
+        self._largest = ""
+        """A sentence about what the largest nodes have of resources that none has enough of."""
+
+    def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
+        """Count and close the open nodes of a mask, shape (open,)."""
+        refused = int(mask.sum())
+        if refused:
+            self._counts[reason.text, plugin, reason.resolvable] += refused
+            self._told |= reason.amounts
+            self.open = self.open[~mask]
+            self._columns = None
+
+    def columns(self) -> NodeColumns:
+        """Return the open nodes."""
+        if self._columns is None:
+            nodes = self._answers.nodes
+            self._columns = nodes.columns() if self.open.size == len(nodes) else nodes.columns(self.open)
+        return self._columns
+
+    def ask_for_permanent(self) -> None:
+        """Refuse nodes for causes that no eviction changes; what looks at amounts or pods of a node is asked later."""
+        for each in self._answers.functions.predicates:
+            if self.open.size and each.locality in _PERMANENT:
+                self._ask_arrays(each, is_permanent=True)
+
+    def ask_size(self) -> None:
+        """Refuse nodes that are too small even when empty, under the first resource that is short."""
+        self._ask_amounts(self._answers.nodes.table.allocatable[:, self.open], resolvable=False)
+
+    def ask_room(self) -> None:
+        """Refuse nodes without room, under the first resource that is short."""
+        self._ask_amounts(self.columns().future_idle, resolvable=True)
+
+    def _ask_amounts(self, amounts: IntArray, *, resolvable: bool) -> None:
+        needs = self._answers.nodes.needs(self._task.template)
+        open_columns = self.open
+        for row in needs.checked.tolist():
+            is_same = self.open.size == open_columns.size
+            there = amounts[row] if is_same else amounts[row, np.searchsorted(open_columns, self.open)]
+            is_short = needs.request[row] > there
+            if is_short.any():
+                left = self.columns().future_idle[row][is_short]
+                self._most[row] = max(int(left.max()), 0, self._most.get(row, 0))
+                text = _shortage(self._answers.resources.names[row])
+                self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
+
+    def note_largest(self, columns: IntArray) -> None:
+        """Note what the largest of some nodes offers of the resources that none of them has enough of."""
+        space, needs = self._answers.resources, self._answers.nodes.needs(self._task.template)
+        largest = self._answers.nodes.table.allocatable[:, columns].max(axis=1)
+        words = [
+            f"the largest node has {quantities(space, largest.tolist(), [row])}"
+            if largest[row] > 0
+            else f"no node has {space.names[row]}"
+            for row in needs.checked.tolist()
+            if needs.request[row] > largest[row]
+        ]
+        self._largest = f" It can never run: {', '.join(words) or 'no node has enough of all resources together'}."
+
+    def ask(self, each: Registered[Any]) -> None:
+        """Refuse nodes that a predicate refuses."""
+        if each.locality is None:
+            self._ask_pairs(each)
+        else:
+            self._ask_arrays(each, is_permanent=False)
+
+    def _ask_arrays(self, each: Registered[Any], *, is_permanent: bool) -> None:
+        """Refuse nodes that a predicate over arrays refuses; of permanent causes alone, or for all that are left."""
+        if not self._answers.cares(each, self._task):
+            return
+        if each not in self._verdicts:
+            answer = self._answers.ask_verdicts(each, self._task, self.columns())
+            self._verdicts[each] = (self.open, answer)
+        asked, verdicts = self._verdicts[each]
+        if verdicts is None:
+            return
+        reasons = self._answers.reasons_of(each, self._task)
+        for verdict in np.unique(verdicts[verdicts > 0]).tolist():
+            failed = verdict > len(reasons)
+            reason = Reason(f"plugin {each.plugin} failed") if failed else reasons[verdict - 1]
+            if not (is_permanent and reason.resolvable):
+                mask = verdicts == verdict
+                is_same = self.open.size == asked.size
+                self.refuse(mask if is_same else np.isin(self.open, asked[mask]), reason, each.plugin)
+
+    def _ask_pairs(self, each: Registered[Any]) -> None:
+        columns = self.open.tolist()
+        for column, reason in zip(columns, self._answers.ask_pairs(each, self._task, columns), strict=True):
+            if reason is not None:
+                self.refuse(self.open == column, reason, each.plugin)
+
+    def refusal(self, nodes: int) -> Refusal:
+        """Put the counts into words."""
+        ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
+        counts: Counter[str] = Counter()
+        for (text, _, _), count in ranked:
+            counts[text] += count
+        reasons = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
+        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "") + self._largest
+        return Refusal(
+            plugin=ranked[0][0][1] if ranked else _ROOM,
+            reason=NO_NODE_FITS,
+            message=message,
+            counts=dict(counts.most_common()),
+            resolvable=any(resolvable for (_, _, resolvable), _ in ranked),
+            amounts=self._amounts(),
+        )
+
+    def _amounts(self) -> dict[str, tuple[int, int]]:
+        """Return what reasons tell; and what is asked for of what is short, and the most that is left, thousandths."""
+        space, request = self._answers.resources, self._answers.nodes.needs(self._task.template).request
+        return self._told | {
+            space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])
+            for row, most in self._most.items()
+        }

@@ -1,0 +1,274 @@
+"""Node answers: what plugins say about nodes and a task, with what a failing one amounts to."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Registered
+from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes
+from pyroclast.model.arrays import BoolArray, FloatArray, ReasonArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.matching.bounds import beyond_bounds
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
+
+__all__ = ["Beyond", "Functions", "NodeAnswers", "NodeFunctions", "finite"]
+
+Functions = tuple[Registered[Any], ...]
+
+_MOST_MASK_BYTES: Final = 32 * 2**20
+"""Masks of unlike templates, and as much again for what they are looked up by; beyond that all are made anew."""
+
+
+class NodeFunctions:
+    """The functions of all plugins about nodes, sorted by what their answers depend on; one per session."""
+
+    __slots__ = ("global_scores", "normalised", "pair_scores", "predicates", "scores", "verdicts")
+
+    def __init__(self, predicates: Sequence[Registered[Any]], scores: Sequence[Registered[Any]]) -> None:
+        self.predicates = tuple(predicates)
+        """All predicates in the order of the configuration."""
+        self.verdicts = SealedDict(
+            (locality, tuple(each for each in predicates if each.locality is locality))
+            for locality in (*Locality, None)
+        )
+        self.scores = SealedDict(
+            (locality, tuple(each for each in scores if each.locality is locality and each.normalise is None))
+            for locality in (Locality.FACTS, Locality.AMOUNTS, Locality.NODE)
+        )
+        self.normalised = tuple(
+            each for each in scores if each.normalise is not None and each.locality is not Locality.GLOBAL
+        )
+        self.global_scores = tuple(each for each in scores if each.locality is Locality.GLOBAL)
+        self.pair_scores = tuple(each for each in scores if each.locality is None)
+
+
+class Beyond:
+    """The functions that depend on more than the node and have a say about one task; at least one."""
+
+    __slots__ = ("grouped", "scores", "verdicts")
+
+    def __init__(self, verdicts: Functions, scores: Functions) -> None:
+        self.verdicts = verdicts
+        self.scores = scores
+        self.grouped = scores[0] if len(scores) == 1 and not verdicts and scores[0].grouped is not None else None
+        """The only one of them, where it scores groups of nodes."""
+
+
+class NodeAnswers:
+    """Asks the functions of plugins about the nodes of one session."""
+
+    def __init__(self, extensions: Extensions, nodes: SessionNodes, snapshot: Snapshot) -> None:
+        self.extensions = extensions
+        self.nodes = nodes
+        self.snapshot = snapshot
+        self.resources = snapshot.resources
+        self.unscored: SealedDict[TaskId, Refusal] = SealedDict()
+        """Tasks of which somebody would not have a node chosen, by their id, and why."""
+        self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
+        """The functions that concern the last task that was asked about, and the length of the log at that moment."""
+        self._permitted: dict[int, BoolArray] = {}
+        """By template number, see `permitted_by_facts`."""
+        self._masks: dict[bytes, BoolArray] = {}
+        """Equal masks are kept once: most templates share one."""
+        self._bounds: dict[int, Refusal | None] = {}
+        """By template number, see `beyond_bounds`."""
+
+    def forget(self) -> None:
+        """Drop what was answered: other functions are registered."""
+        self.__dict__.pop("functions", None)
+        self.__dict__.pop("takes_best_score", None)
+        self._permitted.clear()
+        self._beyond = (None, -1, None)
+
+    @cached_property
+    def functions(self) -> NodeFunctions:
+        """The functions of all plugins about nodes."""
+        return NodeFunctions(
+            self.extensions.functions(contract.PREDICATE), self.extensions.functions(contract.NODE_ORDER)
+        )
+
+    @cached_property
+    def takes_best_score(self) -> bool:
+        """Whether the highest standing score decides: no function asked per node, no chooser, no soft shard."""
+        return not (
+            self.functions.verdicts[None]
+            or self.functions.pair_scores
+            or self.extensions.functions(contract.BEST_NODE)
+            or self.extensions.functions(contract.BATCH_NODE_ORDER)
+            or self.extensions.functions(contract.NODE_MAP)
+            or self.snapshot.shard_mode != "none"
+        )
+
+    def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Ask a predicate over arrays; a failing one refuses every node."""
+        try:
+            verdicts: ReasonArray | None = each.function(task, columns)
+            if verdicts is not None and verdicts.shape != columns.index.shape:
+                raise ValueError(f"verdicts of shape {verdicts.shape} for {len(columns)} columns")  # noqa: TRY301  # the plugin's failure
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+            self.extensions.note_failure(each.plugin, error)
+            return np.full(len(columns), len(self.reasons_of(each, task)) + 1, dtype=np.uint8)
+        return verdicts
+
+    def reasons_of(self, each: Registered[Any], task: Task) -> Sequence[Reason]:
+        """Return what the verdicts of a predicate over arrays mean for a task, the first one first."""
+        if each.reasons_of is None:
+            return each.reasons
+        reasons: Sequence[Reason] = self.extensions.ask_or(each, (), task, asking=each.reasons_of)
+        return reasons
+
+    def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
+        """Ask a score over arrays; a failing one adds nothing."""
+        scores: FloatArray | None = self.extensions.ask_or(each, None, task, columns)
+        if scores is not None and scores.shape != columns.index.shape:
+            self.extensions.note_failure(
+                each.plugin, ValueError(f"scores of shape {scores.shape} for {len(columns)} columns")
+            )
+            return None
+        return None if scores is None else self.extensions.ask_or(each, None, scores, asking=finite)
+
+    def cares(self, each: Registered[Any], task: Task) -> bool:
+        """Tell whether a task is a concern of a function; where that fails the function is asked itself."""
+        return each.cares is None or bool(self.extensions.ask_or(each, True, task, asking=each.cares))
+
+    def beyond(self, task: Task) -> Beyond | None:
+        """Return the functions beyond the node that have a say about a task as things stand; None where none has."""
+        last, version, known = self._beyond
+        if last is not task or version != len(self.nodes.log):
+            known = self._concerned(task)
+            self._beyond = (task, len(self.nodes.log), known)
+        return known
+
+    def _concerned(self, task: Task) -> Beyond | None:
+        if self.beyond_bounds(task) is not None:
+            return None  # no node takes it, so that nothing need be asked
+        functions = self.functions
+        verdicts, scores = functions.verdicts[Locality.GLOBAL], functions.global_scores
+        try:  # asked for every task: one call less for each function
+            verdicts = tuple([each for each in verdicts if each.cares is None or each.cares(task)])
+            scores = tuple([each for each in scores if each.cares is None or each.cares(task)])
+        except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails
+            verdicts = tuple(each for each in verdicts if self.cares(each, task))
+            scores = tuple(each for each in scores if self.cares(each, task))
+        return Beyond(verdicts, scores) if verdicts or scores else None
+
+    def normalised(self, each: Registered[Any], raw: FloatArray) -> FloatArray | float:
+        """Rescale the scores of candidates as a plugin says; one that fails adds nothing."""
+        assert each.normalise is not None, "asked of scores that are rescaled"
+        try:
+            return finite(each.normalise(raw))
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.extensions.note_failure(each.plugin, error)
+            return 0.0
+
+    def ask_pair(self, each: Registered[Any], task: Task, node: NodeView) -> Reason | None:
+        """Ask a predicate about one node; None where it permits."""
+        try:
+            answer = each.function(task, node)
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+            return Reason(self.extensions.note_failure(each.plugin, error).message)
+        return _reason_of(each, answer)
+
+    def ask_pairs(self, each: Registered[Any], task: Task, columns: Sequence[int]) -> list[Reason | None]:
+        """Ask a predicate about several nodes, in one go where it can be; for each None where it permits."""
+        nodes = [self.nodes.view(column) for column in columns]
+        if each.many is None or len(nodes) <= 1:
+            return [self.ask_pair(each, task, node) for node in nodes]
+        try:
+            answers = list(each.many(task, nodes))
+            if len(answers) != len(nodes):
+                raise ValueError(f"{len(answers)} answers about {len(nodes)} nodes")  # noqa: TRY301  # the plugin's failure
+        except Exception as error:  # noqa: BLE001  # as above
+            return [Reason(self.extensions.note_failure(each.plugin, error).message)] * len(nodes)
+        return [_reason_of(each, answer) for answer in answers]
+
+    def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
+        """Ask for the score of one node; a failing function gives 0."""
+        try:
+            return _finite_number(float(each.function(task, node)))
+        except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+            self.extensions.note_failure(each.plugin, error)
+            return 0.0
+
+    def shard_groups(self, mask: BoolArray) -> Sequence[BoolArray]:
+        """Split nodes into groups to be tried in order: own shard first where sharding is soft."""
+        mine = self.nodes.table.in_shard
+        if self.snapshot.shard_mode == "hard":
+            return (mask & mine,)
+        if self.snapshot.shard_mode == "soft":
+            return (mask & mine, mask & ~mine)
+        return (mask,)
+
+    def beyond_bounds(self, task: Task) -> Refusal | None:
+        """Refuse a task with more rules of placement than are looked at; once per template."""
+        number = task.template.number
+        if number not in self._bounds:
+            self._bounds[number] = _too_many(beyond_bounds(task.template.spec))
+        return self._bounds[number]
+
+    def permitted_by_facts(self, task: Task) -> BoolArray:
+        """Return which nodes permit a task by all that no eviction can change, shape (N,); do not write.
+
+        Candidates cost many times as much, since they also hold scores and amounts.
+        """
+        known = self._permitted.get(task.template.number)
+        if known is None:
+            is_bounded = self.beyond_bounds(task) is None
+            known = np.full(len(self.nodes), is_bounded, dtype=np.bool_)
+            columns = self.nodes.columns()
+            for each in self.functions.verdicts[Locality.FACTS] if is_bounded else ():
+                verdicts = self.ask_verdicts(each, task, columns)
+                if verdicts is not None:
+                    known = known & (verdicts == 0)
+            if len(self._masks) * len(self.nodes) > _MOST_MASK_BYTES:
+                self._masks.clear()
+                self._permitted.clear()
+            known.setflags(write=False)
+            known = self._masks.setdefault(known.tobytes(), known)
+            self._permitted[task.template.number] = known
+        return known
+
+
+def _too_many(rules: str) -> Refusal | None:
+    if not rules:
+        return None
+    message = f"the pod has {rules}; it is not placed"
+    return Refusal(plugin="scheduler", reason="TooManyRules", message=message, resolvable=False)
+
+
+def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:
+    """Read what a predicate answered about one node; None where it permits."""
+    if answer is None or answer is True:
+        return None
+    if isinstance(answer, Refusal):
+        return Reason(answer.message or answer.reason, answer.resolvable)
+    if isinstance(answer, Reason):
+        return answer
+    return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")
+
+
+def finite(scores: FloatArray) -> FloatArray:
+    """Let scores pass: one that is not a finite number would decide for every node.
+
+    Raises:
+        ValueError: One of them is infinite or no number.
+    """
+    # A sum of squares is the cheapest look at all of them: this is asked after each placement.
+    if not math.isfinite(scores.dot(scores)):
+        raise ValueError("a score that is no finite number")
+    return scores
+
+
+def _finite_number(score: float) -> float:
+    """Let one score pass; raises as `finite`."""
+    if not math.isfinite(score):
+        raise ValueError(f"the score {score} is no finite number")
+    return score

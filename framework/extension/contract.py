@@ -1,0 +1,851 @@
+"""The contract with plugins: every point at which they are asked, and all else that they are made of.
+
+A plugin is a class that inherits from `Plugin`. As the session opens it registers functions for extension points. The
+tiers of the configuration give their order, and the flag of a point switches a plugin's function off. The names are
+those of Volcano's plugin guide. Each point has a Protocol, which says when it is asked and what its answers mean; the
+type checker refuses a function of another shape.
+
+For all points holds: a function is called on the thread of the cycle, and it changes nothing that it is given. Equal
+snapshots must get equal answers, unless the plugin watches the clock. A function that raises is noted in the plugin's
+name: a permission is refused, a score adds nothing, and a key puts its subject last.
+
+How answers combine:
+
+==================  =====================================================================================
+keys                each plugin gives a key; the keys of all tiers make one tuple; smaller goes first
+sum                 scores of all plugins are added as returned, nothing is clamped
+all                 the first refusal counts; the others are not asked
+any                 the first that says yes counts
+votes               per tier: a reject ends with no; a permit makes the tier say yes; else the next tier is asked
+first tier          the first tier with a function decides; all its functions must agree
+victims             per tier: answers are intersected; the first tier with victims decides (see `votes`)
+first               the first function that gives an answer
+union               per tier: what any function names; the first tier that names anything decides
+limits              each function narrows what the one before left, in the order of the configuration
+each                all functions are called, and answer nothing
+==================  =====================================================================================
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any, Final, Generic, Protocol, TypedDict, TypeVar
+
+from pyroclast.framework.state.jobs import SessionJob, SubJob
+from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
+from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.ids import NodeName, QueueName
+from pyroclast.model.plain_members import with_plain_members
+from pyroclast.model.queues import Queue
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.sealed import SealedList
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Answer = bool | Refusal | None
+"""True or None permits, False refuses in the plugin's name, a refusal refuses with its reason."""
+
+Key = Any
+"""Anything that compares with its like: numbers, strings, tuples."""
+
+
+# What a plugin is -----------------------------------------------------------------------------------------------------
+
+
+class Plugin:
+    """A policy; the configuration makes one anew for each cycle.
+
+    Where it has arguments, `__init__` takes them as `args`, a dataclass with a default for each.
+    """
+
+    name: str = ""
+    """As it stands in the configuration; where it is empty, the name under which the plugin is registered."""
+    arguments: Any = None
+    """The dataclass of its arguments; where None, the annotation of `args` in `__init__`, and no arguments else."""
+    watches_clock: bool = True
+    """Whether equal snapshots may get different answers; False lets a cycle on an unchanged cluster cost nothing."""
+    guards_victims: bool = True
+    """Whether it may protect pods from eviction: where it cannot be opened, none is evicted that it may protect."""
+    filters_nodes: bool = True
+    """Whether it may refuse nodes: where it cannot be opened, no pod is placed."""
+
+    def on_session_open(self, session: Any) -> None:
+        """Register a function for every extension point that the plugin serves, at `session.extensions`.
+
+        Args:
+            session: A `pyroclast.Session`, which stands above this module.
+        """
+        raise NotImplementedError
+
+    def on_session_close(self, session: Any) -> None:
+        """Do what is left as the session closes, after all actions; by default nothing."""
+
+
+class Action:
+    """One phase of a cycle; its arguments come as those of a plugin do."""
+
+    name: str = ""
+    """As it stands in the configuration; where it is empty, the name under which the action is registered."""
+    arguments: Any = None
+    """The dataclass of its arguments, likewise."""
+
+    def execute(self, session: Any) -> None:
+        """Do the phase's work in the session."""
+        raise NotImplementedError
+
+
+@with_plain_members
+class Verb(Enum):
+    """What happens to tasks; the value is the status they have then."""
+
+    ALLOCATE = TaskStatus.ALLOCATED
+    """Placed on room that is free."""
+    PIPELINE = TaskStatus.PIPELINED
+    """Placed on room that is being released."""
+    EVICT = TaskStatus.RELEASING
+    """Asked to leave."""
+
+    def __init__(self, status: TaskStatus) -> None:
+        self.status = status
+        """The value, which as `value` is looked up in Python each time."""
+
+
+class Change:
+    """Tasks of one job and one template, placed or evicted together; frozen by convention."""
+
+    __slots__ = (
+        "amounts",
+        "columns",
+        "each",
+        "is_trial",
+        "job",
+        "needs",
+        "sign",
+        "tasks",
+        "template",
+        "totals",
+        "verb",
+    )
+
+    def __init__(
+        self,
+        verb: Verb,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        columns: Sequence[int],
+        *,
+        needs: Needs,
+        uncounted: IntArray | None = None,
+        is_trial: bool = False,
+    ) -> None:
+        self.verb = verb
+        self.job = job
+        self.tasks = tuple(tasks)
+        """The tasks in their new state."""
+        self.columns = tuple(columns)
+        """The node of each task, as columns of the node table."""
+        self.needs = needs
+        """What one of them takes."""
+        self.is_trial = is_trial
+        """Whether it belongs to a trial, which is always undone; a ledger counts it, and sends nothing outside."""
+        is_one = len(tasks) == 1
+        each = needs.request if uncounted is None else needs.request - uncounted
+        self.amounts: IntArray = each if is_one else each * len(tasks)
+        self.amounts.setflags(write=False)
+        """Sum of what counts of their requests, base units, shape (R,)."""
+        self.each: SealedList[int] = needs.amounts if uncounted is None else SealedList(each.tolist())
+        """What counts of one of them."""
+        self.totals: SealedList[int] = self.each if is_one else SealedList(self.amounts.tolist())
+        """The sum as a list."""
+        self.sign = -1 if verb is Verb.EVICT else 1
+        """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
+        self.template: TaskTemplate = tasks[0].template
+
+
+class Ledger:
+    """Totals that follow the placements of a session: shares, quotas, pods by domain, devices.
+
+    Each change is shown to every ledger, in the order of the configuration. Undoing a change shows it again to
+    `revert`. A ledger must return to exactly the state it was in. (Volcano calls these event handlers.)
+    """
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Count a change, or refuse it before anything is counted."""
+        raise NotImplementedError
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply` of the same change exactly; changes are undone in reverse order."""
+        raise NotImplementedError
+
+    def chooses_for(self, task: Task) -> bool:  # noqa: ARG002  # for those that choose
+        """Return whether the ledger also chooses what a task gets on its node, so that the order of placements matters.
+
+        A plan with victims is then tried once more as it will be executed.
+        """
+        return False
+
+
+# What is registered ---------------------------------------------------------------------------------------------------
+
+
+@with_plain_members
+class Vote(IntEnum):
+    """Answer of a voting point."""
+
+    REJECT = -1
+    ABSTAIN = 0
+    PERMIT = 1
+
+
+@with_plain_members
+class Locality(Enum):
+    """What an array function for nodes depends on, so what makes its answer stale.
+
+    But for `GLOBAL`, a function that answers None for all nodes does not concern the template and is not asked again.
+    """
+
+    FACTS = "facts"
+    """Labels, taints, names, images and other facts of the node: asked once per template."""
+    AMOUNTS = "amounts"
+    """The amounts in the columns it is given, nothing else: asked again for touched columns, once for nodes with equal
+    amounts, and also about amounts that might be."""
+    NODE = "node"
+    """Anything of that node alone, its pods for example: asked again for touched columns."""
+    GLOBAL = "global"
+    """Other nodes, the task itself, a clock, a job's annotation: asked anew for each task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A task that should leave its node without a preemptor, as a strategy of shuffle names it."""
+
+    task: Task
+    strategy: str
+    """Which rule says so."""
+    budget: str
+    """What bounds how many the rule names, in words."""
+    breaks_gangs: bool = False
+    """Whether it goes even where that leaves its gang below its minimum: its node must be given back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangEviction:
+    """What plugins are told when they are asked which pods may give way to a whole gang."""
+
+    job: SessionJob
+    """The beneficiary."""
+    task: Task
+    """A task of the beneficiary: the one for which a place is sought, or the first where one is sought for all."""
+    is_reclaim: bool
+    """Whether room is taken from other queues, else from the job's own."""
+
+
+class GroupedScores(Protocol):
+    """Scores of groups of nodes for the tasks of one template; G groups."""
+
+    groups: IntArray
+    """Group of each node, from 0 on, shape (N,)."""
+    group_count: int
+    """Number of groups, G; some may have no node."""
+
+    def scores(self, candidates: IntArray) -> FloatArray:
+        """Return the score of each group, shape (G,), where so many of its nodes are candidates, shape (G,)."""
+        ...
+
+    def place(self, group: int, column: int) -> None:
+        """Suppose one more task of the template on a node of a group."""
+        ...
+
+
+VictimAnswer = Sequence[Task] | tuple[Sequence[Task], Vote]
+"""A bare list permits these; with a vote, `ABSTAIN` means that the rule does not concern the candidates."""
+
+
+class RegistrationOptions(TypedDict, total=False):
+    """What may be registered beside a function; all of it may be left out."""
+
+    locality: Locality | None
+    """For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on. A function without one is asked about
+    one task and one node, anew each time."""
+    reasons: Sequence[Reason] | Callable[[Task], Sequence[Reason]]
+    """For predicates over arrays: the n-th verdict (from 1) means the n-th reason. A function gives them where they
+    name parts of a task; they must be the same for all tasks of a template."""
+    normalise: Callable[[FloatArray], FloatArray] | None
+    """For scores over arrays: rescales raw scores over the candidates, shape (candidates,)."""
+    cares: Callable[[Task], bool] | None
+    """For locality `GLOBAL`: whether the function concerns a task; every task where there is none."""
+    grouped: Callable[[Task], GroupedScores | None] | None
+    """For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are placed in one
+    go; asked anew for each run."""
+    many: Callable[[Task, Sequence[NodeView]], Sequence[Any]] | None
+    """For `PREDICATE` over a task and a node: the same question about several nodes in one go, where asking costs more
+    than answering; an answer for each of them, in their order."""
+    headroom: Callable[[Queue, Task], int] | None
+    """For `ALLOCATABLE`: how many more tasks like this one the queue may take, so that runs of equal tasks need not ask
+    one by one."""
+    lent_headroom: Callable[[Queue, Task], int] | None
+    """For `ALLOCATABLE` that gives refusals which are `lendable`: how many the queue may take where these do not
+    count."""
+    kind: Callable[[Task], Any] | None
+    """For `ALLOCATABLE`: what of a task, beside its template, the answer and the headroom depend on, where something
+    does: tasks of one kind are judged alike."""
+    missing: Callable[[Any], int] | None
+    """For `JOB_READY` and `SUB_JOB_READY`: how many more placements the job or sub-job needs at least."""
+    within_job: bool
+    """For `TASK_ORDER`: whether keys order tasks of one job alone, and are not compared with those of others."""
+    alike: bool
+    """For points that choose victims: whether the answer depends on candidates, on what is allocated, and of the
+    beneficiary on its queue, zone, priorities, allocation and request alone. Of many beneficiaries that are equal in
+    these, one is enough to ask for."""
+    in_turn: bool
+    """For points that choose victims: whether a candidate may go depends on it and on those before it, so that the
+    first of many can be asked about alone."""
+    together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None
+    """For points that choose victims, where it counts how many go: answers instead of the function where a gang goes
+    whole, with the same arguments and all of that gang. Without it each member is judged as if it went first."""
+    queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None
+    """For `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum, base units by row; asked at queue
+    admission, when the job may have no pods yet. Of jobs that are equal in queue, priority and minimum one is enough to
+    ask for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Registered(Generic[F]):
+    """One plugin's function for one point, with its `RegistrationOptions`."""
+
+    plugin: str
+    function: F
+    locality: Locality | None = None
+    reasons: tuple[Reason, ...] = ()
+    reasons_of: Callable[[Task], Sequence[Reason]] | None = None
+    """The option `reasons`, where it is a function."""
+    normalise: Callable[[FloatArray], FloatArray] | None = None
+    cares: Callable[[Task], bool] | None = None
+    grouped: Callable[[Task], GroupedScores | None] | None = None
+    many: Callable[[Task, Sequence[NodeView]], Sequence[Any]] | None = None
+    headroom: Callable[[Queue, Task], int] | None = None
+    lent_headroom: Callable[[Queue, Task], int] | None = None
+    kind: Callable[[Task], Any] | None = None
+    missing: Callable[[Any], int] | None = None
+    within_job: bool = False
+    alike: bool = False
+    in_turn: bool = False
+    together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None = None
+    queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None = None
+
+
+class Point(Generic[F]):
+    """One question that plugins can answer."""
+
+    def __init__(self, name: str, *shapes: type, flag: str | None, combine: str) -> None:
+        """Declare a point.
+
+        Args:
+            name: As it stands in the documentation, in lower case.
+            shapes: The Protocols of its functions; `F` is their union.
+            flag: The key that switches it off per plugin in the configuration; None where it cannot be switched off.
+            combine: A row of the table above.
+        """
+        self.name = name
+        self.shapes = shapes
+        self.flag = flag
+        self.combine = combine
+
+    @property
+    def asked(self) -> str:
+        """When it is asked: the first paragraph of each shape, for the documentation."""
+        first = (inspect.getdoc(shape) or "" for shape in self.shapes)
+        return ". ".join(" ".join(text.split("\n\n", 1)[0].split()).rstrip(".") for text in first)
+
+
+# Orders ---------------------------------------------------------------------------------------------------------------
+
+
+class JobOrder(Protocol):
+    """When a job is queued in an action.
+
+    Answers the key of a job: smaller goes first. Jobs with equal keys: the older one first, then the one with the
+    lower name. A key is taken when the job is queued and not asked again while it waits there.
+    """
+
+    def __call__(self, job: SessionJob, /) -> Key: ...
+
+
+JOB_ORDER: Final = Point[JobOrder]("job_order", JobOrder, flag="enableJobOrder", combine="keys")
+
+
+class QueueOrder(Protocol):
+    """Whenever the next queue is chosen.
+
+    Answers the key of a queue: smaller goes first. Queues with equal keys: the older one first, then the one with
+    the lower name. Asked again after each placement, so that shares of this moment count.
+    """
+
+    def __call__(self, queue: Queue, /) -> Key: ...
+
+
+QUEUE_ORDER: Final = Point[QueueOrder]("queue_order", QueueOrder, flag="enableQueueOrder", combine="keys")
+
+
+class VictimQueueOrder(Protocol):
+    """When victims of several queues are ordered.
+
+    Answers a negative number to evict from the left queue first, a positive one for the right, 0 for no answer. The
+    third argument is the queue of the preemptor.
+    """
+
+    def __call__(self, left: Queue, right: Queue, preemptor: Queue, /) -> int: ...
+
+
+VICTIM_QUEUE_ORDER: Final = Point[VictimQueueOrder]("victim_queue_order", VictimQueueOrder, flag=None, combine="first")
+
+
+class TaskOrder(Protocol):
+    """When tasks of a job are queued.
+
+    Answers the key of a task: smaller goes first. Tasks with equal keys: by the index in the name, then the older
+    one, then the lower name. Victims go in the reversed order.
+    """
+
+    def __call__(self, task: Task, /) -> Key: ...
+
+
+TASK_ORDER: Final = Point[TaskOrder]("task_order", TaskOrder, flag="enableTaskOrder", combine="keys")
+
+
+class SubJobOrder(Protocol):
+    """When sub-jobs of a job are queued.
+
+    Answers the key of a sub-job: smaller goes first. Sub-jobs with equal keys: by match index, then by id.
+    """
+
+    def __call__(self, sub_job: SubJob, /) -> Key: ...
+
+
+SUB_JOB_ORDER: Final = Point[SubJobOrder]("sub_job_order", SubJobOrder, flag="enabledSubJobOrder", combine="keys")
+
+
+class ClusterOrder(Protocol):
+    """Never; reserved.
+
+    Answers the key of a cluster: smaller goes first. Volcano orders clusters here.
+    """
+
+    def __call__(self, cluster: str, /) -> Key: ...
+
+
+CLUSTER_ORDER: Final = Point[ClusterOrder]("cluster_order", ClusterOrder, flag="enabledClusterOrder", combine="keys")
+
+
+# Nodes ----------------------------------------------------------------------------------------------------------------
+
+
+class PrePredicate(Protocol):
+    """Once for a task, before its nodes are looked at.
+
+    Answers whether the task may be placed at all. A refusal leaves the task without a node.
+    """
+
+    def __call__(self, task: Task, /) -> Answer: ...
+
+
+PRE_PREDICATE: Final = Point[PrePredicate]("pre_predicate", PrePredicate, flag="enablePredicate", combine="all")
+
+
+class PredicateOverNodes(Protocol):
+    """Over arrays, as often as its locality says: which nodes take a task.
+
+    Answers verdicts, shape (columns,); None permits all. Registered with a locality. Room is judged apart. A
+    verdict of 0 permits, n means the n-th of the reasons.
+    """
+
+    def __call__(self, task: Task, nodes: NodeColumns, /) -> ReasonArray | None: ...
+
+
+class PredicateOfNode(Protocol):
+    """Over a task and a node, on the nodes that all else leaves.
+
+    Answers whether the node takes the task; a text or a `Reason` refuses, and is counted in messages. Registered
+    without a locality, and asked anew for each task.
+    """
+
+    def __call__(self, task: Task, node: NodeView, /) -> Answer | Reason | str: ...
+
+
+PREDICATE: Final = Point[PredicateOverNodes | PredicateOfNode](
+    "predicate", PredicateOverNodes, PredicateOfNode, flag="enablePredicate", combine="all"
+)
+
+
+class ScoreOverNodes(Protocol):
+    """Over arrays, as often as its locality says: how good nodes are for a task.
+
+    Answers scores, shape (columns,); None adds nothing. Registered with a locality. Higher is better, by custom
+    from 0 to 100 times a weight. Ties go to the lowest node name.
+    """
+
+    def __call__(self, task: Task, nodes: NodeColumns, /) -> FloatArray | None: ...
+
+
+class ScoreOfNode(Protocol):
+    """Over a task and a node, on all candidates.
+
+    Answers the score of one node: higher is better. Registered without a locality, and asked anew for each task.
+    """
+
+    def __call__(self, task: Task, node: NodeView, /) -> float: ...
+
+
+NODE_ORDER: Final = Point[ScoreOverNodes | ScoreOfNode](
+    "node_order", ScoreOverNodes, ScoreOfNode, flag="enableNodeOrder", combine="sum"
+)
+
+
+class BatchNodeOrder(Protocol):
+    """For all candidates of a task at once.
+
+    Answers scores by node; nodes without one get 0. A refusal leaves the task without a node.
+    """
+
+    def __call__(self, task: Task, nodes: Sequence[NodeView], /) -> Mapping[NodeName, float] | Refusal: ...
+
+
+BATCH_NODE_ORDER: Final = Point[BatchNodeOrder](
+    "batch_node_order", BatchNodeOrder, flag="enableNodeOrder", combine="sum"
+)
+
+
+class NodeMap(Protocol):
+    """First half of a normalised score, for each candidate.
+
+    Answers the raw score of one node, which is floored to an integer. Counts only for a plugin that also registers
+    `NODE_REDUCE`.
+    """
+
+    def __call__(self, task: Task, node: NodeView, /) -> float: ...
+
+
+NODE_MAP: Final = Point[NodeMap]("node_map", NodeMap, flag="enableNodeOrder", combine="sum")
+
+
+class NodeReduce(Protocol):
+    """Second half of a normalised score, for all candidates.
+
+    Edits the raw scores in place; they are added as they are then. Given the raw scores of the same plugin, by
+    node.
+    """
+
+    def __call__(self, task: Task, scores: dict[NodeName, float], /) -> None: ...
+
+
+NODE_REDUCE: Final = Point[NodeReduce]("node_reduce", NodeReduce, flag="enableNodeOrder", combine="sum")
+
+
+class BestNode(Protocol):
+    """For the scored candidates, when there are several; else the best score.
+
+    Answers the node to take, of candidates by their score; None for no answer. Naming a node that is no candidate
+    is a failure.
+    """
+
+    def __call__(self, task: Task, nodes: Mapping[float, Sequence[NodeView]], /) -> NodeName | None: ...
+
+
+BEST_NODE: Final = Point[BestNode]("best_node", BestNode, flag="enableBestNode", combine="first")
+
+
+class HyperNodeOrder(Protocol):
+    """For the topology domains in which a sub-job fits.
+
+    Answers scores by domain: higher is better. Given the nodes of each domain, by the name of the domain.
+    """
+
+    def __call__(self, sub_job: SubJob, domains: Mapping[str, Sequence[NodeName]], /) -> Mapping[str, float]: ...
+
+
+HYPER_NODE_ORDER: Final = Point[HyperNodeOrder](
+    "hyper_node_order", HyperNodeOrder, flag="enabledHyperNodeOrder", combine="sum"
+)
+
+
+class HyperNodeGradientForJob(Protocol):
+    """Before a job is placed: which topology domains to try.
+
+    Answers the domains inside another by level, the best level first. The purpose is `allocate` for domains with
+    room, or `evict` for domains in which room can be made.
+    """
+
+    def __call__(self, job: SessionJob, domain: str, purpose: str, /) -> Sequence[Sequence[str]]: ...
+
+
+HYPER_NODE_GRADIENT_FOR_JOB: Final = Point[HyperNodeGradientForJob](
+    "hyper_node_gradient_for_job", HyperNodeGradientForJob, flag="enabledHyperNodeGradient", combine="first"
+)
+
+
+class HyperNodeGradientForSubJob(Protocol):
+    """Before a sub-job is placed: which topology domains to try.
+
+    Answers the domains inside another by level, the best level first. The purpose is as for a job.
+    """
+
+    def __call__(self, sub_job: SubJob, domain: str, purpose: str, /) -> Sequence[Sequence[str]]: ...
+
+
+HYPER_NODE_GRADIENT_FOR_SUB_JOB: Final = Point[HyperNodeGradientForSubJob](
+    "hyper_node_gradient_for_sub_job", HyperNodeGradientForSubJob, flag="enabledHyperNodeGradient", combine="first"
+)
+
+
+# Jobs and queues ------------------------------------------------------------------------------------------------------
+
+
+class JobValid(Protocol):
+    """Before an action takes up a job.
+
+    Answers whether the job may be taken up. A refusal leaves the job alone in this cycle, and is its reason for
+    waiting.
+    """
+
+    def __call__(self, job: SessionJob, /) -> Answer: ...
+
+
+JOB_VALID: Final = Point[JobValid]("job_valid", JobValid, flag=None, combine="all")
+
+
+class JobReady(Protocol):
+    """After placements: may the statement be committed.
+
+    Answers whether the job may start with what is placed. Asked of a job with the placements of the open statement.
+    """
+
+    def __call__(self, job: SessionJob, /) -> bool: ...
+
+
+JOB_READY: Final = Point[JobReady]("job_ready", JobReady, flag="enableJobReady", combine="all")
+
+
+class SubJobReady(Protocol):
+    """After placements of a sub-job: may they stay.
+
+    Answers whether the sub-job may start with what is placed. Asked of jobs whose PodGroup divides them; others ask
+    `JOB_READY`.
+    """
+
+    def __call__(self, sub_job: SubJob, /) -> bool: ...
+
+
+SUB_JOB_READY: Final = Point[SubJobReady]("sub_job_ready", SubJobReady, flag="enabledSubJobReady", combine="all")
+
+
+class JobPipelined(Protocol):
+    """May places that wait for released room be held.
+
+    Answers a vote. Asked of a job that is not ready; yes where all abstain.
+    """
+
+    def __call__(self, job: SessionJob, /) -> Vote: ...
+
+
+JOB_PIPELINED: Final = Point[JobPipelined]("job_pipelined", JobPipelined, flag="enableJobPipelined", combine="votes")
+
+
+class SubJobPipelined(Protocol):
+    """May places of a sub-job that wait for released room be held.
+
+    Answers a vote. Asked of jobs whose PodGroup divides them; others ask `JOB_PIPELINED`.
+    """
+
+    def __call__(self, sub_job: SubJob, /) -> Vote: ...
+
+
+SUB_JOB_PIPELINED: Final = Point[SubJobPipelined](
+    "sub_job_pipelined", SubJobPipelined, flag="enabledSubJobPipelined", combine="votes"
+)
+
+
+class JobStarving(Protocol):
+    """May evictions be made for this job.
+
+    Answers whether the job lacks what it should have. No where no plugin answers.
+    """
+
+    def __call__(self, job: SessionJob, /) -> bool: ...
+
+
+JOB_STARVING: Final = Point[JobStarving]("job_starving", JobStarving, flag="enableJobStarving", combine="first tier")
+
+
+class JobEnqueueable(Protocol):
+    """May a pending job with minimum resources pass the queue's gate.
+
+    Answers a vote, or a refusal. A refusal is a reject with a reason; yes where all abstain.
+    """
+
+    def __call__(self, job: SessionJob, /) -> Vote | Refusal: ...
+
+
+JOB_ENQUEUEABLE: Final = Point[JobEnqueueable](
+    "job_enqueueable", JobEnqueueable, flag="enableJobEnqueued", combine="votes"
+)
+
+
+class JobEnqueued(Protocol):
+    """When a job has passed the gate.
+
+    Takes notice of it. The place to count what an admitted job is promised.
+    """
+
+    def __call__(self, job: SessionJob, /) -> None: ...
+
+
+JOB_ENQUEUED: Final = Point[JobEnqueued]("job_enqueued", JobEnqueued, flag="enableJobEnqueued", combine="each")
+
+
+class Overused(Protocol):
+    """Before a queue is served: True or a refusal means it has had enough.
+
+    Answers whether the queue has had enough. A refusal may be `lendable`: then it does not count while idle room is
+    lent.
+    """
+
+    def __call__(self, queue: Queue, /) -> Answer: ...
+
+
+OVERUSED: Final = Point[Overused]("overused", Overused, flag="enabledOverused", combine="any")
+
+
+class Allocatable(Protocol):
+    """Before a task is placed on behalf of its queue.
+
+    Answers whether the queue may take one more task. A refusal may be `lendable`: then it does not count while idle
+    room is lent. So limits are checked before shares.
+    """
+
+    def __call__(self, queue: Queue, task: Task, /) -> Answer: ...
+
+
+ALLOCATABLE: Final = Point[Allocatable]("allocatable", Allocatable, flag="enabledAllocatable", combine="all")
+
+
+class Preemptive(Protocol):
+    """May the queue take room from others for these tasks.
+
+    Answers whether the queue may take as much. The tasks are those that would be placed together.
+    """
+
+    def __call__(self, queue: Queue, tasks: Sequence[Task], /) -> Answer: ...
+
+
+PREEMPTIVE: Final = Point[Preemptive]("preemptive", Preemptive, flag="enablePreemptive", combine="all")
+
+
+class TargetJob(Protocol):
+    """Never; reserved.
+
+    Answers one of the jobs, or None for no answer. Volcano chooses a job here for which nodes are reserved.
+    """
+
+    def __call__(self, jobs: Sequence[SessionJob], /) -> SessionJob | None: ...
+
+
+TARGET_JOB: Final = Point[TargetJob]("target_job", TargetJob, flag="enableTargetJob", combine="first")
+
+
+class ReservedNodes(Protocol):
+    """Never; reserved.
+
+    Takes notice of it. Volcano reserves nodes here.
+    """
+
+    def __call__(self) -> None: ...
+
+
+RESERVED_NODES: Final = Point[ReservedNodes](
+    "reserved_nodes", ReservedNodes, flag="enableReservedNodes", combine="each"
+)
+
+
+# Victims --------------------------------------------------------------------------------------------------------------
+
+
+class Preemptable(Protocol):
+    """Which of the candidates may give way to a task of their own queue.
+
+    Answers the candidates that may go, in the order in which they go. Candidates come first to go first. A
+    candidate that is not named is protected, and the plugin is named for it.
+    """
+
+    def __call__(self, preemptor: Task, candidates: Sequence[Task], /) -> VictimAnswer: ...
+
+
+PREEMPTABLE: Final = Point[Preemptable]("preemptable", Preemptable, flag="enablePreemptable", combine="victims")
+
+
+class Reclaimable(Protocol):
+    """Which of the candidates may give way to a task of another queue.
+
+    Answers the candidates that may go, in the order in which they go. As for `PREEMPTABLE`; `QUEUE_SURPLUS` narrows
+    what each tier names.
+    """
+
+    def __call__(self, reclaimer: Task, candidates: Sequence[Task], /) -> VictimAnswer: ...
+
+
+RECLAIMABLE: Final = Point[Reclaimable]("reclaimable", Reclaimable, flag="enableReclaimable", combine="victims")
+
+
+class UnifiedEvictable(Protocol):
+    """Which of the candidates may give way to a whole gang.
+
+    Answers the candidates that may go, in the order in which they go. As for `PREEMPTABLE`.
+    """
+
+    def __call__(self, eviction: GangEviction, candidates: Sequence[Task], /) -> VictimAnswer: ...
+
+
+UNIFIED_EVICTABLE: Final = Point[UnifiedEvictable]("unified_evictable", UnifiedEvictable, flag=None, combine="victims")
+
+
+class QueueSurplus(Protocol):
+    """Which of the chosen victims of other queues belong to queues that have more than they deserve, in every tier.
+
+    Answers the victims that may go. Asked for each tier that names victims.
+    """
+
+    def __call__(self, reclaimer: Task, victims: Sequence[Task], /) -> Iterable[Task]: ...
+
+
+QUEUE_SURPLUS: Final = Point[QueueSurplus]("queue_surplus", QueueSurplus, flag=None, combine="limits")
+
+
+class VictimTasks(Protocol):
+    """Which running tasks should move (shuffle).
+
+    Answers tasks, or moves with the names of rule and budget. Asked once in a cycle, by the action shuffle.
+    `MOVABLE` narrows what is named.
+    """
+
+    def __call__(self, tasks: Sequence[Task], /) -> Iterable[Task | Move]: ...
+
+
+VICTIM_TASKS: Final = Point[VictimTasks]("victim_tasks", VictimTasks, flag="enabledVictim", combine="union")
+
+
+class Movable(Protocol):
+    """Which of the tasks that should move may go now (shuffle).
+
+    Answers the tasks that may go now. Given what `VICTIM_TASKS` named.
+    """
+
+    def __call__(self, tasks: Sequence[Task], /) -> Iterable[Task]: ...
+
+
+MOVABLE: Final = Point[Movable]("movable", Movable, flag="enabledVictim", combine="limits")
+
+
+ALL_POINTS: Final[tuple[Point[Any], ...]] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Point)
+)

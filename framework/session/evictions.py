@@ -1,0 +1,279 @@
+"""Evictions of a session: which pods may give way to which, as plugins and earlier evictions permit."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Move, Point, Registered
+from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.extension.votes import choose_victims, narrow_victims
+from pyroclast.framework.session.promises import Promises
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
+
+__all__ = ["EvictionSearch", "SessionEvictions"]
+
+_MOST_VETOES: Final = 32
+"""Vetoes kept of one task."""
+
+
+_PROTECTED: Final[Mapping[str, str]] = {
+    "WonByEviction": "holding room won from it by an eviction",
+    "NotPreemptable": "marked as not preemptable",
+    "GroupNotPreemptable": "in a PodGroup marked as not preemptable",
+    "NotRunning": "not running yet",
+    "AsksForMore": "asking for resources while it asks for none",
+    "NotLessImportant": "of a job that is no less important",
+    "HigherPriority": "of a higher priority",
+    "QueueNotReclaimable": "of a queue that is not reclaimable",
+    "GangKeptTogether": "needed by its gang",
+}
+"""What is said of pods by the reason for which they are protected; other reasons are a plugin's."""
+
+
+class EvictionSearch:
+    """Victims considered by one action for one job."""
+
+    __slots__ = ("_asked", "_protected", "action", "beneficiary")
+
+    def __init__(self, action: str, beneficiary: JobId | None) -> None:
+        self.action = action
+        self.beneficiary = beneficiary
+        self._asked: list[Sequence[Task]] = []
+        self._protected: dict[str, set[TaskId]] = {}
+        """Pods by what is said of them."""
+
+    def is_for(self, action: str, beneficiary: JobId | None) -> bool:
+        """Return whether it is the search of an action for a job."""
+        return (self.action, self.beneficiary) == (action, beneficiary)
+
+    def note_asked(self, candidates: Sequence[Task]) -> None:
+        """Note that plugins were asked about candidates."""
+        if not self._asked or self._asked[-1] is not candidates:
+            self._asked.append(candidates)
+
+    def note_protected(self, victim: TaskId, refusal: Refusal) -> None:
+        """Note why a pod was spared."""
+        what = _PROTECTED.get(refusal.reason, f"protected by {refusal.plugin}")
+        self._protected.setdefault(what, set()).add(victim)
+
+    def in_words(self) -> str:
+        """Say how many pods were considered and what protected them; empty where none was."""
+        considered = {task.id for candidates in self._asked for task in candidates}.union(*self._protected.values())
+        if not considered:
+            return ""
+        ranked = sorted(self._protected.items(), key=lambda each: (-len(each[1]), each[0]))
+        words = ", ".join(f"{len(pods)} {what}" for what, pods in ranked)
+        return f"of {_pods(considered)} considered: {words or 'none protected'}"
+
+
+def _pods(pods: Iterable[TaskId]) -> str:
+    count = len(set(pods))
+    return f"{count} pod" if count == 1 else f"{count} pods"
+
+
+class SessionEvictions:
+    """What is asked about victims in one session, and what was answered."""
+
+    def __init__(self, snapshot: Snapshot, extensions: Extensions, action: Callable[[], str]) -> None:
+        """Take the snapshot and the plugins of a session, and what returns the running action."""
+        self._jobs = snapshot.jobs
+        self._queues = snapshot.queues
+        self._extensions = extensions
+        self._failed = extensions.note_failure
+        self._action = action
+        self.vetoes: SealedDict[TaskId, SealedDict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = SealedDict()
+        self.search = EvictionSearch("", None)
+        """What was considered in the last search for victims."""
+        self.promises = Promises()
+        """What was promised in earlier cycles, as far as it stands."""
+
+    def judges_alike(self, point: Point[Any]) -> bool:
+        """Return whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
+        return all(
+            each.alike
+            for each in (*self._extensions.functions(point), *self._extensions.functions(contract.QUEUE_SURPLUS))
+        )
+
+    def judges_in_turn(self, point: Point[Any]) -> bool:
+        """Return whether the first of many candidates can be asked about alone; see `register`."""
+        return all(
+            each.in_turn
+            for each in (*self._extensions.functions(point), *self._extensions.functions(contract.QUEUE_SURPLUS))
+        )
+
+    def preemptable(self, preemptor: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
+        """Return which candidates may give way to a task of their own queue; `gang`: all that would go with them."""
+        return self._victims(
+            contract.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor, gang=gang
+        )
+
+    def reclaimable(
+        self,
+        reclaimer: Task,
+        candidates: Sequence[Task],
+        *,
+        gang: Sequence[Task] = (),
+        protects_deserved: bool = True,
+    ) -> list[Task]:
+        """Return which candidates may give way to a task of another queue; `gang` as above.
+
+        Args:
+            reclaimer: The beneficiary.
+            candidates: First to go first.
+            gang: All that would go with them.
+            protects_deserved: Whether a queue with no more than it deserves loses nothing, whichever tier decides.
+        """
+        return self._victims(
+            contract.RECLAIMABLE,
+            reclaimer,
+            candidates,
+            between_queues=True,
+            subject=reclaimer,
+            gang=gang,
+            limits=self._surplus_limits(protects_deserved),
+        )
+
+    def _surplus_limits(self, protects_deserved: bool) -> Sequence[Registered[Any]]:
+        return self._extensions.functions(contract.QUEUE_SURPLUS) if protects_deserved else ()
+
+    def not_won(
+        self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
+    ) -> tuple[Sequence[Task], dict[TaskId, Refusal]]:
+        """Leave out candidates whose room the beneficiary's queue or job lost to them by the same rule, and say why."""
+        refused: dict[TaskId, Refusal] = {}
+        job = None if beneficiary.job is None else self._jobs.get(beneficiary.job)
+        if job is None or not self.promises:
+            return candidates, refused
+        for task in candidates:
+            owner = None if task.job is None else self._jobs.get(task.job)
+            if owner is not None:
+                refusal = self.promises.refusal(
+                    task, job, owner, self._jobs, self._queues, between_queues=between_queues
+                )
+                if refusal is not None:
+                    refused[task.id] = refusal
+        return ([task for task in candidates if task.id not in refused] if refused else candidates), refused
+
+    def evictable(
+        self,
+        context: Any,
+        beneficiary: Task,
+        candidates: Sequence[Task],
+        *,
+        gang: Sequence[Task] = (),
+        first_tier: bool = False,
+        protects_deserved: bool = True,
+    ) -> list[Task]:
+        """Return which candidates may give way to a whole gang.
+
+        Args:
+            context: A `framework.preemption.gang_plans.GangEviction`.
+            beneficiary: A task of the gang.
+            candidates: First to go first.
+            gang: Of a gang that would go whole, all its tasks; else nobody.
+            first_tier: Whether to ask the first tier with an answer alone.
+            protects_deserved: As for `reclaimable`, where room is taken from other queues.
+        """
+        return self._victims(
+            contract.UNIFIED_EVICTABLE,
+            beneficiary,
+            candidates,
+            between_queues=context.is_reclaim,
+            subject=context,
+            gang=gang,
+            first_tier=first_tier,
+            limits=self._surplus_limits(context.is_reclaim and protects_deserved),
+        )
+
+    def moves(self, tasks: Sequence[Task]) -> list[Move]:
+        """Return which running tasks should leave for nobody's sake, and may: the first tier that names any decides."""
+        for tier in self._extensions.tiers(contract.VICTIM_TASKS):
+            named: dict[TaskId, Move] = {}
+            for each in tier:
+                for move in self._extensions.ask_or(each, (), tasks, asking=partial(_moves_of, each)):
+                    named.setdefault(move.task.id, move)
+            if named:
+                return self._movable(named)
+        return []
+
+    def _movable(self, named: Mapping[TaskId, Move]) -> list[Move]:
+        left = [move.task for move in named.values()]
+        for each in self._extensions.functions(contract.MOVABLE):
+            allowed = self._extensions.ask_or(each, frozenset(), left, asking=partial(_ids_of, each))
+            left = [task for task in left if task.id in allowed]
+        return [named[task.id] for task in left]
+
+    def _victims(
+        self,
+        point: Point[Any],
+        beneficiary: Task,
+        candidates: Sequence[Task],
+        *,
+        between_queues: bool,
+        subject: Any,
+        gang: Sequence[Task],
+        first_tier: bool = False,
+        limits: Sequence[Registered[Any]] = (),
+    ) -> list[Task]:
+        self.search_for(beneficiary).note_asked(candidates)
+        candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
+
+        def ask(each: Registered[Any]) -> Any:
+            if gang and each.together is not None:
+                return each.together(subject, candidates, gang)
+            return each.function(subject, candidates)
+
+        def ask_limit(each: Registered[Any], victims: list[Task]) -> Any:
+            if gang and each.together is not None:
+                return each.together(beneficiary, victims, gang)
+            return each.function(beneficiary, victims)
+
+        victims, vetoes = choose_victims(
+            self._extensions.tiers(point)[: 1 if first_tier else None],
+            candidates,
+            ask,
+            failed=self._failed,
+            limit=lambda victims: narrow_victims(limits, victims, ask_limit, failed=self._failed),
+        )
+        for victim, refusal in (won | vetoes).items():
+            self.note_veto(victim, beneficiary, refusal)
+        return victims
+
+    def search_for(self, beneficiary: Task) -> EvictionSearch:
+        """Return what the running action considers for a task's job; a new account where the last one was another's."""
+        if not self.search.is_for(self._action(), beneficiary.job):
+            self.search = EvictionSearch(self._action(), beneficiary.job)
+        return self.search
+
+    def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
+        """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
+        self.search_for(beneficiary).note_protected(victim, refusal)
+        known = self.vetoes.get(victim)
+        if known is None:
+            known = dict.setdefault(self.vetoes, victim, SealedDict())
+        if len(known) < _MOST_VETOES:
+            dict.setdefault(known, (beneficiary.job, refusal.plugin), (beneficiary.id, refusal))
+
+
+def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
+    """Ask a strategy, and read its whole answer: it may fail while it is read."""
+    return [
+        Move(task=_task(told), strategy=each.plugin, budget="no budget") if not isinstance(told, Move) else told
+        for told in each.function(tasks)
+    ]
+
+
+def _ids_of(each: Registered[Any], tasks: Sequence[Task]) -> set[TaskId]:
+    """Ask who may go, likewise."""
+    return {_task(told).id for told in each.function(tasks)}
+
+
+def _task(told: object) -> Task:
+    if not isinstance(told, Task):
+        raise TypeError(f"a task was expected, got {type(told).__name__}")
+    return told

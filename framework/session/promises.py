@@ -1,0 +1,156 @@
+"""Promises: what plans with evictions promised their beneficiaries, and from whom it was won.
+
+Kept in the memory between cycles; `framework.reservations` holds the places and says when they are given up.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.jobs import Job
+from pyroclast.model.queues import ROOT_QUEUE, Queue, with_ancestors
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedSet
+from pyroclast.model.tasks import Task
+
+__all__ = ["Promise", "Promises", "loser_of", "terms"]
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one plan promised."""
+
+    job: JobId
+    """The beneficiary."""
+    action: str
+    """The action that decided; empty where the promise was read from nominated nodes."""
+    cycle: int
+    """The cycle that decided."""
+    made: float
+    """Its moment, seconds since 1970."""
+    places: Mapping[TaskId, NodeName]
+    """Node by task: of those that wait for it, and of those that have got it while somebody could want it back."""
+    loose: tuple[TaskId, ...] = ()
+    """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
+    losers: Mapping[str, str] = {}
+    """Who lost pods for it, by name (see `loser_of`), and on which terms (see `terms`)."""
+    until: float | None = None
+    """When whoever waits gives up places that it found without evictions, seconds since 1970; None where evictions made
+    them."""
+    victims: Mapping[TaskId, JobId] = {}
+    """The pods that were to leave for it, with their jobs: where all of them stayed nobody lost anything."""
+
+
+class Promises:
+    """The promises that stand in one session."""
+
+    __slots__ = ("_by_task", "_losers", "given_up", "standing")
+
+    def __init__(self, promises: Sequence[Promise] = ()) -> None:
+        self.standing = tuple(promises)
+        """In the order in which they were made."""
+        self.given_up: SealedSet[TaskId] = SealedSet()
+        """Tasks whose place is not held any longer, as this session found."""
+        self._by_task: dict[TaskId, list[Promise]] = {}
+        for promise in self.standing:
+            for task in promise.places:
+                self._by_task.setdefault(task, []).append(promise)
+        self._losers = frozenset(loser for promise in self.standing for loser in promise.losers)
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is promised."""
+        return bool(self.standing)
+
+    def give_up(self, task: TaskId) -> None:
+        """Hold the place of a task no longer."""
+        set.add(self.given_up, task)
+
+    def is_held(self, task: TaskId) -> bool:
+        """Tell whether a task has, or waits for, a place that it was promised."""
+        is_given_up = task in self.given_up
+        return not is_given_up and any(task not in promise.loose for promise in self._by_task.get(task, ()))
+
+    def that_won(self, task: TaskId, node: NodeName | None) -> list[Promise]:
+        """Return the promises by which a task has its place on a node, first made first."""
+        return [promise for promise in self._by_task.get(task, ()) if promise.places[task] == node]
+
+    def has_lost(self, job: JobId) -> bool:
+        """Tell whether a job has lost room to another one, so that it may not take from whom its like may."""
+        return f"job/{job}" in self._losers
+
+    def refusal(
+        self,
+        victim: Task,
+        beneficiary: Job,
+        owner: Job,
+        jobs: Mapping[JobId, Job],
+        queues: Mapping[QueueName, Queue],
+        *,
+        between_queues: bool,
+    ) -> Refusal | None:
+        """Refuse to evict a task whose room the beneficiary's queue or job lost to it, while the terms are the same.
+
+        Args:
+            victim: Who would go.
+            beneficiary: The job that would gain.
+            owner: The victim's job.
+            jobs: All jobs.
+            queues: All queues.
+            between_queues: Whether the rule is that between queues; else that between jobs of one queue.
+        """
+        won = self.that_won(victim.id, victim.node)
+        if not won:
+            return None
+        loser = loser_of(beneficiary, between_queues=between_queues)
+        now = terms(loser, owner, jobs, queues)
+        cycles = [promise.cycle for promise in won if promise.losers.get(loser) == now]
+        if not cycles:
+            return None
+        message = f"{victim.key} won its room from {loser} in cycle {cycles[-1]}; {loser} cannot take it back"
+        return Refusal(plugin="scheduler", reason="WonByEviction", message=message)
+
+    def after(self) -> Iterator[Promise]:
+        """Return what is left of them at the end of the session, places of tasks that were evicted in it among it.
+
+        The server may keep whom a plan evicts. And places that are given up stay known while somebody lost pods for
+        them: the task may come to run there by another way, and who made room for it may not take that back either.
+        """
+        for promise in self.standing:
+            given_up = self.given_up & promise.places.keys()
+            if not given_up:
+                yield promise
+            elif promise.losers:
+                loose = tuple(task for task in promise.places if task in given_up or task in promise.loose)
+                yield msgspec.structs.replace(promise, loose=loose)
+            elif places := {task: node for task, node in promise.places.items() if task not in given_up}:
+                yield msgspec.structs.replace(promise, places=places)
+
+
+def loser_of(job: Job, *, between_queues: bool) -> str:
+    """Return who loses where a job's pods go: `queue/<name>` between queues, else `job/<namespace>/<name>`."""
+    return f"queue/{job.queue}" if between_queues else f"job/{job.id}"
+
+
+def terms(loser: str, winner: Job, jobs: Mapping[JobId, Job], queues: Mapping[QueueName, Queue]) -> str | None:
+    """Return the terms on which a loser, by name, loses: what must change before it may have the room back.
+
+    Between queues that is what they and their ancestors are set to get, between jobs their priorities. None where the
+    loser is gone.
+    """
+    kind, _, name = loser.partition("/")
+    if kind == "queue":
+        queue = QueueName(name)
+        return f"{_claims(queue, queues)} {_claims(winner.queue, queues)}" if queue in queues else None
+    job = jobs.get(JobId(name))
+    return None if job is None else f"{job.priority} {winner.priority}"
+
+
+def _claims(name: QueueName, queues: Mapping[QueueName, Queue]) -> str:
+    return "<".join(_own_claims(queues[each]) for each in with_ancestors(queues, name) if each != ROOT_QUEUE)
+
+
+def _own_claims(queue: Queue) -> str:
+    amounts = (queue.guarantee, queue.deserved, queue.capability)
+    texts = (",".join(f"{name}={each[name]}" for name in sorted(each)) for each in amounts)
+    hierarchy = [f"{queue.hierarchy}@{queue.hierarchy_weights}"] if queue.hierarchy else []
+    return "/".join((str(queue.priority), str(queue.weight), queue.parent or "", *texts, *hierarchy))

@@ -1,0 +1,73 @@
+"""Standing: what a job was told in the last cycle, as long as nothing of it changes."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from pyroclast.model.ids import JobId, NodeName, TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
+
+__all__ = ["Remedy", "Standing", "said_once"]
+
+
+class Remedy(msgspec.Struct, frozen=True, gc=False):
+    """Whose end would let a job run, and what that was found on."""
+
+    jobs: tuple[JobId, ...]
+    nodes: tuple[NodeName, ...]
+    """Where these run."""
+    room: bytes
+    """Room free now or later on these nodes: as long as it is the same, so is the answer."""
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """What a job was told, as long as nothing of it changes."""
+
+    revision: int
+    refusals: tuple[Refusal, ...]
+    """What kept it, apart from its tasks."""
+    cause: Refusal | None
+    """Why it can never run as nodes and queues are."""
+    verdict: Refusal | None
+    """What its gang was found to lack."""
+    eviction_refusals: Mapping[str, Refusal]
+    """By action why nobody is evicted for it."""
+    task_refusals: Mapping[TaskId, Refusal]
+    remedy: Remedy | None
+    """Whose end would let it run, where that is known."""
+    misfit: int | None
+    """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
+    misfits_queue: bool
+    """Whether it was the queue."""
+
+    told: tuple[Refusal, ...]
+    """All of it that concerns the whole job."""
+
+    def told_with(self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()) -> tuple[Refusal, ...]:
+        """Return the same with what is said of evictions by now, by action, and with refusals that say the same."""
+        verdict = self.verdict or self.cause
+        causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
+        told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
+        return (*(refusals or self.refusals), *(() if verdict is None else (verdict,)), *told.values())
+
+
+def said_once(
+    evictions: Mapping[str, Refusal], refusals: Sequence[Refusal], task_refusals: Mapping[TaskId, Refusal]
+) -> SealedDict[str, Refusal]:
+    """Return why actions evict nothing for a job, by action, without what its refusals and those of its tasks say.
+
+    Where one of these is permanent, actions only have it in other words that no eviction helps.
+    """
+    if not evictions:
+        return SealedDict()
+    of_tasks = task_refusals.values()
+    if any(not each.resolvable for each in refusals):
+        return SealedDict()
+    is_permanent = any(not each.resolvable for each in of_tasks)
+    known = {(each.plugin, each.reason, each.message) for each in (*refusals, *of_tasks)}
+    return SealedDict(
+        (action, each)
+        for action, each in evictions.items()
+        if (each.plugin, each.reason, each.message) not in known and (each.resolvable or not is_permanent)
+    )

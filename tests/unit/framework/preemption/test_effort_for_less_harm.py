@@ -1,0 +1,46 @@
+"""Searches for less harmful plans have one budget of steps in a session."""
+
+from collections.abc import Callable
+
+from pyroclast.framework.preemption.harm import Effort, Found, Harm, HarmLimits, least_harmful
+from pyroclast.testing import Scenario, open_session
+
+RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))
+VICTIMS = tuple((task,) for job in RUNNING.jobs.all() for task in job.tasks.values())
+FIRST = Found(Harm(1, 0, 2), is_least=False, is_partial=False, domain=None, units=VICTIMS, places=())
+
+
+def searching(effort: Effort, steps: int) -> tuple[list[HarmLimits], Callable[[HarmLimits], Found | None]]:
+    """Return a search that takes some steps and finds one plan, and the limits of its calls."""
+    calls: list[HarmLimits] = []
+
+    def search(limits: HarmLimits) -> Found | None:
+        calls.append(limits)
+        effort.steps += steps
+        return None if limits.protected or limits.highest < 1 else FIRST
+
+    return calls, search
+
+
+def protected(calls: list[HarmLimits]) -> int:
+    """Count searches with a protected victim."""
+    return sum(bool(each.protected) for each in calls)
+
+
+def test_each_victim_is_protected_as_long_as_steps_are_left() -> None:
+    """Two victims, two searches."""
+    effort = Effort()
+    calls, search = searching(effort, steps=10)
+
+    assert least_harmful((False,), search, effort) is FIRST
+    assert protected(calls) == 2
+
+
+def test_later_jobs_get_their_first_plan_once_no_step_is_left() -> None:
+    """The budget pays for one search; then plans are taken as they are found."""
+    effort = Effort(left=10)
+    calls, search = searching(effort, steps=10)
+
+    assert [least_harmful((False,), search, effort) for _ in range(3)] == [FIRST] * 3
+    assert protected(calls) == 1
+    assert effort.left == 0
