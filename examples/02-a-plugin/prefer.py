@@ -1,4 +1,4 @@
-"""Prefer: rank nodes higher that carry a label."""
+"""Prefer: rank nodes with a label higher."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from pyroclast import NodeView, Plugin, Session, Task, contract
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """What may stand under `arguments:` in the configuration."""
+    """Keys under `arguments:` in the configuration."""
 
     label: str = "example.com/price"
     value: str = "low"
@@ -15,17 +15,17 @@ class Arguments:
 
 
 class Prefer(Plugin):
-    """Adds `weight` to the score of nodes whose `label` has the wanted `value`."""
+    """Adds `weight` to the score of nodes whose `label` has the configured `value`."""
 
     name = "prefer"
     arguments = Arguments
 
     def __init__(self, args: Arguments) -> None:
-        """Take the arguments, already checked."""
+        """Store the arguments, which are already checked."""
         self.args = args
 
     def on_session_open(self, session: Session) -> None:
-        """Say at which points this plugin is asked."""
+        """Register the points of this plugin."""
 
         def score(_task: Task, node: NodeView) -> float:
             return self.args.weight if node.labels.get(self.args.label) == self.args.value else 0.0

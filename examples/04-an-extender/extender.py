@@ -1,4 +1,4 @@
-"""An extender: keeps pods off drained racks, and would rather fill the racks that are named first.
+"""An extender: keeps pods off drained racks, and fills the racks in the order of their names.
 
 python extender.py PORT DRAINED-RACK …
 """
@@ -13,18 +13,18 @@ RACK = "example.com/rack"
 
 
 def rack_of(node: Any) -> str:
-    """Return the rack that a node stands in."""
+    """Return the rack of a node."""
     return str(node["Node"]["metadata"].get("labels", {}).get(RACK, ""))
 
 
 def batch_predicate(body: Any, drained: Collection[str]) -> Any:
-    """Refuse the nodes of drained racks; code 3 says that no eviction helps."""
+    """Refuse the nodes of drained racks; code 3 means that no eviction helps."""
     nodes = [node["Name"] for node in body["nodes"] if rack_of(node) in drained]
     return {"verdicts": {name: {"status": "rack drained", "code": 3} for name in nodes}}
 
 
 def prioritize(body: Any, _: Collection[str]) -> Any:
-    """Score nodes by their rack, the first in the alphabet best."""
+    """Score nodes by their rack; the first name is best."""
     racks = sorted({rack_of(node) for node in body["nodes"]}, reverse=True)
     return {"nodeScore": {node["Name"]: 10 * racks.index(rack_of(node)) for node in body["nodes"]}}
 
@@ -33,7 +33,7 @@ VERBS = {"batchPredicate": batch_predicate, "prioritize": prioritize}
 
 
 def server(port: int, drained: Collection[str]) -> ThreadingHTTPServer:
-    """Return a server of these verbs; a port of 0 takes a free one."""
+    """Return a server of these verbs; port 0 selects a free one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

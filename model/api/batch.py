@@ -1,4 +1,4 @@
-"""Batch work: Job, and CronJob, which makes jobs at set times."""
+"""Batch work: Job, and CronJob, which creates jobs at set times."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -54,10 +54,10 @@ __all__ = [
 
 
 class LifecyclePolicy(Wire, frozen=True, kw_only=True):
-    """What to do when something happens. Give events or an exit code, not both."""
+    """Action for an event or an exit code. Set events or an exit code, not both."""
 
     action: str = ""
-    """What is done, such as AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob or CompleteJob."""
+    """Action, such as AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob or CompleteJob."""
     event: Annotated[str, FieldRules(enum=LifecycleEvent)] = ""
     """Event that triggers the action; * is any event."""
     events: tuple[Annotated[str, FieldRules(enum=LifecycleEvent)], ...] = ()
@@ -65,22 +65,22 @@ class LifecyclePolicy(Wire, frozen=True, kw_only=True):
     exit_code: Int32 | None = None
     """Exit code of a container that triggers the action; 0 is not allowed."""
     timeout: Duration = ""
-    """How long to wait after the event before the action is taken, as a duration such as 10m."""
+    """Time between the event and the action, as a duration such as 10m."""
 
 
 class VolumeSpec(Wire, frozen=True, kw_only=True):
     """One volume: an existing claim by name, or a claim to create."""
 
     mount_path: Annotated[str, FieldRules(min_length=1, pattern="^[^:]+$")]
-    """Where the volume appears in the containers; without a colon."""
+    """Mount path of the volume in the containers, without a colon."""
     volume_claim_name: Annotated[str, FieldRules(max_length=253)] = ""
-    """Name of the claim to mount; made up when a claim is created."""
+    """Name of the claim to mount. It is generated for a new claim."""
     volume_claim: Annotated[Json, FieldRules(shape=PersistentVolumeClaimSpec)] | None = None
     """Claim to create for this volume, in the form of a PersistentVolumeClaim spec."""
 
 
 class Iteration(StrEnum):
-    """How many of the tasks waited for must have started."""
+    """How many of the named tasks must have started."""
 
     ANY = "any"
     ALL = "all"
@@ -90,7 +90,7 @@ class DependsOn(Wire, frozen=True, kw_only=True):
     """Tasks that must have started first."""
 
     name: tuple[str, ...] = ()
-    """Names of the tasks waited for."""
+    """Names of the tasks."""
     iteration: str = ""
     """any: one of the named tasks is enough. all: all of them must have started."""
 
@@ -103,7 +103,7 @@ class PartitionPolicySpec(Wire, frozen=True, kw_only=True):
     partition_size: Annotated[Int32, FieldRules(minimum=1)]
     """Pods in each partition."""
     network_topology: NetworkTopologySpec | None = None
-    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    """Network topology of the pods. At most one of the two tier fields can be set."""
     min_partitions: Annotated[Count, DEFAULTED] = 0
     """Partitions that must be able to run; 0 means no minimum."""
 
@@ -118,7 +118,7 @@ class NumaPolicy(StrEnum):
 
 
 class TaskSpec(Wire, frozen=True, kw_only=True):
-    """One group of like pods."""
+    """One group of equal pods."""
 
     name: Annotated[str, FieldRules(max_length=63, pattern=DNS_LABEL)] = ""
     """Name of the task, part of its pods' names."""
@@ -127,13 +127,14 @@ class TaskSpec(Wire, frozen=True, kw_only=True):
     min_available: Count | None = None
     """Pods of this task that must be able to run together; by default all its replicas."""
     template: Annotated[Json, KEPT_AS_WRITTEN] = msgspec.field(default_factory=dict)
-    """Pod template, as in every Kubernetes workload. Kept as written; the API server checks it when pods are made."""
+    """Pod template, as in every Kubernetes workload. It is kept as written. The API server validates it with each new
+    pod."""
     policies: tuple[LifecyclePolicy, ...] = ()
-    """What to do when something happens to this task."""
+    """Actions for events of this task."""
     topology_policy: Annotated[str, FieldRules(enum=NumaPolicy)] = ""
-    """NUMA alignment that the node must give the pods."""
+    """NUMA policy that the node must have."""
     max_retry: Count = 0
-    """How often the task is restarted before it fails."""
+    """Number of restarts before the task fails."""
     depends_on: DependsOn | None = None
     """Tasks that must have started first."""
     partition_policy: PartitionPolicySpec | None = None
@@ -141,7 +142,7 @@ class TaskSpec(Wire, frozen=True, kw_only=True):
 
 
 class JobSpec(Wire, frozen=True, kw_only=True):
-    """What runs."""
+    """Specification of the job."""
 
     scheduler_name: Annotated[str, FieldRules(max_length=63)] = ""
     """Scheduler that places the pods; by default the first one configured."""
@@ -150,25 +151,25 @@ class JobSpec(Wire, frozen=True, kw_only=True):
     volumes: tuple[VolumeSpec, ...] = ()
     """Volumes mounted into every pod of the job."""
     tasks: Annotated[tuple[TaskSpec, ...], FieldRules(min_items=1)] = ()
-    """Groups of like pods that make up the job."""
+    """Groups of equal pods of the job."""
     policies: tuple[LifecyclePolicy, ...] = ()
-    """What to do when something happens to any task; a policy of the task itself comes first."""
+    """Actions for events of any task. Policies of the task take precedence."""
     plugins: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Job plugins to use, such as svc, ssh or env, with their arguments."""
     running_estimate: Duration = ""
-    """How long the user expects the job to run, as a duration; for information."""
+    """Expected running time of the job, as a duration, for information."""
     queue: Annotated[ObjectName, DEFAULTED] = names.DEFAULT_QUEUE
     """Queue the job is submitted to."""
     max_retry: Annotated[Count, DEFAULTED] = 3
-    """How often the job is restarted before it fails."""
+    """Number of restarts before the job fails."""
     ttl_seconds_after_finished: Count | None = None
-    """Seconds after which a finished job is deleted; never when unset."""
+    """Seconds after which a finished job is deleted. It is never deleted if this is unset."""
     priority_class_name: ObjectName = ""
     """PriorityClass of the job."""
     min_success: Annotated[Int32, FieldRules(minimum=1)] | None = None
     """Pods that must succeed for the job to be complete."""
     network_topology: NetworkTopologySpec | None = None
-    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    """Network topology of the pods. At most one of the two tier fields can be set."""
 
 
 class JobPhase(StrEnum):
@@ -194,9 +195,9 @@ class JobState(Wire, frozen=True, kw_only=True):
     reason: str = ""
     """Cause in one word."""
     message: str = ""
-    """Details for a reader."""
+    """Human-readable details."""
     last_transition_time: Time = ""
-    """When the phase was entered."""
+    """Time when the phase was entered."""
 
 
 class TaskState(Wire, frozen=True, kw_only=True):
@@ -207,16 +208,16 @@ class TaskState(Wire, frozen=True, kw_only=True):
 
 
 class JobCondition(Wire, frozen=True, kw_only=True):
-    """One phase that the job has been in."""
+    """One past phase of the job."""
 
     status: str
     """The phase."""
     last_transition_time: Time = ""
-    """When the phase was entered."""
+    """Time when the phase was entered."""
 
 
 class JobStatus(Wire, frozen=True, kw_only=True):
-    """How far the job is."""
+    """Status of the job."""
 
     state: JobState = JobState()
     """Phase of the job and its cause."""
@@ -237,15 +238,15 @@ class JobStatus(Wire, frozen=True, kw_only=True):
     unknown: Count = 0
     """Pods whose state is unknown."""
     version: Count = 0
-    """Version of the pods; it grows with each restart."""
+    """Version of the pods. It increases with each restart."""
     retry_count: Count = 0
-    """How often the job has been restarted."""
+    """Number of restarts of the job."""
     running_duration: Duration = ""
-    """How long the job ran, as a duration."""
+    """Running time of the job, as a duration."""
     controlled_resources: Mapping[str, str] = EMPTY
-    """Objects made by job plugins, by plugin."""
+    """Objects of job plugins, by plugin."""
     conditions: tuple[JobCondition, ...] = ()
-    """Phases the job has been in, the latest last."""
+    """Past phases of the job, the latest last."""
 
 
 class Job(KubernetesObject, frozen=True, kw_only=True):
@@ -265,16 +266,16 @@ class Job(KubernetesObject, frozen=True, kw_only=True):
         ),
     )
     spec: JobSpec = JobSpec()
-    """What runs."""
+    """Specification of the job."""
     status: JobStatus = JobStatus()
-    """How far the job is."""
+    """Status of the job."""
 
 
 # --- jobs at set times -----------------------------------------------------------------------------------------------
 
 
 class ConcurrencyPolicy(StrEnum):
-    """What happens when the earlier job still runs."""
+    """Handling of a new job while the earlier one runs."""
 
     ALLOW = "Allow"
     FORBID = "Forbid"
@@ -282,63 +283,63 @@ class ConcurrencyPolicy(StrEnum):
 
 
 class JobTemplateMeta(Wire, frozen=True, kw_only=True):
-    """Metadata of the jobs made."""
+    """Metadata of the created jobs."""
 
     name: str = ""
-    """Accepted and not used: names are made from the CronJob's."""
+    """Accepted without effect: names follow from the CronJob's."""
     namespace: str = ""
-    """Accepted and not used: jobs are made in the CronJob's namespace."""
+    """Accepted without effect: jobs are created in the CronJob's namespace."""
     labels: Mapping[str, str] = EMPTY
     """Labels of the jobs."""
     annotations: Mapping[str, str] = EMPTY
     """Annotations of the jobs."""
     finalizers: tuple[str, ...] = ()
-    """Accepted and not used: jobs are made without."""
+    """Accepted without effect: jobs are created without finalizers."""
 
 
 class JobTemplateSpec(Wire, frozen=True, kw_only=True):
-    """Job to make."""
+    """Job to create."""
 
     metadata: JobTemplateMeta = JobTemplateMeta()
-    """Metadata of the jobs made."""
+    """Metadata of the created jobs."""
     spec: JobSpec = JobSpec()
     """The job, as in the spec of a Job."""
 
 
 class CronJobSpec(Wire, frozen=True, kw_only=True):
-    """When jobs are made, and which."""
+    """Schedule and template of jobs."""
 
     schedule: str
-    """Times in five fields: minute, hour, day of month, month, day of week; or @hourly and its like."""
+    """Schedule in five fields: minute, hour, day of month, month, day of week; or a macro such as @hourly."""
     time_zone: str | None = None
     """Time zone of the schedule, by its IANA name."""
     starting_deadline_seconds: Annotated[Int64, FieldRules(minimum=0)] | None = None
-    """Seconds after its time within which a missed job may still be made."""
+    """Seconds after its time within which a missed job can still be created."""
     concurrency_policy: Annotated[str, FieldRules(enum=ConcurrencyPolicy), DEFAULTED] = "Allow"
-    """What happens when the earlier job still runs: Allow both, Forbid the new one, or Replace the earlier one."""
+    """Handling of a new job while the earlier one runs: Allow both, Forbid the new one, or Replace the earlier one."""
     suspend: Annotated[bool, DEFAULTED] = False
-    """No jobs are made while this is true."""
+    """No jobs are created while this is true."""
     job_template: JobTemplateSpec
-    """Job to make."""
+    """Job to create."""
     successful_jobs_history_limit: Annotated[Count, DEFAULTED] = 3
-    """Completed jobs to keep."""
+    """Number of completed jobs to keep."""
     failed_jobs_history_limit: Annotated[Count, DEFAULTED] = 1
-    """Failed jobs to keep."""
+    """Number of failed jobs to keep."""
 
 
 class CronJobStatus(Wire, frozen=True, kw_only=True):
-    """Jobs made."""
+    """Status of the CronJob."""
 
     active: Annotated[tuple[ObjectReference, ...], FieldRules(list_type="atomic")] = ()
     """Jobs that have not finished."""
     last_schedule_time: Time = ""
-    """Time for which a job was made last."""
+    """Latest served time."""
     last_successful_time: Time = ""
-    """When a job last completed."""
+    """Time when a job last completed."""
 
 
 class CronJob(KubernetesObject, frozen=True, kw_only=True):
-    """CronJob makes jobs at set times."""
+    """CronJob creates jobs at set times."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.BATCH,
@@ -353,6 +354,6 @@ class CronJob(KubernetesObject, frozen=True, kw_only=True):
         ),
     )
     spec: CronJobSpec = CronJobSpec(schedule="", job_template=JobTemplateSpec())
-    """When jobs are made, and which."""
+    """Schedule and template of jobs."""
     status: CronJobStatus = CronJobStatus()
-    """Jobs made."""
+    """Status of the CronJob."""

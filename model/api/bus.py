@@ -1,4 +1,4 @@
-"""Requests to controllers: actions, the events that trigger them, and Command, which asks for one by hand."""
+"""Actions of controllers, the events that trigger them, and Command, a manual request."""
 
 from enum import StrEnum
 from typing import ClassVar
@@ -11,7 +11,7 @@ __all__ = ["Command", "LifecycleAction", "LifecycleEvent"]
 
 
 class LifecycleAction(StrEnum):
-    """What is done to a job, a task, a pod or a queue."""
+    """Action on a job, a task, a pod or a queue."""
 
     ABORT_JOB = "AbortJob"
     RESTART_JOB = "RestartJob"
@@ -22,17 +22,17 @@ class LifecycleAction(StrEnum):
     COMPLETE_JOB = "CompleteJob"
     RESUME_JOB = "ResumeJob"
     SYNC_JOB = "SyncJob"
-    """Internal: bring the job to what its spec says."""
+    """Internal: reconcile the job with its spec."""
     ENQUEUE_JOB = "EnqueueJob"
     """Internal: the job was admitted."""
     SYNC_QUEUE = "SyncQueue"
-    """Internal: bring the queue's status up to date."""
+    """Internal: update the queue's status."""
     OPEN_QUEUE = "OpenQueue"
     CLOSE_QUEUE = "CloseQueue"
 
 
 class LifecycleEvent(StrEnum):
-    """What may trigger an action."""
+    """Event that can trigger an action."""
 
     ANY = "*"
     POD_PENDING = "PodPending"
@@ -48,16 +48,16 @@ class LifecycleEvent(StrEnum):
 
 
 class Command(KubernetesObject, frozen=True, kw_only=True):
-    """Command asks for one action on a job or queue; it is deleted as soon as it is taken up."""
+    """Command requests one action on a job or queue. It is deleted after its execution."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.BUS, kind="Command", plural="commands", has_status_subresource=False
     )
     action: str = ""
-    """What is to be done, such as AbortJob, ResumeJob, OpenQueue or CloseQueue."""
+    """Requested action, such as AbortJob, ResumeJob, OpenQueue or CloseQueue."""
     target: OwnerReference | None = None
-    """Job or queue that the action is for."""
+    """Job or queue of the action."""
     reason: str = ""
     """Cause in one word."""
     message: str = ""
-    """Details for a reader."""
+    """Human-readable details."""

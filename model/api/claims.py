@@ -1,4 +1,4 @@
-"""The spec of a PersistentVolumeClaim: of claims themselves, and in the schema of Job volumes."""
+"""A volume claim in Job volumes, for the schema. Objects keep it as plain JSON."""
 
 from typing import Annotated, ClassVar
 
@@ -32,13 +32,13 @@ class VolumeResourceRequirements(Wire, frozen=True, kw_only=True):
     """Size of the volume."""
 
     limits: ResourceList = EMPTY
-    """Most that the volume may have, by resource name."""
+    """Upper limit of the volume, by resource name."""
     requests: ResourceList = EMPTY
-    """Least that the volume must have, by resource name."""
+    """Minimum of the volume, by resource name."""
 
 
 class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
-    """Claim of storage."""
+    """Volume claim."""
 
     access_modes: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
     """Ways in which the volume is mounted, such as ReadWriteOnce."""
@@ -49,7 +49,7 @@ class PersistentVolumeClaimSpec(Wire, frozen=True, kw_only=True):
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
     """Size of the volume."""
     selector: LabelSelector | None = None
-    """Labels of the volumes that may be bound to the claim."""
+    """Labels of the volumes that can be bound to the claim."""
     storage_class_name: str | None = None
     """StorageClass of the claim."""
     volume_attributes_class_name: str | None = None

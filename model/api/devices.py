@@ -24,12 +24,12 @@ __all__ = [
 
 
 class KoordinatorDeviceTopology(Wire, frozen=True, kw_only=True):
-    """Place of a device in its node."""
+    """Position of a device in its node."""
 
     socket_id: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
     """CPU socket of the device."""
     node_id: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
-    """NUMA node of the device; -1 where it is not known."""
+    """NUMA node of the device; -1 if it is unknown."""
     pcie_id: Annotated[str, REQUIRED] = ""
     """PCIe switch of the device, by a name that is unique in the node."""
     bus_id: str = ""
@@ -37,7 +37,7 @@ class KoordinatorDeviceTopology(Wire, frozen=True, kw_only=True):
 
 
 class KoordinatorVirtualFunction(Wire, frozen=True, kw_only=True):
-    """Part of a device that a pod may have for itself."""
+    """Part of a device for the exclusive use of a pod."""
 
     minor: Annotated[Int32, REQUIRED] = msgspec.field(default_factory=int)
     """Number of the virtual function, from 0."""
@@ -49,7 +49,7 @@ class KoordinatorVirtualFunctionGroup(Wire, frozen=True, kw_only=True):
     """Virtual functions of one kind."""
 
     labels: Mapping[str, str] = EMPTY
-    """Labels that pods select virtual functions by."""
+    """Labels for the selection of virtual functions by pods."""
     vfs: tuple[KoordinatorVirtualFunction, ...] = ()
     """Virtual functions of the group."""
 
@@ -60,7 +60,7 @@ class KoordinatorDeviceInfo(Wire, frozen=True, kw_only=True):
     type: str = ""
     """Type of the device: gpu, rdma or fpga."""
     labels: Mapping[str, str] = EMPTY
-    """Labels that pods select devices by."""
+    """Labels for the selection of devices by pods."""
     id: str = ""
     """UUID of the device."""
     minor: Int32 | None = None
@@ -68,19 +68,19 @@ class KoordinatorDeviceInfo(Wire, frozen=True, kw_only=True):
     module_id: Int32 | None = None
     """Physical number of the device."""
     health: Annotated[bool, DEFAULTED] = False
-    """Whether the device may be used."""
+    """Whether the device is healthy."""
     resources: ResourceList = EMPTY
-    """What the device offers, by resource name."""
+    """Capacity of the device, by resource name."""
     topology: KoordinatorDeviceTopology | None = None
-    """Place of the device in its node."""
+    """Position of the device in its node."""
     vf_groups: tuple[KoordinatorVirtualFunctionGroup, ...] = ()
     """Virtual functions of the device."""
     conditions: tuple[Condition, ...] = ()
-    """Findings about the device."""
+    """Conditions of the device."""
 
 
 class KoordinatorDeviceSpec(Wire, frozen=True, kw_only=True):
-    """What the node has."""
+    """Devices of the node."""
 
     devices: tuple[KoordinatorDeviceInfo, ...] = ()
     """Devices of the node."""
@@ -100,7 +100,7 @@ class KoordinatorDeviceAllocationItem(Wire, frozen=True, kw_only=True):
 
 
 class KoordinatorDeviceAllocation(Wire, frozen=True, kw_only=True):
-    """Who has devices of one type."""
+    """Allocations of one type of device."""
 
     type: str = ""
     """Type of the devices."""
@@ -109,14 +109,14 @@ class KoordinatorDeviceAllocation(Wire, frozen=True, kw_only=True):
 
 
 class KoordinatorDeviceStatus(Wire, frozen=True, kw_only=True):
-    """Who has what; the scheduler neither reads nor writes it."""
+    """Allocations by pod. The scheduler neither reads nor writes them."""
 
     allocations: tuple[KoordinatorDeviceAllocation, ...] = ()
     """Devices in use, by type."""
 
 
 class KoordinatorDevice(KubernetesObject, frozen=True, kw_only=True, eq=False):
-    """Device tells which devices one node has; it bears the name of the node, and an agent there writes it."""
+    """Device lists the devices of one node. It has the name of the node, and an agent there writes it."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.DEVICES,
@@ -126,6 +126,6 @@ class KoordinatorDevice(KubernetesObject, frozen=True, kw_only=True, eq=False):
         has_status_subresource=False,
     )
     spec: KoordinatorDeviceSpec = KoordinatorDeviceSpec()
-    """What the node has."""
+    """Devices of the node."""
     status: KoordinatorDeviceStatus = KoordinatorDeviceStatus()
-    """Who has what; the scheduler neither reads nor writes it."""
+    """Allocations by pod. The scheduler neither reads nor writes them."""

@@ -1,4 +1,4 @@
-"""Flows of jobs: JobTemplate, a job to be made, and JobFlow, which makes several in order."""
+"""Flows of jobs: JobTemplate, a template of a job, and JobFlow, which creates several in order."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -51,11 +51,11 @@ class HttpGet(Wire, frozen=True, kw_only=True):
     """One HTTP request."""
 
     task_name: _TaskName = ""
-    """Task whose pods are asked."""
+    """Task whose pods are checked."""
     path: str = ""
-    """Path to ask for."""
+    """Path of the request."""
     port: _Port = 0
-    """Port to ask."""
+    """Port of the request."""
     http_header: HttpHeader | None = None
     """Header to send."""
 
@@ -64,7 +64,7 @@ class TcpSocket(Wire, frozen=True, kw_only=True):
     """One port."""
 
     task_name: _TaskName = ""
-    """Task whose pods are asked."""
+    """Task whose pods are checked."""
     port: _Port
     """Port number."""
 
@@ -79,7 +79,7 @@ class FlowTaskStatus(Wire, frozen=True, kw_only=True):
 
 
 class Probe(Wire, frozen=True, kw_only=True):
-    """Checks of running jobs. Accepted and not acted upon."""
+    """Checks of running jobs. Accepted without effect."""
 
     http_get_list: tuple[HttpGet, ...] = ()
     """HTTP requests that must succeed."""
@@ -90,16 +90,16 @@ class Probe(Wire, frozen=True, kw_only=True):
 
 
 class FlowDependsOn(Wire, frozen=True, kw_only=True):
-    """What must hold before the job is made."""
+    """Conditions for creating the job."""
 
     targets: tuple[str, ...] = ()
     """Names of other jobs of the flow that must have completed."""
     probe: Probe | None = None
-    """Checks of running jobs. Accepted and not acted upon."""
+    """Checks of running jobs. Accepted without effect."""
 
 
 class FlowPatch(Wire, frozen=True, kw_only=True):
-    """Changes to the template. Accepted and not acted upon."""
+    """Changes to the template. Accepted without effect."""
 
     job_spec: JobSpec | None = None
     """Fields to change, as in the spec of a Job."""
@@ -111,23 +111,23 @@ class Flow(Wire, frozen=True, kw_only=True):
     name: Annotated[str, FieldRules(min_length=1)]
     """Name of the JobTemplate."""
     depends_on: FlowDependsOn | None = None
-    """What must hold before the job is made."""
+    """Conditions for creating the job."""
     patch: FlowPatch | None = None
-    """Changes to the template. Accepted and not acted upon."""
+    """Changes to the template. Accepted without effect."""
 
 
 class RetainPolicy(StrEnum):
-    """What becomes of the jobs of a flow that succeeded."""
+    """Handling of the jobs of a flow that succeeded."""
 
     RETAIN = "retain"
     DELETE = "delete"
 
 
 class JobFlowSpec(Wire, frozen=True, kw_only=True):
-    """Jobs to make and their order."""
+    """Jobs to create and their order."""
 
     flows: tuple[Flow, ...] = ()
-    """Jobs to make."""
+    """Jobs to create."""
     job_retain_policy: Annotated[str, FieldRules(enum=RetainPolicy)] = ""
     """Whether the jobs of a flow that succeeded are retained or deleted."""
 
@@ -136,9 +136,9 @@ class JobRunningHistory(Wire, frozen=True, kw_only=True):
     """One phase."""
 
     start_timestamp: Time = ""
-    """When the phase was entered."""
+    """Time when the phase was entered."""
     end_timestamp: Time = ""
-    """When the phase was left."""
+    """Time when the phase was left."""
     state: str = ""
     """The phase."""
 
@@ -151,13 +151,13 @@ class FlowJobStatus(Wire, frozen=True, kw_only=True):
     state: str = ""
     """Phase of the job."""
     start_timestamp: Time = ""
-    """When the job was made."""
+    """Creation time of the job."""
     end_timestamp: Time = ""
-    """When the job ended."""
+    """End time of the job."""
     restart_count: Count = 0
-    """How often the job was restarted."""
+    """Number of restarts of the job."""
     running_histories: tuple[JobRunningHistory, ...] = ()
-    """Phases the job has been in."""
+    """Past phases of the job."""
 
 
 class FlowCondition(Wire, frozen=True, kw_only=True):
@@ -166,9 +166,9 @@ class FlowCondition(Wire, frozen=True, kw_only=True):
     phase: str = ""
     """Phase of the job."""
     create_time: Time = ""
-    """When the job was made."""
+    """Creation time of the job."""
     running_duration: Duration = ""
-    """How long the job ran, as a duration."""
+    """Running time of the job, as a duration."""
     task_status_count: Mapping[str, TaskState] = msgspec.field(default_factory=dict)
     """Pods of each task, by task name."""
 
@@ -191,7 +191,7 @@ class JobFlowState(Wire, frozen=True, kw_only=True):
 
 
 class JobFlowStatus(Wire, frozen=True, kw_only=True):
-    """How far the flow is."""
+    """Status of the flow."""
 
     pending_jobs: tuple[str, ...] = ()
     """Names of the jobs that are pending."""
@@ -214,7 +214,7 @@ class JobFlowStatus(Wire, frozen=True, kw_only=True):
 
 
 class JobFlow(KubernetesObject, frozen=True, kw_only=True):
-    """JobFlow makes jobs from templates, each when those it depends on have completed."""
+    """JobFlow creates jobs from templates, each when its dependencies have completed."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.FLOW,
@@ -227,20 +227,20 @@ class JobFlow(KubernetesObject, frozen=True, kw_only=True):
         ),
     )
     spec: JobFlowSpec = JobFlowSpec()
-    """Jobs to make and their order."""
+    """Jobs to create and their order."""
     status: JobFlowStatus = JobFlowStatus()
-    """How far the flow is."""
+    """Status of the flow."""
 
 
 class JobTemplateStatus(Wire, frozen=True, kw_only=True):
-    """Jobs made from the template."""
+    """Status of the template."""
 
     job_depends_on_list: tuple[str, ...] = ()
-    """Names of the jobs made from the template."""
+    """Names of the jobs created from the template."""
 
 
 class JobTemplate(KubernetesObject, frozen=True, kw_only=True):
-    """JobTemplate is a job to be made by job flows."""
+    """JobTemplate is a template for the jobs of JobFlows."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.FLOW, kind="JobTemplate", plural="jobtemplates", short_names=("jt",)
@@ -248,4 +248,4 @@ class JobTemplate(KubernetesObject, frozen=True, kw_only=True):
     spec: JobSpec = JobSpec()
     """The job, as in the spec of a Job."""
     status: JobTemplateStatus = JobTemplateStatus()
-    """Jobs made from the template."""
+    """Status of the template."""

@@ -1,9 +1,4 @@
-"""What all kinds share: naming, metadata, references, selectors, conditions.
-
-Structs may leave out fields that are never read. Decoding drops those, so such a struct must not be PUT back: write
-PATCHes and subresources. Structs are frozen and outside the garbage collector's care (`gc=False`), which is sound
-because no object of the API refers back to its holder.
-"""
+"""Common parts of all kinds: metadata, references, selectors, conditions."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -75,7 +70,7 @@ class OwnerReference(Wire, frozen=True, kw_only=True):
 
 
 class ObjectMeta(Wire, frozen=True, kw_only=True):
-    """Identity, labels and owners of an object; what only the API server reads is left out."""
+    """Identity, labels and owners of an object, without the fields that only the API server reads."""
 
     name: str = ""
     generate_name: str = ""
@@ -129,16 +124,16 @@ class ObjectReference(Wire, frozen=True, kw_only=True):
     uid: str = ""
     """UID of the object."""
     resource_version: str = ""
-    """Version of the object that is meant."""
+    """Resource version of the object."""
     field_path: str = ""
-    """Part of the object that is meant; empty for the whole."""
+    """Part of the object; empty for the whole object."""
 
 
 class SelectorRequirement(Wire, frozen=True, kw_only=True):
     """One term on a label key."""
 
     key: Annotated[str, REQUIRED] = ""
-    """Label key the term looks at."""
+    """Label key of the term."""
     operator: Annotated[str, REQUIRED] = ""
     """In, NotIn, Exists or DoesNotExist."""
     values: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
@@ -146,7 +141,7 @@ class SelectorRequirement(Wire, frozen=True, kw_only=True):
 
 
 class LabelSelector(Wire, frozen=True, kw_only=True):
-    """Labels to look for: all pairs and all terms must hold."""
+    """Label selector: all pairs and all terms must match."""
 
     is_atomic: ClassVar[bool] = True
     match_labels: Mapping[str, str] = EMPTY
@@ -170,23 +165,19 @@ _CONDITION_TYPE = (
 
 
 class Condition(Wire, frozen=True, kw_only=True):
-    """One finding.
-
-    The probe time of pods' and nodes' conditions is left out on purpose: servers send it as null, which costs the slow
-    way of decoding.
-    """
+    """One condition."""
 
     type: Annotated[str, REQUIRED, FieldRules(max_length=316, pattern=_CONDITION_TYPE)] = ""
-    """What the condition is about."""
+    """Type of the condition."""
     status: Annotated[str, REQUIRED, FieldRules(enum=ConditionStatus)] = ""
     """True, False or Unknown."""
     last_transition_time: Annotated[Time, REQUIRED] = ""
-    """When the condition changed last."""
+    """Time of the last change of the condition."""
     reason: Annotated[str, REQUIRED, FieldRules(min_length=1, max_length=1024, pattern=_CONDITION_REASON)] = (
         msgspec.field(default_factory=str)
     )
     """Cause in one word."""
     message: Annotated[str, REQUIRED, FieldRules(max_length=32768)] = msgspec.field(default_factory=str)
-    """Details for a reader."""
+    """Human-readable details."""
     observed_generation: Annotated[Int64, FieldRules(minimum=0)] = 0
-    """Generation of the object that the condition is about."""
+    """Generation of the object for which the condition was set."""

@@ -1,4 +1,4 @@
-"""The inside of nodes: Numatopology, what the NUMA nodes of one offer."""
+"""Numatopology: the NUMA nodes of a node."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -21,7 +21,7 @@ _Number = Annotated[int, FieldRules(minimum=0)]
 
 
 class CpuInfo(Wire, frozen=True, kw_only=True):
-    """Place of one CPU."""
+    """Position of one CPU."""
 
     numa: _Number = 0
     """NUMA node of the CPU."""
@@ -35,13 +35,13 @@ class NumaResource(Wire, frozen=True, kw_only=True):
     """One resource."""
 
     allocatable: str = ""
-    """Units that may be given to pods, as a list such as 0-3,8."""
+    """Units that can be allocated to pods, as a list such as 0-3,8."""
     capacity: int = 0
     """Number of units."""
 
 
 class NumaContainerAllocation(Wire, frozen=True, kw_only=True):
-    """Units given to one container."""
+    """Units allocated to one container."""
 
     name: str = ""
     """Name of the container."""
@@ -50,7 +50,7 @@ class NumaContainerAllocation(Wire, frozen=True, kw_only=True):
 
 
 class NumaPodAllocation(Wire, frozen=True, kw_only=True):
-    """Units given to one pod."""
+    """Units allocated to one pod."""
 
     uid: str = ""
     """UID of the pod."""
@@ -59,7 +59,7 @@ class NumaPodAllocation(Wire, frozen=True, kw_only=True):
     namespace: str = ""
     """Namespace of the pod."""
     container_allocations: tuple[NumaContainerAllocation, ...] = ()
-    """Units given to the pod's containers."""
+    """Units allocated to the pod's containers."""
 
 
 class NumatopologySpec(Wire, frozen=True, kw_only=True):
@@ -68,17 +68,17 @@ class NumatopologySpec(Wire, frozen=True, kw_only=True):
     policies: Mapping[str, str] = EMPTY
     """Policies of the kubelet, by policy name: CPUManagerPolicy and TopologyManagerPolicy."""
     res_reserved: Mapping[str, str] = EMPTY
-    """Amounts kept for the system, by resource name."""
+    """Amounts reserved for the system, by resource name."""
     numares: Mapping[str, NumaResource] = EMPTY
-    """What is there, by resource name."""
+    """Resources of the NUMA nodes, by resource name."""
     cpu_detail: Mapping[str, CpuInfo] = EMPTY
-    """Place of each CPU, by its number."""
+    """Position of each CPU, by its number."""
     pod_allocations: tuple[NumaPodAllocation, ...] = ()
-    """Units given to pods."""
+    """Units allocated to pods."""
 
 
 class Numatopology(KubernetesObject, frozen=True, kw_only=True):
-    """Numatopology tells what the NUMA nodes of one node offer; it bears the name of the node."""
+    """Numatopology describes the NUMA nodes of one node. It has the name of the node."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.NODE_INFO,

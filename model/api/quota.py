@@ -1,4 +1,4 @@
-"""Elastic quotas: guarantees and ceilings whose unused part is lent, as Koordinator defines them."""
+"""Elastic quotas: guarantees and maximums whose unused part is lent, as Koordinator defines them."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -18,19 +18,19 @@ __all__ = [
 
 
 class ElasticQuotaSpec(Wire, frozen=True, kw_only=True):
-    """What the quota is guaranteed, and what it may have at most."""
+    """Guarantee and maximum of the quota."""
 
     min: ResourceList = EMPTY
-    """Guarantee, by resource name; others may use it while nobody asks for it."""
+    """Guarantee, by resource name. Other quotas can use the unused part."""
     max: ResourceList = EMPTY
-    """Ceiling, by resource name; resources that are not named are not limited."""
+    """Maximum, by resource name. Other resources are not limited."""
 
 
 class ElasticQuotaStatus(Wire, frozen=True, kw_only=True):
-    """How the quota stands."""
+    """Status of the quota."""
 
     used: ResourceList = EMPTY
-    """What pods of the quota, and of those below it, have."""
+    """Use of the pods of the quota and of the quotas below it."""
 
 
 class ElasticQuota(KubernetesObject, frozen=True, kw_only=True):
@@ -49,30 +49,30 @@ class ElasticQuota(KubernetesObject, frozen=True, kw_only=True):
         approval="https://github.com/kubernetes-sigs/scheduler-plugins/pull/52",
     )
     spec: ElasticQuotaSpec = ElasticQuotaSpec()
-    """What the quota is guaranteed, and what it may have at most."""
+    """Guarantee and maximum of the quota."""
     status: ElasticQuotaStatus = ElasticQuotaStatus()
-    """How the quota stands; written by the scheduler."""
+    """Status of the quota. The scheduler writes it."""
 
 
 class ElasticQuotaProfileSpec(Wire, frozen=True, kw_only=True):
-    """Which nodes make up the tree, and the quota at its top."""
+    """Nodes of the tree, and its root quota."""
 
     quota_name: str
-    """Name of the ElasticQuota, in the namespace of the profile, that stands at the top of the tree."""
+    """Name of the root ElasticQuota of the tree, in the namespace of the profile."""
     quota_labels: Mapping[str, str] = EMPTY
-    """Labels that the quota gets beside those that the profile gives it."""
+    """Additional labels of the quota."""
     resource_ratio: str | None = None
-    """Part of what the nodes offer that is divided, above 0 and at most 1."""
+    """Share of the nodes' capacity that is divided, above 0 and at most 1."""
     node_selector: LabelSelector
-    """Nodes that make up the tree."""
+    """Nodes of the tree."""
 
 
 class ElasticQuotaProfileStatus(Wire, frozen=True, kw_only=True):
-    """Nothing: the quota says how large the tree is."""
+    """Empty. The quota has the size of the tree."""
 
 
 class ElasticQuotaProfile(KubernetesObject, frozen=True, kw_only=True):
-    """ElasticQuotaProfile gives some nodes a tree of quotas of their own, as large as they are."""
+    """ElasticQuotaProfile creates a separate tree of quotas for some nodes, sized by those nodes."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.ELASTIC_QUOTA_PROFILES,
@@ -82,6 +82,6 @@ class ElasticQuotaProfile(KubernetesObject, frozen=True, kw_only=True):
         has_status_subresource=False,
     )
     spec: ElasticQuotaProfileSpec = ElasticQuotaProfileSpec(quota_name="", node_selector=LabelSelector())
-    """Which nodes make up the tree, and the quota at its top."""
+    """Nodes of the tree, and its root quota."""
     status: ElasticQuotaProfileStatus = ElasticQuotaProfileStatus()
-    """Nothing: the quota says how large the tree is."""
+    """Empty. The quota has the size of the tree."""

@@ -1,4 +1,4 @@
-"""What is scheduled and out of what: gangs (PodGroup) and queues."""
+"""Gangs (PodGroup) and queues."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -38,14 +38,14 @@ __all__ = [
 
 
 class NetworkTopologyMode(StrEnum):
-    """Whether a topology is demanded or preferred."""
+    """Whether a topology is required or preferred."""
 
     HARD = "hard"
     SOFT = "soft"
 
 
 class NetworkTopologySpec(Wire, frozen=True, kw_only=True):
-    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    """Network topology of the pods. At most one of the two tier fields can be set."""
 
     mode: Annotated[str, FieldRules(enum=NetworkTopologyMode), DEFAULTED] = "hard"
     """hard: the pods start only inside one domain of an allowed tier. soft: such a domain is preferred."""
@@ -61,39 +61,39 @@ class SubGroupPolicySpec(Wire, frozen=True, kw_only=True):
     name: Annotated[str, FieldRules(max_length=253)] = ""
     """Name of the rule."""
     network_topology: NetworkTopologySpec | None = None
-    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    """Network topology of the pods. At most one of the two tier fields can be set."""
     sub_group_size: Annotated[Int32, FieldRules(minimum=1), DEFAULTED] = 1
     """Pods that must be able to run together for a sub-group to count."""
     min_sub_groups: Annotated[Count, DEFAULTED] = 0
     """Sub-groups that must be able to run; 0 means no minimum."""
     label_selector: LabelSelector | None = None
-    """Pods the rule is about, by their labels."""
+    """Selects the pods of the rule by their labels."""
     match_label_keys: Annotated[tuple[str, ...], FieldRules(list_type="atomic")] = ()
     """Label keys; pods with equal values for all of them form one sub-group."""
 
 
 class PodGroupSpec(Wire, frozen=True, kw_only=True):
-    """What the gang needs."""
+    """Requirements of the gang."""
 
     min_member: Count = 0
     """Pods that must be able to run together before any of them starts."""
     min_task_member: Mapping[str, Int32] = EMPTY
     """Pods of each task that must be able to run together, by task name."""
     queue: Annotated[ObjectName, DEFAULTED] = names.DEFAULT_QUEUE
-    """Queue the gang belongs to."""
+    """Queue of the gang."""
     priority_class_name: Annotated[str, FieldRules(max_length=253)] = ""
     """PriorityClass of the gang."""
     min_resources: ResourceList | None = None
     """Resources that must be free in the queue before the gang is admitted, by resource name."""
     network_topology: NetworkTopologySpec | None = None
-    """Where the pods may be spread over the network. At most one of the two tier fields may be set."""
+    """Network topology of the pods. At most one of the two tier fields can be set."""
     sub_group_policy: tuple[SubGroupPolicySpec, ...] = ()
     """Division of the gang into sub-groups that are placed as units."""
 
 
 @with_plain_members
 class PodGroupPhase(StrEnum):
-    """Where a gang is."""
+    """Phase of a gang."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -103,7 +103,7 @@ class PodGroupPhase(StrEnum):
 
 
 class PodGroupCondition(Wire, frozen=True, kw_only=True):
-    """One finding."""
+    """One condition."""
 
     type: str = ""
     """Unschedulable or Scheduled."""
@@ -112,21 +112,21 @@ class PodGroupCondition(Wire, frozen=True, kw_only=True):
     transition_id: str = ""
     """Scheduling session that wrote the condition."""
     last_transition_time: Time = ""
-    """When the condition changed last."""
+    """Time of the last change of the condition."""
     reason: str = ""
     """Cause in one word."""
     message: str = ""
-    """Details for a reader."""
+    """Human-readable details."""
 
 
 class PodGroupStatus(Wire, frozen=True, kw_only=True):
-    """What the scheduler found."""
+    """Status written by the scheduler."""
 
     phase: Annotated[str, FieldRules(enum=PodGroupPhase)] = ""
-    """Where the gang is: Pending (waits for admission), Inqueue (admitted, pods may be made), Running (enough members
-    are placed), Unknown (some run, the rest cannot), Completed."""
+    """Phase of the gang: Pending (waits for admission), Inqueue (admitted, pods can be created), Running (enough
+    members are placed), Unknown (some members run, the others cannot), Completed."""
     conditions: tuple[PodGroupCondition, ...] = ()
-    """Latest findings, by type."""
+    """Latest conditions, by type."""
     running: Count = 0
     """Pods that are running."""
     succeeded: Count = 0
@@ -153,37 +153,37 @@ class PodGroup(KubernetesObject, frozen=True, kw_only=True):
         ),
     )
     spec: PodGroupSpec = PodGroupSpec()
-    """What the gang needs."""
+    """Requirements of the gang."""
     status: PodGroupStatus = PodGroupStatus()
-    """What the scheduler found. There is no status subresource: it is written with the object."""
+    """Status written by the scheduler. There is no status subresource, so it is written with the object."""
 
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 
 
 class Guarantee(Wire, frozen=True, kw_only=True):
-    """What is kept free for the queue."""
+    """Resources guaranteed to the queue."""
 
     resource: ResourceList = EMPTY
     """Amounts that no other queue can use, by resource name."""
 
 
 class NodeGroupTerms(Wire, frozen=True, kw_only=True):
-    """Node groups that pods run on, or for an anti-affinity keep off."""
+    """Node groups that pods use, or avoid in an anti-affinity."""
 
     required: tuple[str, ...] = msgspec.field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods must run on, or keep off."""
+    """Node groups that pods must use, or must not use in an anti-affinity."""
     preferred: tuple[str, ...] = msgspec.field(default=(), name="preferredDuringSchedulingIgnoredDuringExecution")
-    """Node groups that pods run on, or keep off, when they can."""
+    """Node groups that pods prefer, or avoid if possible in an anti-affinity."""
 
 
 class QueueAffinity(Wire, frozen=True, kw_only=True):
-    """Groups of nodes that the queue's pods run on or keep off."""
+    """Node groups that the queue's pods use or avoid."""
 
     node_group_affinity: NodeGroupTerms | None = None
     """Node groups to run on."""
     node_group_anti_affinity: NodeGroupTerms | None = None
-    """Node groups to keep off."""
+    """Node groups to avoid."""
 
 
 class ExtendCluster(Wire, frozen=True, kw_only=True):
@@ -194,45 +194,45 @@ class ExtendCluster(Wire, frozen=True, kw_only=True):
     weight: Int32 = 0
     """Weight of the cluster among the others."""
     capacity: ResourceList = EMPTY
-    """What the cluster offers, by resource name."""
+    """Capacity of the cluster, by resource name."""
 
 
 class DequeueStrategy(StrEnum):
-    """What a gang that cannot be placed does to those behind it."""
+    """Effect of a gang that cannot be placed on the gangs behind it."""
 
     FIFO = "fifo"
     TRAVERSE = "traverse"
 
 
 class QueueSpec(Wire, frozen=True, kw_only=True):
-    """What the queue may use and how it is served."""
+    """Limits of the queue and how it is served."""
 
     weight: Annotated[Int32, FieldRules(minimum=1, maximum=65535), DEFAULTED] = 1
-    """Say of the queue when spare resources are divided among its siblings."""
+    """Weight of the queue when spare resources are divided among its siblings."""
     capability: ResourceList = EMPTY
-    """Most that the queue may use, by resource name; what is not named is not limited."""
+    """Upper limit of the queue, by resource name. Other resources are not limited."""
     reclaimable: bool | None = None
-    """Whether other queues may take back what this one uses above its share."""
+    """Whether other queues can reclaim resources that this queue uses above its share."""
     extend_clusters: tuple[ExtendCluster, ...] = ()
-    """Other clusters that jobs of the queue may be forwarded to."""
+    """Other clusters that jobs of the queue can be forwarded to."""
     guarantee: Guarantee = Guarantee()
-    """What is kept free for the queue."""
+    """Resources guaranteed to the queue."""
     affinity: QueueAffinity | None = None
-    """Groups of nodes that the queue's pods run on or keep off."""
+    """Node groups that the queue's pods use or avoid."""
     type: Annotated[str, FieldRules(max_length=253)] = ""
     """Free text for the operator."""
     parent: ObjectName = ""
     """Queue above this one; the root queue when empty."""
     deserved: ResourceList = EMPTY
-    """Share of the queue, by resource name; use above it can be reclaimed by other queues."""
+    """Deserved amount of the queue, by resource name. Other queues can reclaim use above it."""
     priority: Count = 0
-    """Queues with a higher number are served earlier and reclaimed from later."""
+    """Priority of the queue. A queue with a higher number is served earlier and reclaimed from later."""
     dequeue_strategy: Annotated[str, FieldRules(enum=DequeueStrategy), DEFAULTED] = "traverse"
-    """fifo: a gang that cannot be placed holds up those behind it. traverse: the next one is tried."""
+    """fifo: a gang that cannot be placed blocks the gangs behind it. traverse: the next gang is tried."""
 
 
 class QueueState(StrEnum):
-    """Whether a queue takes gangs."""
+    """Whether a queue accepts gangs."""
 
     OPEN = "Open"
     CLOSED = "Closed"
@@ -241,7 +241,7 @@ class QueueState(StrEnum):
 
 
 class QueueReservation(Wire, frozen=True, kw_only=True):
-    """What is locked for the queue."""
+    """Nodes and amounts locked for the queue."""
 
     nodes: tuple[str, ...] = ()
     """Nodes locked for the queue."""
@@ -250,10 +250,11 @@ class QueueReservation(Wire, frozen=True, kw_only=True):
 
 
 class QueueStatus(Wire, frozen=True, kw_only=True):
-    """State of the queue and what is used."""
+    """State and use of the queue."""
 
     state: Annotated[str, FieldRules(enum=QueueState)] = ""
-    """Open takes gangs; Closing takes none and waits for those it has; Closed takes none and has none."""
+    """Open: the queue accepts gangs. Closing: it accepts none and waits for the end of its gangs. Closed: it accepts
+    none and has none."""
     unknown: Count = 0
     """Gangs in phase Unknown."""
     pending: Count = 0
@@ -265,13 +266,13 @@ class QueueStatus(Wire, frozen=True, kw_only=True):
     completed: Count = 0
     """Gangs in phase Completed."""
     reservation: QueueReservation | None = None
-    """What is locked for the queue."""
+    """Nodes and amounts locked for the queue."""
     allocated: ResourceList = EMPTY
-    """What the queue's placed pods ask for, by resource name; written by the scheduler."""
+    """Requests of the queue's placed pods, by resource name. The scheduler writes them."""
 
 
 class Queue(KubernetesObject, frozen=True, kw_only=True):
-    """Queue is a share of the cluster that gangs are submitted to; queues form a tree."""
+    """Queue is a share of the cluster for gangs. Queues form a tree."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.SCHEDULING,
@@ -282,6 +283,6 @@ class Queue(KubernetesObject, frozen=True, kw_only=True):
         columns=(PrinterColumn(name="PARENT", path=".spec.parent"),),
     )
     spec: QueueSpec = QueueSpec()
-    """What the queue may use and how it is served."""
+    """Limits of the queue and how it is served."""
     status: QueueStatus = QueueStatus()
-    """State of the queue and what is used."""
+    """State and use of the queue."""

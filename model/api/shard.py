@@ -1,4 +1,4 @@
-"""Parts of a cluster: NodeShard, the nodes that one of several schedulers works on."""
+"""NodeShard: the nodes of one of several schedulers."""
 
 from typing import Annotated, ClassVar
 
@@ -13,19 +13,19 @@ __all__ = ["NodeShard", "NodeShardSpec", "NodeShardStatus"]
 
 
 class NodeShardSpec(Wire, frozen=True, kw_only=True):
-    """Nodes the shard should have."""
+    """Desired nodes of the shard."""
 
     nodes_desired: Annotated[tuple[str, ...], REQUIRED] = msgspec.field(default_factory=lambda: ())
     """Nodes that belong to the shard."""
 
 
 class NodeShardStatus(Wire, frozen=True, kw_only=True):
-    """Nodes the shard has."""
+    """Current nodes of the shard."""
 
     last_update_time: Time = ""
-    """When the status was written last."""
+    """Time of the last status update."""
     nodes_in_use: tuple[str, ...] = ()
-    """Nodes that the scheduler of the shard works on now."""
+    """Nodes that the scheduler of the shard uses now."""
     nodes_to_remove: tuple[str, ...] = ()
     """Nodes that are in use and no longer desired."""
     nodes_to_add: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class NodeShardStatus(Wire, frozen=True, kw_only=True):
 
 
 class NodeShard(KubernetesObject, frozen=True, kw_only=True):
-    """NodeShard is a set of nodes that one of several schedulers works on."""
+    """NodeShard is the set of nodes of one of several schedulers."""
 
     definition: ClassVar[Definition] = Definition(
         api_version=names.SHARD,
@@ -44,6 +44,6 @@ class NodeShard(KubernetesObject, frozen=True, kw_only=True):
         columns=(AGE,),
     )
     spec: Annotated[NodeShardSpec, REQUIRED] = NodeShardSpec()
-    """Nodes the shard should have."""
+    """Desired nodes of the shard."""
     status: NodeShardStatus = NodeShardStatus()
-    """Nodes the shard has."""
+    """Current nodes of the shard."""

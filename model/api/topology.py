@@ -1,4 +1,4 @@
-"""The network: HyperNode, a domain of it."""
+"""HyperNode: a domain of the network."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar
@@ -37,7 +37,7 @@ class RegexMatch(Wire, frozen=True, kw_only=True):
 
 
 class MemberSelector(Wire, frozen=True, kw_only=True):
-    """How members are found; exactly one of the matches is given."""
+    """Selector of members. Exactly one of the matches is set."""
 
     exact_match: ExactMatch | None = None
     """The member with this name."""
@@ -60,37 +60,37 @@ _ONE_MATCH = (
 
 
 class MemberType(StrEnum):
-    """What a member is."""
+    """Type of a member."""
 
     NODE = "Node"
     HYPER_NODE = "HyperNode"
 
 
 class MemberSpec(Wire, frozen=True, kw_only=True):
-    """One rule that names members."""
+    """One rule that selects members."""
 
     type: Annotated[str, REQUIRED, FieldRules(enum=MemberType)] = ""
     """Whether the members are nodes or HyperNodes."""
     selector: Annotated[MemberSelector, FieldRules(validations=_ONE_MATCH)] = MemberSelector()
-    """How members are found; exactly one of the matches is given."""
+    """Selector of members. Exactly one of the matches is set."""
 
 
 class HyperNodeSpec(Wire, frozen=True, kw_only=True):
-    """Place in the network and members."""
+    """Tier and members of the domain."""
 
     tier: Annotated[int, REQUIRED, FieldRules(minimum=0)] = msgspec.field(default_factory=int)
-    """Level of the domain: the lower, the nearer its nodes are to each other."""
+    """Level of the domain. Nodes of a lower tier are closer to each other."""
     tier_name: Annotated[str, FieldRules(max_length=253)] = ""
     """Name of the level, such as rack or row."""
     members: Annotated[tuple[MemberSpec, ...], FieldRules(min_items=1)] = ()
-    """What the domain consists of."""
+    """Members of the domain."""
 
 
 class HyperNodeStatus(Wire, frozen=True, kw_only=True):
-    """What was found."""
+    """Status of the domain."""
 
     conditions: tuple[Condition, ...] = ()
-    """Latest findings, by type."""
+    """Latest conditions, by type."""
     node_count: Annotated[Int64, FieldRules(minimum=0)] = 0
     """Number of members."""
 
@@ -112,6 +112,6 @@ class HyperNode(KubernetesObject, frozen=True, kw_only=True):
         ),
     )
     spec: HyperNodeSpec = HyperNodeSpec()
-    """Place in the network and members."""
+    """Tier and members of the domain."""
     status: HyperNodeStatus = HyperNodeStatus()
-    """What was found."""
+    """Status of the domain."""

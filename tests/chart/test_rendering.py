@@ -528,5 +528,5 @@ def test_alerts_of_controllers_go_with_them() -> None:
     link = "metrics.alerts.runbookUrl=https://r.example"
 
     assert alerts(link) == every
-    without = [each for each in every if each["alert"] != "PyroclastNobodyReconciles"]
+    without = [each for each in every if each["alert"] != "PyroclastNoReconciler"]
     assert alerts(link, "controllers.enabled=false") == without

@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    path
-    for folder in (ROOT / "docs", ROOT / "examples")
-    for path in folder.rglob("*.md")
-    if path.parent.name != "changes"
-)
+PAGES = sorted(path for folder in (ROOT / "docs", ROOT / "examples", ROOT / "deploy") for path in folder.rglob("*.md"))
 PAGES += [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 

@@ -1,4 +1,4 @@
-"""What the README says is not there yet is not there: each line has a check, and each check has a line."""
+"""Features that docs/scope.md lists as missing are missing: each line has a check, and each check has a line."""
 
 import re
 from collections.abc import Callable
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def lines() -> list[str]:
-    """Return the titles of the lines of the README."""
-    section = (ROOT / "README.md").read_text().partition("## Not there yet\n")[2].partition("\n## ")[0]
+    """Return the titles of the lines on the page."""
+    section = (ROOT / "docs" / "scope.md").read_text().partition("## Not there yet\n")[2].partition("\n## ")[0]
     return re.findall(r"^- \*\*(.+?)\*\*", section, re.MULTILINE)
 
 

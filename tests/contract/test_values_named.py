@@ -15,6 +15,7 @@ PAGES = [
     *(DOCS / name for name in ("install.md", "admission.md", "security.md")),
     *sorted((DOCS / "guides").glob("*.md")),
     *sorted((DOCS / "runbook").glob("*.md")),
+    CHART / "README.md",
     CHART / "templates" / "NOTES.txt",
 ]
 NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(VALUES)})(?:\.[a-zA-Z_]+)+(?![\w/(])")

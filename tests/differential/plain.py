@@ -1,7 +1,7 @@
 """A plain scheduler: enqueue, allocate and backfill as the rules are written, pod by pod and node by node.
 
 Slow and obvious on purpose. It is written from Volcano's documented behaviour and this project's decisions
-(docs/compatibility.md), shares no code with the product, and gives the plans that the product must give.
+(docs/compatibility), shares no code with the product, and gives the plans that the product must give.
 """
 
 from collections import Counter

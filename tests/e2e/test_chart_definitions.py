@@ -11,7 +11,7 @@ from tests.chart.helm import CHART, chart_tool, helm
 from tests.e2e.cluster import CRD_FOLDER, Cluster
 
 DOCS = CHART.parents[2] / "docs"
-PAGES = (CHART / "templates" / "NOTES.txt", DOCS / "install.md", DOCS / "runbook" / "nobody-reconciles.md")
+PAGES = (CHART / "templates" / "NOTES.txt", DOCS / "install.md", DOCS / "runbook" / "no-reconciler.md")
 COMMAND = re.compile(r"kubectl (apply --server-side[^`\n]*) -f deploy/helm/pyroclast/crds/")
 GROUP = "upgraded.pyroclast.test"
 

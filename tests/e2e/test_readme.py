@@ -81,7 +81,7 @@ class Terminal:
 def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
     """A terminal, closed at the end, with a cluster of three nodes: the README's, or "a cluster of yours".
 
-    The README's scheduler places pods on all nodes there are, so the cluster is nobody else's.
+    The README's scheduler places pods on all nodes, so the test needs a cluster of its own.
     """
     if request.param == "emulator":
         made = Terminal(tmp_path, tmp_path / "kubeconfig")
@@ -94,7 +94,7 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
     with ControlPlane(tmp_path, assets=request.getfixturevalue("assets")) as plane:
         made = Terminal(tmp_path, plane.kubeconfig)
         try:
-            (definitions,) = re.findall(r"`(kubectl apply -f config/crd)`, and the rest", README.read_text())
+            (definitions,) = re.findall(r"run `(kubectl apply -f config/crd)`, and the rest", README.read_text())
             made.type(definitions)
             hollow = ("-m", "pyroclast.emulator.hollow", f"--kubeconfig={plane.kubeconfig}", "--nodes=3")
             made.run_beside("hollow", sys.executable, *hollow)
@@ -106,7 +106,7 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
 
 def five_minutes() -> list[str]:
     """Return what a new user types: two servers, then an apply, a get and a describe."""
-    return [line for line in commands("Five minutes: a gang of your own") if not line.startswith(("make ", "export "))]
+    return [line for line in commands("Run a gang") if not line.startswith(("make ", "export "))]
 
 
 def test_a_new_user_has_a_gang_bound_with_kubectl(terminal: Terminal) -> None:
@@ -127,5 +127,5 @@ def test_a_new_user_has_a_gang_bound_with_kubectl(terminal: Terminal) -> None:
     )
     assert re.search(r"^pod/too-big-0 .* Pending ", terminal.type(get), re.MULTILINE)
 
-    (simulate,) = commands("What would happen if …")
+    (simulate,) = commands("Simulate a change")
     assert "default/too-big-2" in terminal.type(simulate)

@@ -1,4 +1,4 @@
-{{/* Names, labels, and what scheduler and controllers have in common. */}}
+{{/* Names, labels, and common parts of scheduler and controllers. */}}
 
 {{- define "pyroclast.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
@@ -39,7 +39,7 @@ app.kubernetes.io/component: {{ .component | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* Requests and limits by size; memory is what the benchmarks use at that size, and as much again for lists and
+{{/* Requests and limits by size; memory is twice what the benchmarks use at that size, for lists and
      reloads. No limit on CPU: a throttled leader would miss its lease. */}}
 {{- define "pyroclast.resources" -}}
 {{- $given := (index .root.Values .component).resources -}}
@@ -59,7 +59,7 @@ limits:
 {{- end -}}
 {{- end -}}
 
-{{/* No capabilities, no writing outside /tmp. */}}
+{{/* No capabilities, and no writes outside /tmp. */}}
 {{- define "pyroclast.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -67,7 +67,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* Copies of a component lie on different nodes and in different zones, where there are several. */}}
+{{/* Spreads the replicas of a component over nodes and zones. */}}
 {{- define "pyroclast.spread" -}}
 {{- range $key := list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
 - maxSkew: 1
@@ -79,7 +79,7 @@ capabilities:
 {{- end }}
 {{- end -}}
 
-{{/* Where a pod may go, and with whose rights: (dict "root" . "component" "scheduler") */}}
+{{/* Placement and service account of a pod: (dict "root" . "component" "scheduler") */}}
 {{- define "pyroclast.placement" -}}
 {{- $own := index .root.Values .component -}}
 {{- with .root.Values.image.pullSecrets }}
@@ -110,21 +110,21 @@ topologySpreadConstraints:
   {{- include "pyroclast.spread" . | trim | nindent 2 }}
 {{- end -}}
 
-{{/* Components that run, by commas. Admission is one of its own, or a part of the controllers. */}}
+{{/* Enabled components, separated by commas. Admission is separate, or in the controllers. */}}
 {{- define "pyroclast.components" -}}
 scheduler
 {{- if .Values.controllers.enabled }},controllers{{ end }}
 {{- if and .Values.admission.enabled .Values.admission.separate }},admission{{ end }}
 {{- end -}}
 
-{{/* The component that answers webhooks; empty where none does. */}}
+{{/* The component that serves webhooks; empty without one. */}}
 {{- define "pyroclast.admissionComponent" -}}
 {{- if .Values.admission.enabled -}}
 {{- if .Values.admission.separate -}}admission{{- else if .Values.controllers.enabled -}}controllers{{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* How copies follow one another: a new one is ready (synced) before an old one goes, so that an upgrade is a change of
+{{/* Rollout of replicas: a new one is ready (synced) before an old one ends, so that an upgrade is a change of
      leader, no gap. Not so where the lease gets another name: who leads under the old one and who leads under the new
      one would not wait for each other, so all old copies end first. (dict "root" . "component" "scheduler") */}}
 {{- define "pyroclast.strategy" -}}
@@ -144,7 +144,7 @@ rollingUpdate: {maxUnavailable: 0, maxSurge: 1}
 {{- end -}}
 {{- end -}}
 
-{{/* Probes: alive means that its background work goes on, ready that it has synced and has a configuration. */}}
+{{/* Probes: alive means that background work continues, ready means synced and configured. */}}
 {{- define "pyroclast.probes" -}}
 startupProbe:
   httpGet: {path: /readyz, port: health}
@@ -159,14 +159,14 @@ livenessProbe:
   failureThreshold: 6
 {{- end -}}
 
-{{/* The API server goes on calling for a moment after the endpoint is gone. */}}
+{{/* The API server still sends requests for a moment after the endpoint is removed. */}}
 {{- define "pyroclast.lastCalls" -}}
 lifecycle:
   preStop:
     exec: {command: [python, -c, "import time; time.sleep(5)"]}
 {{- end -}}
 
-{{/* Who leads, as flags: (dict "root" . "component" "scheduler") */}}
+{{/* Flags of leader election: (dict "root" . "component" "scheduler") */}}
 {{- define "pyroclast.leaseFlags" -}}
 {{- $lease := (index .root.Values .component).lease -}}
 - --leader-elect
@@ -177,7 +177,7 @@ lifecycle:
 - {{ printf "--leader-elect-retry-period=%s" $lease.retryPeriod | quote }}
 {{- end -}}
 
-{{/* How metrics are served, as flags; and the certificate, as a mount and a volume. */}}
+{{/* Flags of metrics, and the mount and volume of their certificate. */}}
 {{- define "pyroclast.metricsFlags" -}}
 - --enable-metrics
 {{- if .Values.metrics.secretName }}
@@ -186,13 +186,13 @@ lifecycle:
 {{- end }}
 {{- if .Values.metrics.authorization }}
 {{- if not .Values.metrics.secretName }}
-{{- fail "metrics.authorization needs metrics.secretName: tokens would travel in the clear" }}
+{{- fail "metrics.authorization needs metrics.secretName: tokens would be sent unencrypted" }}
 {{- end }}
 - --metrics-authorization
 {{- end }}
 {{- end -}}
 
-{{/* Feature gates, as a flag: one set for all, since some concern scheduler, controllers and admission at once. */}}
+{{/* Flag of feature gates, the same for all, because some affect scheduler, controllers and admission. */}}
 {{- define "pyroclast.gatesFlag" -}}
 {{- $gates := .Values.scheduler.featureGates -}}
 {{- if $gates -}}
@@ -215,7 +215,7 @@ lifecycle:
 {{- if $is }}true{{ end -}}
 {{- end -}}
 
-{{/* Flags, mounts and volumes of whoever answers webhooks. */}}
+{{/* Flags, mounts and volumes of the component that serves webhooks. */}}
 {{- define "pyroclast.admissionFlags" -}}
 - --enable-admission
 - {{ printf "--admission-address=:%v" .Values.admission.port | quote }}
@@ -245,7 +245,7 @@ lifecycle:
 - {{ printf "--admission-client-names=%s" (join "," .) | quote }}
 {{- end }}
 {{- else if .Values.admission.clientCA.names }}
-{{- fail "admission.clientCA.names needs admission.clientCA.configMap: without an authority no name is proven" }}
+{{- fail "admission.clientCA.names needs admission.clientCA.configMap: names are verified only with an authority" }}
 {{- end }}
 {{- end -}}
 
@@ -254,7 +254,7 @@ lifecycle:
 - {name: admission-tls, mountPath: /etc/admission, readOnly: true}
 {{- end }}
 {{- if .Values.admission.config }}
-# the whole folder, not a file of it: a mounted file would never show a change
+# the whole folder, because a file mounted by subPath is never updated
 - {name: resource-groups, mountPath: /etc/resource-groups, readOnly: true}
 {{- end }}
 {{- if .Values.admission.clientCA.configMap }}
@@ -287,14 +287,14 @@ lifecycle:
   verbs: [get, create, patch, delete]
 {{- end -}}
 
-{{/* What the part that answers webhooks may do with certificates: rules of a ClusterRole and of a Role. */}}
+{{/* Rights on webhook certificates: rules of a ClusterRole and of a Role. */}}
 {{- define "pyroclast.admissionClusterRules" -}}
-# the namespace of an object that the webhooks are asked about, where it is newer than what is known
+# a namespace that is newer than the watch
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]
 {{- if not .Values.admission.certManager.enabled }}
-# whom the API server trusts when it calls the webhooks
+# the caBundle of the webhook configurations
 - apiGroups: [admissionregistration.k8s.io]
   resources: [mutatingwebhookconfigurations, validatingwebhookconfigurations]
   resourceNames: [{{ printf "%s-admission" (include "pyroclast.fullname" .) | quote }}]
@@ -304,7 +304,7 @@ lifecycle:
 
 {{- define "pyroclast.admissionRules" -}}
 {{- if not .Values.admission.certManager.enabled }}
-# certificates of the webhooks, which replicas share; creation cannot be limited to a name
+# the shared certificates of the webhooks; creation cannot be limited to a name
 - apiGroups: [""]
   resources: [secrets]
   verbs: [create]
@@ -330,10 +330,10 @@ lifecycle:
 {{- end }}
 {{- end -}}
 
-{{/* Whoever judges callers asks the API server who they are and what they may. */}}
+{{/* Rights for authentication and authorization of clients. */}}
 {{- define "pyroclast.reviewRules" -}}
 {{- if .Values.metrics.authorization }}
-# who asks for metrics, and whether it may have them
+# token and access reviews for metrics
 - apiGroups: [authentication.k8s.io]
   resources: [tokenreviews]
   verbs: [create]

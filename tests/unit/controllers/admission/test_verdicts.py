@@ -1,7 +1,7 @@
 """Verdicts of Volcano's own webhooks (ed72c7c) on generated objects, measured once: ours are the same.
 
 The first line of the file has trees of queues; each other line a question, with what Volcano said: whether it allowed
-the object, or how it completed it. Where we differ on purpose (rows A1 to A13 of docs/compatibility.md) there is none.
+the object, or how it completed it. Where we differ on purpose there is none (docs/compatibility/admission.md).
 """
 
 import json

@@ -16,7 +16,7 @@ def test_the_page() -> None:
 
     assert_tells(
         "actions/allocate",
-        f"A node of {CPU} CPU, and pods of 1 CPU. The oldest gang `a` has {FIRST} and is placed;",
-        f"`b` has {SECOND}, of which one would fit: it is undone, and its pod `b-1` hears `{told}`;",
-        f"`{bound['c'][0]}`, the only pod of `c`, is placed in the room that `b` left.",
+        f"A node has {CPU} CPU, and each pod requests 1 CPU. The oldest gang `a` has {FIRST} and is placed;",
+        f"`b` has {SECOND}, of which one would fit: it is undone, and its pod `b-1` has the reason `{told}`;",
+        f"`{bound['c'][0]}`, the only pod of `c`, is placed on the capacity that `b` left.",
     )

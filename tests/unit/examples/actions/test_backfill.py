@@ -15,7 +15,7 @@ def test_the_page() -> None:
 
     assert_tells(
         "actions/backfill",
-        f"A node of 1 CPU takes {PLACES} pods and runs one, which uses the CPU.",
-        f"`light` has {LIGHT} pods that ask for nothing and a minimum of {MINIMUM}:",
-        f"{listed(outcome.bindings)} are bound, `light-2` hears `{told}`.",
+        f"A node of 1 CPU accepts {PLACES} pods and runs one, which uses the CPU.",
+        f"`light` has {LIGHT} best-effort pods and a minimum of {MINIMUM}:",
+        f"{listed(outcome.bindings)} are bound, `light-2` has the reason `{told}`.",
     )

@@ -24,6 +24,6 @@ def test_the_page() -> None:
         "actions/gangpreempt",
         f"A node of {CPU} CPU runs `low`, a gang of {PODS} pods of 1 CPU with a minimum of {SPARING}.",
         f"is a gang of {GANG} such pods.",
-        f"{listed(victims(SPARING))} go, and `high` runs in their room.",
-        f"Were the minimum of `low` {WHOLE}, it could spare none and would go whole.",
+        f"{listed(victims(SPARING))} are evicted, and `high` runs in their place.",
+        f"Were the minimum of `low` {WHOLE}, it could spare none and would be evicted whole.",
     )

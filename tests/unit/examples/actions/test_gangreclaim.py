@@ -24,5 +24,5 @@ def test_the_page() -> None:
         f"Two queues of weight {WEIGHT} share a node of {CPU} CPU.",
         f"Queue `a` runs `rich`, {PODS} pods of 1 CPU with a minimum of {MINIMUM};",
         f"queue `b` has `poor`, a gang of {GANG}.",
-        f"Each deserves {deserved['a']:g}: {listed(outcome.evictions)} go.",
+        f"Each deserves {deserved['a']:g}: {listed(outcome.evictions)} are evicted.",
     )

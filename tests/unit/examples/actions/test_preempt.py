@@ -22,7 +22,7 @@ def test_the_page() -> None:
     assert_tells(
         "actions/preempt",
         f"A node of {CPU} CPU is full: gang `low` (priority {LOW}, minimum {SPARING}) runs {PODS} pods of 1 CPU.",
-        f"Gang `high` (priority {HIGH}, minimum {GANG}) wants {GANG} pods of 1 CPU:",
-        f"{listed(victims(SPARING))} go, in this order, and `low` keeps its minimum.",
-        f"Were the minimum of `low` {WHOLE}, the gang plugin would spare all four",
+        f"Gang `high` (priority {HIGH}, minimum {GANG}) requests {GANG} pods of 1 CPU:",
+        f"{listed(victims(SPARING))} are evicted, in this order, and `low` keeps its minimum.",
+        f"Were the minimum of `low` {WHOLE}, the gang plugin would protect all four",
     )

@@ -32,6 +32,6 @@ def test_the_page() -> None:
         "actions/reclaim",
         f"Two queues of weight {WEIGHT} share {CPU} CPU. Queue `a` runs {CPU} pods of 1 CPU, minimum {MINIMUM};",
         f"queue `b` has a gang of {GANG} such pods.",
-        f"Each deserves {half} when `b` asks for {half} or more; it asks for {GANG},",
-        f"so `a` deserves {deserved(outcome, 'a'):g} and two of its pods go: {listed(outcome.evictions)}.",
+        f"Each deserves {half} when `b` requests {half} or more; it requests {GANG},",
+        f"so `a` deserves {deserved(outcome, 'a'):g} and two of its pods are evicted: {listed(outcome.evictions)}.",
     )

@@ -37,6 +37,6 @@ def test_the_page() -> None:
     assert (gone(0), gone(1)) == (["a-0", "a-1"], ["a-0"])
     assert_tells(
         "actions/shuffle",
-        "Three pods that may run alone, all named by a strategy, under a disruption budget that allows two: "
-        "the first two go; with `maxEvictions: 1` the first.",
+        "Three pods that may run alone, all proposed by a strategy, have a disruption budget that allows two: "
+        "the first two are evicted; with `maxEvictions: 1` only the first.",
     )

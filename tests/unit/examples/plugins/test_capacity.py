@@ -97,6 +97,6 @@ def test_the_page() -> None:
         "A queue of 6 CPU / 4 GiB stands above two with guarantees of 4 CPU / 3 GiB: "
         f"each may have {cpu} CPU / {gib} GiB.",
         "The queue of a victim and its parent have 2 CPU and deserve 1, the grandparent deserves 3.",
-        "With `ancestorReclaimLevel` 0 and 1 the task goes, with 2 it stays.",
+        "With `ancestorReclaimLevel` 0 and 1 the task can be evicted, with 2 it stays.",
         f"With `{DEVICES}: 2` and one device claimed, a pod that claims 1 fits, one that claims 2 does not,",
     )

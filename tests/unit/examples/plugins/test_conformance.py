@@ -22,5 +22,6 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/conformance",
-        f"Of `kube-system/a`, `ns/b` with the class `system-node-critical`, and `ns/c` only `{left.key}` may go.",
+        "The candidates are `kube-system/a`, `ns/b` with the class `system-node-critical`, and `ns/c`: "
+        f"only `{left.key}` may be evicted.",
     )

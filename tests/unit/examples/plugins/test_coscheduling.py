@@ -42,8 +42,8 @@ def test_the_page() -> None:
     assert_tells(
         "plugins/coscheduling",
         f"Gang `a` has {PODS['a']} pods and needs {LEAST['a']}, gang `b` has {PODS['b']} and needs {LEAST['b']}, "
-        "each pod asks for 1 CPU",
-        f"With one pod of `b` all of them hear: `{short.told('a-0')}`.",
-        f"With all pods, on a node of 3 CPUs, nobody is bound: {together} must come together.",
+        "each pod requests 1 CPU",
+        f"With one pod of `b` all of them have the reason `{short.told('a-0')}`.",
+        f"With all pods, on a node of 3 CPUs, no pod is bound: {together} must start together.",
         f"On a node of {together} they are, with the member count {together} and the group `{group}`;",
     )

@@ -61,7 +61,7 @@ def test_the_page() -> None:
         f"| 1 card, 20000 | {given(number=1, memory=20000)} |",
         f"The first scores 100 * {after} / {MEMORY}, so {part}, times the weight {score(number=1, memory=4096):g}.",
         "four GPUs of 80Gi and two RDMA cards, half of them at each of two PCIe switches",
-        "somebody has GPU 2.",
+        "GPU 2 is in use.",
         f"| 1 `nvidia.com/gpu` | {devices(nvidia=1)} |",
         f"| 2 `nvidia.com/gpu` | {devices(nvidia=2)} |",
         f"| 3 `nvidia.com/gpu` and 1 percent of RDMA cards, near each other | {devices(NEAR, nvidia=3, rdma=1)} |",

@@ -87,8 +87,8 @@ def test_the_page() -> None:
     assert_tells(
         "plugins/drf",
         "10 CPU and 100 of memory; the preemptor's job would have 3 CPU: 0.30. Candidates that leave their jobs with "
-        "0.50, 0.30 and 0.40 may go, one that leaves 0.25 may not.",
-        "Of a job of six pods of 1 CPU three may go: they leave "
+        "0.50, 0.30 and 0.40 may be evicted, one that leaves 0.25 may not.",
+        "Three pods may be evicted of a job of six pods of 1 CPU: they leave "
         f"{', '.join(f'{(6 - at) / 10:g}' for at in range(1, gone))} and {(6 - gone) / 10:g}.",
         "10000 CPU and 10000 memory; `root/eng/dev` has 8000 CPU, `root/eng/prod` 2000 memory, "
         "`root/sci` (weight 2) 3000 memory.",
@@ -96,6 +96,6 @@ def test_the_page() -> None:
         f"sci has {float(sci.share):g} / {sci.weight} = {float(sci.share / sci.weight):g} and goes before eng; "
         f"prod ({float(prod.share):g}) before dev ({float(dev.share):g}); the root has {float(tree.root.share):g}.",
         "All CPU is taken, by `root/a` (6000) and `root/b/x` (4000); `root/b/y` has 4000 memory.",
-        "A node of 10 CPU and 10 GB; sci wants pods of both, dev of CPU, prod of memory, ten each. "
+        "A node of 10 CPU and 10 GB; sci requests pods of both, dev of CPU, prod of memory, ten each. "
         "They end with {}, {} and {} pods.".format(*ended()),
     )

@@ -42,7 +42,7 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/elastic-quota",
-        f"A cluster of {GPUS} GPUs. Quota `a` is guaranteed {GUARANTEED['a']} and asks for {ASKED['a']}, "
+        f"A cluster of {GPUS} GPUs. Quota `a` is guaranteed {GUARANTEED['a']} and requests {ASKED['a']}, "
         f"`b` {GUARANTEED['b']} and {ASKED['b']}, `c` {GUARANTEED['c']} and {ASKED['c']}; "
         f"their weights are {WEIGHTS['a']}, {WEIGHTS['b']} and {WEIGHTS['c']}.",
         f"First they get {first['a']}, {first['b']} and {first['c']}; "

@@ -24,10 +24,10 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/extender",
-        "A pod has room on `n1`, `n2` and `n3`:",
+        "A pod fits on `n1`, `n2` and `n3`:",
         *(f'{{"task": {{"Name": "{task}", …}}, "nodes": [{{"Name": "{node}", …}}, …]}}' for task, node in asked),
         f"→ {msgspec.json.encode(VERDICTS).decode()}",
         f"→ {msgspec.json.encode(SCORES).decode()}",
-        f"It goes to `{place}`.",
+        f"The pod is placed on `{place}`.",
         f"it waits: `{message}`",
     )

@@ -52,7 +52,7 @@ def test_the_page() -> None:
         "Three tasks of 6 CPU on two nodes of 8 CPU with `minMember: 3`: two would fit, none is bound,",
         f"and the condition says `{condition.message.partition(':')[0]}`.",
         "A ps and three workers run with `minMember: 2` and one of each role as minimum: "
-        f"of the candidates ps, w1, w2, w3 the workers {' and '.join(gone)} may go.",
+        f"of the candidates ps, w1, w2, w3 the workers {' and '.join(gone)} may be evicted.",
         f"`minMember: 3` with roles `ps: 1, worker: 3`: the roles sum to {sum(wanted.values())}, "
         "so three workers alone are valid.",
     )

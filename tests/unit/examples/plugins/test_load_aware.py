@@ -54,10 +54,11 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/load-aware",
-        f"A node of {CPUS} CPUs, {USED} of them in use. A pod that asks for {8}, and may use no more, is taken to use "
-        f"{taken(8) / 1000:g}: {exact:g} % rounds to {rounded}, which is above {THRESHOLD}, and the node is refused.",
-        f"One that asks for {5} is taken to use {taken(5) / 1000:g}: {smaller_exact:g} % rounds to {smaller}, and it "
-        f"may go there; {left} are left of CPU.",
+        f"A node of {CPUS} CPUs, {USED} of them in use. A pod that requests {8}, with the same limit, is estimated "
+        f"to use {taken(8) / 1000:g}: {exact:g} % rounds to {rounded}, which is above {THRESHOLD}, "
+        "and the node is refused.",
+        f"One that requests {5} is estimated to use {taken(5) / 1000:g}: {smaller_exact:g} % rounds to {smaller}, and "
+        f"the node accepts it; {left} are left of CPU.",
         f"| 10 CPUs, an hour ago | 4 | {counts(10, '4', 3600)} |",
         f"| 10 CPUs, 30 seconds ago | 4 | {counts(10, '4', 30)} |",
         f"| 10 CPUs, 30 seconds ago | 9 | {counts(10, '9', 30)} |",

@@ -42,7 +42,7 @@ def test_the_page() -> None:
     """Rules, places in a list, and a limit."""
     there = world(terms("group1", "group3", preferred=("group3",)), terms("group2", "group4", preferred=("group4",)))
     rows = [
-        f"| {name} | {score:g} | {'refused' if name in refused(there) else 'may be used'} |"
+        f"| {name} | {score:g} | {'refused' if name in refused(there) else 'can be used'} |"
         for name, score in there.scores("p").items()
     ]
     ordered = world(terms(preferred=("group1", "group3")), terms(), enablePreferredOrder=True).scores("p")
@@ -54,6 +54,7 @@ def test_the_page() -> None:
         "plugins/nodegroup",
         "required group1 and group3, preferred group3, anti-affinity required group2 and group4, preferred group4:",
         *rows,
-        f"By place, preferred group1 and group3 score {ordered['group1']:g} and {ordered['group3']:g}.",
+        "With `enablePreferredOrder`, preferred group1 and group3 score "
+        f"{ordered['group1']:g} and {ordered['group3']:g}.",
         f"With `{limits}` and 2 CPU used in group1, a pod of 2 CPU is refused there, and not in group2.",
     )

@@ -75,6 +75,6 @@ def test_the_page() -> None:
             used={"cpu": "2", "memory": "4Gi", "gpu": "2"},
             **devices,
         ),
-        row("4 CPU / 8 GiB, empty | asks for nothing", {"cpu": "", "memory": ""}, "lmb", **large),
+        row("4 CPU / 8 GiB, empty | best-effort", {"cpu": "", "memory": ""}, "lmb", **large),
         f"which has no taints, scores {least} + {balanced} + 3 * 100 = {total}.",
     )

@@ -63,8 +63,9 @@ def test_the_page() -> None:
     assert_tells(
         "plugins/predicates",
         "Nodes n1 and n2 lie in zone a, n3 in b; a pod `app=web` is on n1.",
-        f"A task that wants `app=web` in its zone may go to {beside_web(beside(term('web')))};",
-        f"one that shuns `app=web` on its host may go to {beside_web(apart(term('web', 'kubernetes.io/hostname')))}.",
+        f"A task that needs `app=web` in its zone can run on {beside_web(beside(term('web')))};",
+        "one that excludes `app=web` on its host can run on "
+        f"{beside_web(apart(term('web', 'kubernetes.io/hostname')))}.",
         "Zones a, b and c hold 2, 1 and 0 pods that a task spreads with, `maxSkew` 1: "
         f"a and b are refused ({2 + 1} and {1 + 1} exceed 1), c is not.",
         "With a and b alone and `minDomains: 3` the least is 0, and both are refused.",

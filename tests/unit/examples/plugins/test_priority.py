@@ -31,8 +31,8 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/priority",
-        f"Jobs a (priority {VALUES['a']}), b ({VALUES['b']}) and c ({VALUES['c']}), made in this order, "
-        f"go {', '.join(job.job.name for job in order)}.",
-        f"A task of a job of priority {VALUES['high']} may take the place of both tasks of a job of priority "
+        f"Jobs a (priority {VALUES['a']}), b ({VALUES['b']}) and c ({VALUES['c']}), created in this order, "
+        f"are served as {', '.join(job.job.name for job in order)}.",
+        f"A task of a job of priority {VALUES['high']} can preempt both tasks of a job of priority "
         f"{VALUES['low']}, one of priority {small} and one of {large}.",
     )

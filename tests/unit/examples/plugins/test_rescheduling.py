@@ -31,6 +31,6 @@ def test_the_page() -> None:
         f"Thresholds {LOW}, targets {HIGH}; `n1` has {CPUS} CPUs, {USED['n1'][0]}% and {USED['n1'][1]}% in use, "
         f"`n2` {CPUS} CPUs, {USED['n2'][0]}% and {USED['n2'][1]}%.",
         f"The budget is {CPUS * 10 * HIGH:,}m - {CPUS * 10 * USED['n2'][0]:,}m = {budget:,}m.",
-        f"Of the pods of `n1`, {ASKED} CPUs each, `{gone[0]}` goes ({left[0]}% left) and `{gone[1]}` ({left[1]}% left, "
-        "the budget is 0); `p3` stays.",
+        f"Each pod of `n1` has {ASKED} CPUs: `{gone[0]}` is evicted ({left[0]}% left) "
+        f"and `{gone[1]}` ({left[1]}% left, the budget is 0); `p3` stays.",
     )

@@ -60,7 +60,7 @@ def test_the_page() -> None:
         f"weight 10, 100 of 500 used 200, of both CPU and memory: {LEAST} {fit((LEAST, 1), (LEAST, 1))}, "
         f"{MOST} {fit((MOST, 1), (MOST, 1))};",
         f"CPU {LEAST} with weight 2 and memory {MOST} with weight 1: {fit((LEAST, 2), (MOST, 1))}.",
-        f"Scarce with weight 5, t4 weighs 2 and a10 3; a pod that asks for CPU: {scores['none']} on a node "
+        f"Scarce with weight 5, t4 weighs 2 and a10 3; a pod that requests CPU: {scores['none']} on a node "
         f"without GPU, {scores['t4']} with t4, {scores['a10']} with a10, {scores['both']} with both.",
         "A node with 30 CPU, 30G and 6 GPU idle, 4 CPU and 4G kept for each: "
         f"a pod of 4 CPU and 4G passes ({30 - 4} ≥ {6 * 4}), one of 10 does not, one of 10 with a GPU does.",

@@ -48,8 +48,8 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/sla",
-        f"`sla-waiting-time: {LIMIT}`; the first job was made at 0:00, the second at 0:30 with `{OWN}` of its own.",
-        f"They are due at {due('first')} and {due('second')}, so the {order[0].job.name} goes first.",
+        f"`sla-waiting-time: {LIMIT}`; the first job was created at 0:00, the second at 0:30 with `{OWN}` of its own.",
+        f"They are due at {due('first')} and {due('second')}, so the {order[0].job.name} comes first.",
         "At 2:00 the second is permitted, the first has no vote.",
         "With `sla-waiting-time: 1` there is a warning and no general limit: a number has no unit.",
     )

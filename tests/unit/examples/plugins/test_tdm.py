@@ -18,7 +18,7 @@ def test_the_page() -> None:
     assert_tells(
         "plugins/tdm",
         f"`jdb-max-unavailable: 50%` is 3 of {TASKS} ({TASKS * 50 / 100:g} rounded up): "
-        f"{most(jdb_max_unavailable='50%')} go at once.",
-        f"`jdb-min-available: 30%` is 2 ({TASKS * 30 / 100:g} rounded up): {most(jdb_min_available='30%')} go.",
+        f"{most(jdb_max_unavailable='50%')} can be evicted at once.",
+        f"`jdb-min-available: 30%` is 2 ({TASKS * 30 / 100:g} rounded up): {most(jdb_min_available='30%')} can be.",
         f"With neither, {most()}.",
     )
