@@ -66,7 +66,7 @@ class Allocate(Action):
                 order.return_job(job)
             order.return_queue(queue)
         for job in behind_gates:
-            job.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
+            job.reasons.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
         if not backfill_follows(session.following_actions):
             complete_deferred(session)
 

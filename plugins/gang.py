@@ -247,8 +247,8 @@ def tell_empty_job(session: Session, job: SessionJob) -> None:
         return
     known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
     told = known.reason if known is not None and known.status == "True" else ""
-    if job.is_pending and job.refusals:
-        message = f"waits for admission to queue {job.queue}: {job.refusals[0].text}"
+    if job.is_pending and job.reasons.refusals:
+        message = f"waits for admission to queue {job.queue}: {job.reasons.refusals[0].text}"
         _refuse_empty(session, job, NOT_ENOUGH_RESOURCES, message)
     elif told not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
         session.report.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))
@@ -286,14 +286,14 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     message = f"{lacking}/{members} tasks in gang unschedulable: {job_message(job)}"
     if is_broken(job):
         message = f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that does no work"
-    fits_when = () if job.remedy is None else job.remedy.jobs
+    fits_when = () if job.reasons.remedy is None else job.reasons.remedy.jobs
     if fits_when:
         message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
     session.report.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))
-    first = next(iter(job.task_refusals.values()), None)
+    first = next(iter(job.reasons.task_refusals.values()), None)
     counts, resolvable = (first.counts, first.resolvable) if first is not None else ({}, True)
-    resolvable = resolvable and job.cause is None
-    job.verdict = Refusal(
+    resolvable = resolvable and job.reasons.cause is None
+    job.reasons.verdict = Refusal(
         plugin=Gang.name, reason=reason, message=message, counts=counts, resolvable=resolvable, fits_when=fits_when
     )
     session.report.sample("job_retry_counts", 1, kind="counter", job_id=job.job.name)
@@ -316,7 +316,7 @@ def lacking_members(job: SessionJob) -> int:
     Where enough found places and the minimum of a role or sub-group is missed all the same, these are the ones without.
     """
     waiting = list(job.in_status(TaskStatus.PENDING))
-    places = (job.last_places.get(task.id) for task in waiting)
+    places = (job.reasons.last_places.get(task.id) for task in waiting)
     placed = sum(place is not None and place.status in ALLOCATED_STATUSES for place in places)
     missing = job.min_available - placed - job.ready_count
     return missing if missing > 0 else max(len(waiting) - placed, 1)

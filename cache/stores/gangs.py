@@ -242,7 +242,11 @@ class GangKeeper:
         gangs = [self._gangs[each] for each in sorted(group.gangs)]
         members = {gang.id: list(self._members.get(gang.id, {}).values()) for gang in gangs}
         group.is_mixed = any(gang.match_policy != ONCE_SATISFIED or gang.fault for gang in gangs)
-        group.is_satisfied = group.is_satisfied or any(_has_node(task) for own in members.values() for task in own)
+        group.is_satisfied = (
+            group.is_satisfied
+            or any(_has_node(task) for own in members.values() for task in own)
+            or any(_had_bound_members(self._pod_groups.get(gang.id)) for gang in gangs)
+        )
         by_job: dict[JobId, dict[str, list[Task]]] = {group.main: {gang.id: [] for gang in gangs}}
         for gang in gangs:
             for task in members[gang.id]:
@@ -294,3 +298,11 @@ def _is_news(old: Task, new: Task) -> bool:
         after.labels,
         after.annotations,
     )
+
+
+def _had_bound_members(pod_group: wire.GangPodGroup | None) -> bool:
+    """Return whether the status of a pod group counts members that were bound, also those that are gone by now."""
+    if pod_group is None:
+        return False
+    status = pod_group.status
+    return any((status.scheduled, status.running, status.succeeded, status.failed))

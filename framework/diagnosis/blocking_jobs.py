@@ -12,13 +12,12 @@ from itertools import islice
 from typing import Any, Final
 
 from pyroclast.framework.diagnosis.blocking_candidates import Choice, Held, Layout, Places, on_nodes_here
-from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.queues.admission import ends_that_admit
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.standing import Remedy
 from pyroclast.model.ids import NodeName
-from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["find_remedies"]
@@ -49,10 +48,12 @@ def find_remedies(session: Session) -> None:
 def _lacks_room(session: Session, job: SessionJob) -> bool:
     """Tell whether a job waits for room that some node could have, or for admission."""
     if job.is_pending:
-        return bool(job.counts[TaskStatus.PENDING]) and any(each.reason in _OF_ACCOUNTS for each in job.refusals)
-    if not job.task_refusals or session.jobs.skipped.is_passed_over(job) or job.permanent_cause is not None:
+        return bool(job.counts[TaskStatus.PENDING]) and any(
+            each.reason in _OF_ACCOUNTS for each in job.reasons.refusals
+        )
+    if not job.reasons.task_refusals or session.jobs.skipped.is_passed_over(job) or job.permanent_cause is not None:
         return False
-    return next(iter(job.task_refusals.values())).resolvable and not session.jobs.job_pipelined(job)
+    return next(iter(job.reasons.task_refusals.values())).resolvable and not session.jobs.job_pipelined(job)
 
 
 class _Search:
@@ -80,7 +81,7 @@ class _Search:
                 continue
             known = None if job.standing is None else job.standing.remedy
             if known is not None and self._session.jobs.skipped.stands(known):
-                job.remedy = known
+                job.reasons.remedy = known
                 continue
             like = tuple((task.template.number, task.priority, task.role) for task in tasks)
             key = (
@@ -93,8 +94,8 @@ class _Search:
             )
             if key not in self._found or self._is_alone(job, tasks):
                 self._found[key] = self._answer(job, tasks)
-            job.remedy = self._found[key]
-            job.touched = job.touched or known != job.remedy
+            job.reasons.remedy = self._found[key]
+            job.touched = job.touched or known != job.reasons.remedy
 
     def _is_alone(self, job: SessionJob, tasks: Sequence[Task]) -> bool:
         """Tell whether a job may be told of others than those that are like it.
@@ -160,8 +161,8 @@ class _Search:
             return None
         self._trials -= 1
         touched = [(each, each.touched) for each in (*choice.ended, job)]
-        told = told_so_far(job)
-        job.task_refusals, job.last_places = SealedDict(), SealedDict()
+        told = job.reasons.copy()
+        job.reasons.forget_tasks()
         try:
             with session.statement(trial=True) as trial:
                 if any(trial.evict(each, task, "") is not None for each, task in leaving):
@@ -171,7 +172,7 @@ class _Search:
                 places = trial.placed().values()
                 return {task.node for task in places if task.node} if session.jobs.job_pipelined(job) else None
         finally:
-            tell_again(job, told)
+            job.reasons = told
             for each, was_touched in touched:
                 each.touched = was_touched
 

@@ -271,14 +271,14 @@ def _member_counts(job: SessionJob, departed: Departed) -> tuple[int, int, int]:
 def _standing(job: SessionJob, revision: int) -> Standing:
     return Standing(
         revision,
-        tuple(job.refusals),
-        job.cause,
-        job.verdict,
-        dict(job.eviction_refusals),
-        dict(job.task_refusals),
-        job.remedy,
-        job.misfit,
-        job.misfits_queue,
+        tuple(job.reasons.refusals),
+        job.reasons.cause,
+        job.reasons.verdict,
+        dict(job.reasons.eviction_refusals),
+        dict(job.reasons.task_refusals),
+        job.reasons.remedy,
+        job.reasons.misfit,
+        job.reasons.misfits_queue,
         job.all_refusals,
     )
 

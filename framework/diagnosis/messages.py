@@ -55,8 +55,8 @@ def _joined(message: str, evictions: list[str]) -> str:
 def origin_of(job: SessionJob) -> str:
     """Return the cause that holds the job back, in words: a permanent one before others, the first of its kind."""
     cause = job.permanent_cause
-    if cause is not None or job.refusals:
-        return (cause or job.refusals[0]).text
+    if cause is not None or job.reasons.refusals:
+        return (cause or job.reasons.refusals[0]).text
     refused = [(task, refusal) for task in _in_name_order(job.tasks.values()) if (refusal := _refusal_of(job, task))]
     refused.sort(key=lambda each: each[1].resolvable)
     return next((f"{task.name}: {refusal.text}" for task, refusal in refused), "")
@@ -75,14 +75,14 @@ class TaskVerdicts:
         job = self._job
         refusal = _refusal_of(job, task)
         if refusal is None and _is_vetoed(job):
-            return UNSCHEDULABLE, job.refusals[0].message, None
+            return UNSCHEDULABLE, job.reasons.refusals[0].message, None
         place = _place_of(job, task)
         if place.status in _ALLOCATED:
             return SCHEDULABLE, f"pod {task.key} fits on node {place.node} once minAvailable is satisfied", place.node
         if place.status is TaskStatus.PIPELINED:
             text = f"pod {task.key} fits on node {place.node} once resources are released and minAvailable is satisfied"
             return UNSCHEDULABLE, text, place.node
-        text = refusal.text if refusal is not None else job.refusals[0].text if job.refusals else ""
+        text = refusal.text if refusal is not None else job.reasons.refusals[0].text if job.reasons.refusals else ""
         key = text, refusal is not None and not refusal.resolvable
         if key not in self._messages:
             self._messages[key] = self._message(*key)
@@ -104,12 +104,12 @@ def _reason(job: SessionJob, task: Task) -> str:
 
 def _is_vetoed(job: SessionJob) -> bool:
     """Return whether a plugin keeps the job from starting although its minimum has places."""
-    return bool(job.vetoed_by and job.refusals and not job.waiting_count)
+    return bool(job.vetoed_by and job.reasons.refusals and not job.waiting_count)
 
 
 def _place_of(job: SessionJob, task: Task) -> Task:
     """Return a task in the place that it has, or had before it was undone."""
-    return job.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
+    return job.reasons.last_places.get(task.id, task) if task.status is TaskStatus.PENDING else task
 
 
 def behind_gates(task: Task) -> Refusal:
@@ -124,7 +124,7 @@ def behind_gates(task: Task) -> Refusal:
 
 
 def _refusal_of(job: SessionJob, task: Task) -> Refusal | None:
-    refusal = job.task_refusals.get(task.id)
+    refusal = job.reasons.task_refusals.get(task.id)
     if refusal is None and task.gated and task.status is TaskStatus.PENDING:
         return behind_gates(task)
     return refusal

@@ -31,8 +31,8 @@ def note_permanent_causes(session: Session) -> None:
         if session.jobs.skipped.is_passed_over(job) or session.jobs.is_left_out(job):
             continue
         job.note_cause(_cause(session, job) if _is_refused(job) else None)
-        if job.cause is not None:
-            job.misfit = None  # nodes and queues may change without changing what its tasks are refused for
+        if job.reasons.cause is not None:
+            job.reasons.misfit = None  # nodes and queues may change without changing what its tasks are refused for
 
 
 def _note_veto(job: SessionJob) -> None:
@@ -44,7 +44,9 @@ def _note_veto(job: SessionJob) -> None:
 
 
 def _is_refused(job: SessionJob) -> bool:
-    return bool(job.task_refusals) and not (job.is_pending or job.refusals or job.is_ready or job.waiting_count)
+    return bool(job.reasons.task_refusals) and not (
+        job.is_pending or job.reasons.refusals or job.is_ready or job.waiting_count
+    )
 
 
 def _cause(session: Session, job: SessionJob) -> Refusal | None:
@@ -70,15 +72,15 @@ def _cause(session: Session, job: SessionJob) -> Refusal | None:
         return Refusal(plugin="scheduler", reason=CAN_NEVER_RUN, message=message, resolvable=False)
     if len(nowhere) == len(tasks):
         return None  # each of them says so itself
-    cause = job.task_refusals[nowhere[0].id]
+    cause = job.reasons.task_refusals[nowhere[0].id]
     return replace(cause, message=f"{nowhere[0].name}: {cause.message}", resolvable=False)
 
 
 def _refuse_member(session: Session, job: SessionJob, task: Task) -> None:
-    known = job.task_refusals.get(task.id)
+    known = job.reasons.task_refusals.get(task.id)
     if known is None or known.resolvable:
         job.refuse_task(task, session.candidates.explain(task))
-        job.misfit = None
+        job.reasons.misfit = None
 
 
 def _refused_by_queue(session: Session, job: SessionJob, tasks: Sequence[Task], needed: int) -> Refusal | None:

@@ -30,7 +30,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
         standing, again = session.jobs.standing(job), known.get(job.id)
         if standing is None or (again is not None and again.touched):
             continue
-        evictions = None if again is None else again.eviction_refusals
+        evictions = None if again is None else again.reasons.eviction_refusals
         refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
         for task_id, refusal in standing.task_refusals.items():
             own = session.queues.kind(job.tasks[task_id]) if standing.misfits_queue else ()
@@ -48,10 +48,10 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     for job_id, each in sorted(known.items()):
         told = each.all_refusals
         if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
-            told = each.standing.told_with(each.eviction_refusals, tuple(each.refusals))
+            told = each.standing.told_with(each.reasons.eviction_refusals, tuple(each.reasons.refusals))
         if told:
             refusals.setdefault(job_id, told)
-        for task_id, refusal in each.task_refusals.items():
+        for task_id, refusal in each.reasons.task_refusals.items():
             of_tasks[task_id] = behind(each.tasks[task_id], refusal)
     for task in _gated_tasks(session):
         of_tasks.setdefault(task.id, (behind_gates(task),))

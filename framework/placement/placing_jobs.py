@@ -11,14 +11,13 @@ from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.model.ids import SubJobId, TaskId
-from pyroclast.model.refusals import Refusal
-from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.framework.state.reasons import Reasons
+from pyroclast.model.ids import SubJobId
+from pyroclast.model.sealed import SealedList
 from pyroclast.model.tasks import Task
 
-__all__ = ["place_job", "required_sub_jobs", "tell_again", "told_so_far", "worksheets_by_need", "worksheets_of"]
+__all__ = ["place_job", "required_sub_jobs", "worksheets_by_need", "worksheets_of"]
 
-Told = tuple[SealedDict[TaskId, Refusal], SealedDict[TaskId, Task], SealedList[Refusal], int | None, bool]
 """What a job was told: of its tasks, of places they had, of itself, and of a misfit."""
 
 
@@ -86,7 +85,7 @@ def place_job(
         sheets: The tasks, by sub-job; after a second trial that led somewhere, what that left.
         root: Number of the domain in which to look, where it goes by domains; all of them where None.
     """
-    attempt = _Attempt(len(statement.operations), told_so_far(job), root)
+    attempt = _Attempt(len(statement.operations), job.reasons.copy(), root)
     if _place_in_order(session, statement, job, sheets, root):
         return True
     return bool(sheets) and _place_by_search(session, statement, job, sheets, attempt)
@@ -95,7 +94,7 @@ def place_job(
 def _place_in_order(
     session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
 ) -> bool:
-    before, refusals = len(statement.operations), SealedList(job.refusals)
+    before, refusals = len(statement.operations), SealedList(job.reasons.refusals)
     _place(session, statement, job, sheets, root)
     if (
         session.jobs.job_ready(job)
@@ -104,8 +103,9 @@ def _place_in_order(
     ):
         return session.jobs.job_ready(job)
     statement.undo_to(before)
-    told = told_so_far(job)
-    tell_again(job, (SealedDict(), SealedDict(), refusals, job.misfit, job.misfits_queue))
+    told = job.reasons.copy()
+    job.reasons.forget_tasks()
+    job.reasons.refusals = refusals
     by_need = worksheets_by_need(session, job)
     if by_need:
         _place(session, statement, job, by_need, root)
@@ -113,7 +113,7 @@ def _place_in_order(
         sheets[:] = by_need
     else:
         statement.undo_to(before)
-        tell_again(job, told)
+        job.reasons = told
     return session.jobs.job_ready(job)
 
 
@@ -123,7 +123,7 @@ class _Attempt:
 
     operations: int
     """Length of the statement."""
-    told: Told
+    told: Reasons
     root: int | None
 
 
@@ -139,17 +139,17 @@ def _place_by_search(
         session, job, [task for sheet in sheets for task in sheet.tasks], is_uniform=_is_uniform(sheets)
     ):
         return False
-    waits, told = session.jobs.job_pipelined(job), told_so_far(job)
+    waits, told = session.jobs.job_pipelined(job), job.reasons.copy()
     done = statement.operations[attempt.operations :]
     statement.undo_to(attempt.operations)
-    tell_again(job, attempt.told)
+    job.reasons = attempt.told
     waiting = _waiting(session, job)
     root = session.topology.domains.topology.root if attempt.root is None else attempt.root
     search = GangSearch(session, job, waiting, root=root)
     found = search.run(on_idle=True)
     if not (found or waits) and session.nodes.releases_room:
         found = search.run(on_idle=False)
-    tell_again(job, attempt.told if found else told)
+    job.reasons = attempt.told if found else told
     if found and _take(statement, job, found):
         sheets[:] = worksheets_of(session, job)
         return session.jobs.job_ready(job)
@@ -181,19 +181,3 @@ def _place(session: Session, statement: Statement, job: SessionJob, sheets: list
         place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
     else:
         place_tasks(session, statement, job, sheets[0])
-
-
-def told_so_far(job: SessionJob) -> Told:
-    """Note what this cycle told a job, before a trial of which it must not hear."""
-    return (
-        SealedDict(job.task_refusals),
-        SealedDict(job.last_places),
-        SealedList(job.refusals),
-        job.misfit,
-        job.misfits_queue,
-    )
-
-
-def tell_again(job: SessionJob, told: Told) -> None:
-    """Tell a job that, and nothing else."""
-    job.task_refusals, job.last_places, job.refusals, job.misfit, job.misfits_queue = told

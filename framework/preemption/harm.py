@@ -66,7 +66,8 @@ class Harm(NamedTuple):
 class Effort:
     """What the searches for one namespace take in a session.
 
-    A step is a node that is tried, a task that is evicted on trial, or twenty tasks that plugins are asked about.
+    A step is a node that is tried, a task that is evicted on trial, twenty tasks that plugins are asked about, or a
+    thousand that a bound adds up.
     """
 
     steps: int = 0
@@ -109,13 +110,15 @@ class HarmLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A plan that was found on trial, to be repeated."""
+    """A plan that was found."""
 
     harm: Harm
     is_least: bool
-    """Whether no plan can be less harmful; it is committed already."""
+    """Whether no plan that has as many places can be less harmful."""
     is_partial: bool
-    """Whether a task was refused, which other victims may give a place."""
+    """Whether a task was refused and waits still, which other victims may give a place."""
+    is_committed: bool
+    """Whether the plan stands; else it is to be repeated."""
     domain: BoolArray | None
     units: tuple[Unit, ...]
     places: tuple[tuple[Task, int], ...]
@@ -129,22 +132,28 @@ class Found:
 Search = Callable[[HarmLimits], Found | None]
 """Looks for a plan within limits."""
 
+Bound = Callable[[Found, HarmLimits], Harm | None]
+"""A harm below which no plan within limits has as many places as one that was found; None where there is no such plan.
 
-def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Found | None:
+Never too high."""
+
+
+def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: Effort) -> Found | None:
     """Return the least harmful plan that can be found; None where there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
     protected in turn, as long as a better plan comes of that and steps are left; those of plans that leave a task out
-    are protected with it.
+    are protected with it. Searches that could not find a better plan, as their bounds show, do not begin.
 
     Args:
         modes: Whether gangs may go whole, in the order in which plans are sought.
         search: Looks for a plan within limits, and counts its steps.
+        bound: Returns how little harm is possible within limits, and counts its steps.
         effort: What all searches of the session take.
     """
-    best = _below(modes, search, frozenset())
-    searches = _Searches(modes, search, effort)
-    while best is not None and best.harm.victims > 0 and not best.is_least:
+    searches = _Searches(modes, search, bound, effort)
+    best = searches.below(frozenset())
+    while best is not None and best.harm.victims > 0 and searches.may_be_better(best, frozenset()):
         better = searches.better(best, best, frozenset())
         if better is None:
             return best
@@ -153,10 +162,10 @@ def least_harmful(modes: Sequence[bool], search: Search, effort: Effort) -> Foun
 
 
 class _Searches:
-    """Searches for one job with protected victims, as many as its bounds permit."""
+    """Searches for one job; of those with protected victims as many as its bounds permit."""
 
-    def __init__(self, modes: Sequence[bool], search: Search, effort: Effort) -> None:
-        self._modes, self._search, self._effort = modes, search, effort
+    def __init__(self, modes: Sequence[bool], search: Search, bound: Bound, effort: Effort) -> None:
+        self._modes, self._search, self._bound, self._effort = modes, search, bound, effort
         self._count = 0
         self._is_over = False
 
@@ -169,7 +178,9 @@ class _Searches:
             if self._ends():
                 return None
             spared = protected | {task.id}
-            found = self._below(spared)
+            begun = self._effort.steps
+            found = self._below_if_better(best, spared)
+            self._effort.left -= self._effort.steps - begun
             if found is not None and found.rank >= best.rank and found.is_partial:
                 found = self.better(best, found, spared)
             if found is not None and found.rank < best.rank:
@@ -183,32 +194,50 @@ class _Searches:
             self._effort.cut_short += 1
         return self._is_over
 
-    def _below(self, protected: frozenset[TaskId]) -> Found | None:
+    def _below_if_better(self, best: Found, protected: frozenset[TaskId]) -> Found | None:
+        """Search with protected victims, unless no plan without them could be better than the best one."""
+        if not self.may_be_better(best, protected):
+            return None
         self._count += 1
-        begun = self._effort.steps
-        found = _below(self._modes, self._search, protected)
-        self._effort.left -= self._effort.steps - begun
-        return found
+        return self.below(protected)
 
+    def below(self, protected: frozenset[TaskId]) -> Found | None:
+        """Return the plan with the most places and the lowest highest priority, then the fewest gangs and victims."""
+        best: Found | None = None
+        limits, mode = HarmLimits(takes_gangs=False, protected=protected), False
+        for takes_gangs in self._modes:
+            limits = limits._replace(takes_gangs=takes_gangs)
+            while (found := self._search_below(best, limits)) is not None:
+                if best is not None and found.rank > best.rank:
+                    break  # it places fewer tasks
+                best, mode = found, takes_gangs
+                if best.is_least:
+                    return best
+                limits = limits._replace(highest=best.harm.highest - 1)
+        if best is None or best.harm.victims <= 1:
+            return best
+        highest = best.harm.highest
+        limits = HarmLimits(takes_gangs=mode, highest=highest, protected=protected, floor=highest)
+        again = self._search_below(best, limits)
+        return again if again is not None and again.rank < best.rank else best
 
-def _below(modes: Sequence[bool], search: Search, protected: frozenset[TaskId]) -> Found | None:
-    """Return the plan with the most places and the lowest highest priority, then with the fewest gangs and victims."""
-    best: Found | None = None
-    limits, mode = HarmLimits(takes_gangs=False), False
-    for takes_gangs in modes:
-        limits = limits._replace(takes_gangs=takes_gangs, protected=protected)
-        while limits.highest > NO_VICTIM and (found := search(limits)) is not None:
-            if best is not None and found.rank > best.rank:
-                break  # it places fewer tasks
-            best, mode = found, takes_gangs
-            if best.is_least:
-                return best
-            limits = limits._replace(highest=best.harm.highest - 1)
-    if best is None or best.harm.victims <= 1:
-        return best
-    highest = best.harm.highest
-    again = search(HarmLimits(takes_gangs=mode, highest=highest, protected=protected, floor=highest))
-    return again if again is not None and again.rank < best.rank else best
+    def _search_below(self, best: Found | None, limits: HarmLimits) -> Found | None:
+        """Search within limits, unless no plan there could be better than the best one."""
+        if limits.highest <= NO_VICTIM or (best is not None and not self._may_be_better(best, limits)):
+            return None
+        return self._search(limits)
+
+    def may_be_better(self, best: Found, protected: frozenset[TaskId]) -> bool:
+        """Return whether a plan without protected victims might be better than the best one."""
+        return self._may_be_better(best, HarmLimits(takes_gangs=self._modes[-1], protected=protected))
+
+    def _may_be_better(self, best: Found, limits: HarmLimits) -> bool:
+        if best.is_least:
+            return False
+        if best.is_partial:
+            return True  # a plan with more places may be more harmful
+        least = self._bound(best, limits)
+        return least is not None and least < best.harm
 
 
 def _victims(found: Found) -> Iterator[Task]:

@@ -107,4 +107,4 @@ class NamespaceTurns:
         if job.id in self._late or job.id in self._waits:
             return msgspec.structs.replace(self._known.get(job.id, _FIRST), is_over=job.id in self._waits)
         generation = self._session.snapshot.generation
-        return Turn(is_over=True, snapshot=generation, told=job.eviction_refusals.get(self._action))
+        return Turn(is_over=True, snapshot=generation, told=job.reasons.eviction_refusals.get(self._action))

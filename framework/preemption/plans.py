@@ -12,7 +12,7 @@ placed with the most constrained one first then, and last by an assignment (`roo
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension.contract import Verb
-from pyroclast.framework.placement.gangs.search import GangSearch, Within, may_be_missed
+from pyroclast.framework.placement.gangs.search import GangSearch, Place, Within, may_be_missed
 from pyroclast.framework.placement.minimums import steps_to_minimum
 from pyroclast.framework.preemption.bounds import EvictableRoom
 from pyroclast.framework.preemption.harm import (
@@ -34,6 +34,7 @@ from pyroclast.framework.preemption.harm import (
     effort_of,
     least_harmful,
 )
+from pyroclast.framework.preemption.least_possible_harm import LeastPossibleHarm
 from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
     NO_HELP,
@@ -62,6 +63,7 @@ from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
+from pyroclast.model.queues import ROOT_QUEUE, with_ancestors
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.model.wire import unix_seconds
@@ -190,6 +192,8 @@ class PreemptionPlanner:
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._least: dict[QueueName, _Least] = {}
+        self._known_jobs: list[tuple[QueueName, int, int]] | None = None
+        """Queue, priority and least size as a gang of each job that may lose tasks."""
         self._gave_up: set[JobId] = set()
         """Jobs for which a search for an assignment ended before it was through."""
         self._compares_nodes = rule.looks_first is Looks.LEAST_HARM
@@ -200,6 +204,7 @@ class PreemptionPlanner:
             if rule.within_job
             else EvictableRoom(session, rule.statuses, lambda job: self._might_lose(job) and might_spare(job))
         )
+        self._least_possible = LeastPossibleHarm(session, rule, self._might_lose)
 
     def _effort(self, job: SessionJob) -> Effort:
         return effort_of(self._session.scratch, job.job.namespace)
@@ -317,11 +322,18 @@ class PreemptionPlanner:
             trial.statement, trial.units, trial.places = statement, [], []
             victims, is_whole = self._evict_all(trial, tasks)
             inside = np.ones(victims.size, dtype=np.bool_) if attempt.domain is None else attempt.domain
-            within = Within(nodes=inside, scores=-victims.astype(np.float64), domains=domains)
-            search = GangSearch(session, job, tasks, within=within)
-            places = search.run(on_idle=False)
-        self._effort(job).steps += search.steps
-        if not places and not (search.is_exhaustive and is_whole):
+
+            def search() -> tuple[GangSearch, list[Place]]:
+                within = Within(nodes=inside, scores=-victims.astype(np.float64), domains=domains)
+                search = GangSearch(session, job, tasks, within=within)
+                return search, search.run(on_idle=False)
+
+            found, places = search()
+            if not places and self._is_kept_by_queue(job, found, tasks):
+                is_whole &= self._evict_all_under_limit(trial, tasks[0], victims)
+                found, places = search()
+        self._effort(job).steps += found.steps
+        if not places and not (found.is_exhaustive and is_whole):
             self._gave_up.add(job.id)
         return [(place.task, place.column) for place in places]
 
@@ -344,10 +356,28 @@ class PreemptionPlanner:
             for unit in self.evict_in_turn(trial, task, self._permitted(trial, task, in_turn), self._rule.ask):
                 # searches with a protected victim have a budget of their own
                 effort.on_trial -= 0 if trial.limits.protected else len(unit)
-                for victim in unit:
-                    assert victim.node is not None, "a victim has a node"
-                    victims[session.nodes.table.column[victim.node]] += 1
+                self._count_by_node(unit, victims)
         return victims, True
+
+    def _is_kept_by_queue(self, job: SessionJob, search: GangSearch, tasks: Sequence[Task]) -> bool:
+        """Return whether the queue's limit, which victims on any node free, keeps a gang from places."""
+        session, queue = self._session, self._session.queues.by_name[job.queue]
+        return search.is_kept_by_queue or any(session.queues.allocatable(queue, task) is not None for task in tasks)
+
+    def _evict_all_under_limit(self, trial: PlanBuilder, task: Task, victims: IntArray) -> bool:
+        """Evict all that may go and use a limit of the queue, and count them by node; return whether these are all."""
+        effort = self._effort(trial.job)
+        for unit in self._evict_under_limit(trial, task):
+            effort.on_trial -= 0 if trial.limits.protected else len(unit)
+            self._count_by_node(unit, victims)
+            if effort.on_trial <= 0:
+                return False
+        return True
+
+    def _count_by_node(self, unit: Unit, victims: IntArray) -> None:
+        for victim in unit:
+            assert victim.node is not None, "a victim has a node"
+            victims[self._session.nodes.table.column[victim.node]] += 1
 
     def _place_there(self, attempt: PlanBuilder, places: Sequence[tuple[Task, int]]) -> bool:
         """Evict for tasks where each has its place; return whether all are placed, which are some."""
@@ -397,29 +427,38 @@ class PreemptionPlanner:
             domains: Where it may go, best first.
             fills: Ways to make a plan, each of which tries one and returns whether it succeeded.
         """
-        first: list[Found] = []
+        effort = self._effort(job)
+        masks = [each for each in domains if each is not None]
+        where = None if len(masks) < len(domains) else np.logical_or.reduce(masks)
 
         def search(limits: HarmLimits) -> Found | None:
             best: Found | None = None
-            if limits.protected and not self._may_be_spared(job, first[-1], limits.protected):
-                return None
             for domain in domains:
                 for fill in fills:
                     found = self._try(PlanBuilder(job, self._session.statement(), limits, domain), fill)
-                    if found is not None and found.is_least:
+                    if found is not None and found.is_committed:
                         return found
-                    if found is not None and (best is None or found.rank < best.rank):
-                        best = found
-            if best is not None and not limits.protected:
-                first.append(best)
+                    if found is None or (best is not None and found.rank >= best.rank):
+                        continue
+                    best = found
+                    if meets_bound(best, limits.protected):
+                        return best if limits.protected else replace(best, is_least=True)
             return best
 
-        effort = self._effort(job)
+        def bound(found: Found, limits: HarmLimits) -> Harm | None:
+            return self._least_possible.of_plan(job, [task for task, _ in found.places], where, limits, effort)
+
+        def meets_bound(found: Found, protected: frozenset[TaskId]) -> bool:
+            if found.is_partial:
+                return False  # a plan with more places may be more harmful
+            least = bound(found, HarmLimits(self._rule.modes[-1], protected=protected))
+            return least is not None and found.harm <= least
+
         cut_short = effort.cut_short
-        best = least_harmful(self._rule.modes, search, effort)
+        best = least_harmful(self._rule.modes, search, bound, effort)
         if effort.cut_short > cut_short:
             self._note_cut_short()
-        if best is None or best.is_least:
+        if best is None or best.is_committed:
             return best is not None
         with self._session.statement() as statement:
             attempt = PlanBuilder(
@@ -429,18 +468,6 @@ class PreemptionPlanner:
                 return False
             self.keep(attempt)
         return True
-
-    def _may_be_spared(self, job: SessionJob, found: Found, protected: frozenset[TaskId]) -> bool:
-        """Return whether all pending tasks may have places without some victims, as far as sums of amounts say."""
-        if len(found.places) < job.counts[TaskStatus.PENDING]:
-            return True  # other tasks may be placed instead
-        nodes = self._session.nodes
-        asked = np.sum([nodes.needs(task.template).request for task, _ in found.places], axis=0)
-        freed = self._all.of_queue(job.queue) if self._rule.same_queue else self._all.of_others(job.queue)
-        room = np.maximum(nodes.columns().future_idle + freed, 0).sum(axis=1)
-        for victim in (task for unit in found.units for task in unit if task.id in protected):
-            room = room - nodes.needs(victim.template).request
-        return bool((asked <= room)[asked > 0].all())
 
     def _note_cut_short(self) -> None:
         """Count a plan beside which less harmful ones may exist, since the search for them gave up."""
@@ -454,11 +481,17 @@ class PreemptionPlanner:
             harm = self._harm(attempt)
             # one with a protected victim is compared with the plan that has it
             is_least = not attempt.limits.protected and self._is_least(attempt, harm)
-            is_partial = attempt.why is not None
-            found = Found(harm, is_least, is_partial, attempt.domain, tuple(attempt.units), tuple(attempt.places))
             if is_least:
                 self.keep(attempt)
-            return found
+            return Found(
+                harm,
+                is_least=is_least,
+                is_partial=attempt.why is not None and attempt.job.counts[TaskStatus.PENDING] > 0,
+                is_committed=is_least,
+                domain=attempt.domain,
+                units=tuple(attempt.units),
+                places=tuple(attempt.places),
+            )
 
     def _harm(self, attempt: PlanBuilder) -> Harm:
         return Harm.of(attempt.units, self._importance)
@@ -708,9 +741,11 @@ class PreemptionPlanner:
 
     def _find_least(self, queue: QueueName) -> "_Least":
         """Return what holds for the whole session: a gang that goes whole has its minimum, or never had it."""
-        jobs = [each for each in self._order.jobs() if (each.queue == queue) is self._rule.same_queue]
-        sizes = [max(min(active_count(each), each.min_available), 2) for each in jobs if _is_gang(each)]
-        return _Least(min((each.priority for each in jobs), default=NO_VICTIM), min(sizes, default=1))
+        if self._known_jobs is None:
+            self._known_jobs = [(each.queue, each.priority, _gang_size(each)) for each in self._order.jobs()]
+        jobs = [each for each in self._known_jobs if (each[0] == queue) is self._rule.same_queue]
+        lowest = min((priority for _, priority, _ in jobs), default=NO_VICTIM)
+        return _Least(lowest, min((size for *_, size in jobs if size), default=1))
 
     def freed_at_once(self, attempt: PlanBuilder) -> IntArray:
         """Return the most that the eviction of one task frees, base units, shape (R,)."""
@@ -830,7 +865,7 @@ class PreemptionPlanner:
         bounds = self._bounds(within, task, columns)
         best: _Choice | None = None
         successes = 0
-        for position in np.lexsort((*reversed(bounds),)).tolist():
+        for position in map(int, np.lexsort((*reversed(bounds),))):  # most often the first one is the least harmful
             least = (*(int(each[position]) for each in bounds), position)
             if best is not None and (best.key[:3] < least[:3] or successes >= _MOST_NODES):
                 break
@@ -945,33 +980,84 @@ class PreemptionPlanner:
         return False
 
     def _evict_elsewhere(self, attempt: PlanBuilder, task: Task) -> bool:
-        """Place a task that has room already, by evicting on any nodes until its queue takes it.
+        """Place a task that its queue's limit keeps back, by evicting on any nodes until its queue takes it.
 
-        Victims of other queues free no limit of this one.
+        On its own node as much is evicted as it takes for its room.
         """
         session, rule = self._session, self._rule
         queue = session.queues.by_name[attempt.job.queue]
-        if not rule.same_queue or rule.within_job or session.queues.allocatable(queue, task) is None:
+        if rule.within_job or session.queues.allocatable(queue, task) is None:
             return False
-        choice = session.candidates.of(task).choose(task, attempt.domain)
-        if choice is None:
+        if not rule.same_queue and not self._ancestors(queue.name):
             return False
-        jobs = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
-        in_turn = self._order.iterate(attempt.job, jobs, None)
-        candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
-        mark, effort = attempt.mark(), self._effort(attempt.job)
-        for unit in self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask):
+        for column in self._within_bounds(attempt.job, self._columns_with_room(attempt, task)):
+            mark = attempt.mark()
+            if self._make_room_on(attempt, task, column):
+                is_placed = self._free_limit(attempt, task, column)
+                if not is_placed:
+                    attempt.undo_to(mark)
+                return is_placed  # on other nodes the same victims would free no more of the limit
+            attempt.undo_to(mark)
+        return False
+
+    def _columns_with_room(self, attempt: PlanBuilder, task: Task) -> Iterator[int]:
+        """Yield the node that has room for a task; where there is none those on which evictions might make it."""
+        choice = self._session.candidates.of(task).choose(task, attempt.domain)
+        if choice is not None:
+            yield choice.column
+            return
+        columns = np.concatenate([np.zeros(0, dtype=np.intp), *self._columns(attempt, task)])
+        if columns.size:
+            yield from columns[np.lexsort((*reversed(self._bounds(attempt, task, columns)),))].tolist()
+
+    def _make_room_on(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
+        """Evict on a node until it takes a task, whatever the queue's limit; return whether it does."""
+        session = self._session
+        if session.candidates.of(task).takes(task, column):
+            return True
+        in_turn = in_order(session, attempt.job, self._proposed(attempt, task, session.nodes.tasks_on(column).values()))
+        permitted = self._permitted(attempt, task, self._most_helpful_first(task, column, in_turn))
+        evicted = self.evict_in_turn(attempt, task, permitted, self._rule.ask)
+        return any(session.candidates.of(task).takes(task, column) for _ in evicted)
+
+    def _free_limit(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
+        """Evict on any nodes until the queue takes a task that has room on a node; return whether it is placed."""
+        effort = self._effort(attempt.job)
+        if self._fits(attempt.job, task, column):
+            return self._settle(attempt, task, column)
+        for unit in self._evict_under_limit(attempt, task):
             # searches with a protected victim have a budget of their own
             effort.on_trial -= 0 if attempt.limits.protected else len(unit)
             if effort.on_trial <= 0:
                 self._gave_up.add(attempt.job.id)
-                break
-            if self._fits(attempt.job, task, choice.column):
-                if self._settle(attempt, task, choice.column):
-                    return True
-                break
-        attempt.undo_to(mark)
+                return False
+            if self._fits(attempt.job, task, column):
+                return self._settle(attempt, task, column)
         return False
+
+    def _evict_under_limit(self, attempt: PlanBuilder, task: Task) -> Iterator[Unit]:
+        """Evict on any nodes from queues that use a limit of a task's queue, those of the nearest relatives first."""
+        rule, own = self._rule, attempt.job.queue
+        considered = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
+        ancestors = self._ancestors(own)
+        groups = [considered]
+        if not rule.same_queue:
+            lines = {name: self._ancestors(name) for name in {job.queue for job in considered}}
+            nearest = {name: next((each for each in ancestors if each in line), None) for name, line in lines.items()}
+            groups = [[job for job in considered if nearest[job.queue] == each] for each in ancestors]
+        for jobs in groups:
+            in_turn = self._order.iterate(attempt.job, jobs, None)
+            candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
+            yield from self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask)
+
+    def _ancestors(self, queue: QueueName) -> list[QueueName]:
+        """Return the queues above a queue whose limits it shares with others, nearest first.
+
+        The root's is the size of the cluster, unless it has one of its own.
+        """
+        queues = self._session.snapshot.queues
+        above = list(with_ancestors(queues, queue))[1:]
+        return [name for name in above if name != ROOT_QUEUE or queues[name].capability]
 
     def _no_room(self, attempt: PlanBuilder, task: Task) -> Refusal:
         """Say why no evictions make room for a task on any node, after all were looked at."""
@@ -1348,9 +1434,11 @@ def _place_each(
     return tried
 
 
-def _is_gang(job: SessionJob) -> bool:
-    """Return whether a job might have to go whole."""
-    return job.min_available > 1 or job.checks_roles or bool(job.min_sub_jobs)
+def _gang_size(job: SessionJob) -> int:
+    """Return how many tasks go at least where a job goes whole; 0 where it never has to."""
+    if not (job.min_available > 1 or job.checks_roles or job.min_sub_jobs):
+        return 0
+    return max(min(active_count(job), job.min_available), 2)
 
 
 def replace_limits(attempt: PlanBuilder, limits: HarmLimits) -> PlanBuilder:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.placement.placing import Worksheet, complete
-from pyroclast.framework.placement.placing_jobs import place_job, tell_again, told_so_far, worksheets_of
+from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.session.session import Session
@@ -96,7 +96,7 @@ class _Lending:
         shape = self._shape(job, sheets)
         if not any(sheets) or shape in self._refused or not any(map(self._might_fit, sheets)):
             return False
-        told = told_so_far(job)
+        told = job.reasons.copy()
         with session.statement() as statement:
             if place_job(session, statement, job, sheets) and _is_on_idle_room(statement):
                 _settle(job)
@@ -107,7 +107,7 @@ class _Lending:
                 else:
                     statement.commit()
                 return any(sheets)
-        tell_again(job, told)
+        job.reasons = told
         if shape is not None:
             self._refused.add(shape)
         return False
@@ -138,7 +138,9 @@ def _is_on_idle_room(statement: Statement) -> bool:
 
 def _settle(job: SessionJob) -> None:
     """Forget the share's refusals of what has its place now."""
-    job.misfit = None
-    job.refusals = SealedList(each for each in job.refusals if not each.lendable)
+    job.reasons.misfit = None
+    job.reasons.refusals = SealedList(each for each in job.reasons.refusals if not each.lendable)
     pending = {task.id for task in job.in_status(TaskStatus.PENDING)}
-    job.task_refusals = SealedDict((task_id, each) for task_id, each in job.task_refusals.items() if task_id in pending)
+    job.reasons.task_refusals = SealedDict(
+        (task_id, each) for task_id, each in job.reasons.task_refusals.items() if task_id in pending
+    )

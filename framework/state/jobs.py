@@ -11,7 +11,8 @@ from typing import Final
 
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.departed_members import Needs, needs_without
-from pyroclast.framework.state.standing import Remedy, Standing, said_once
+from pyroclast.framework.state.reasons import Reasons
+from pyroclast.framework.state.standing import Standing, said_once
 from pyroclast.framework.state.sub_jobs import SubJobDivision, group_of
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import IntArray
@@ -44,28 +45,20 @@ class SessionJob:
         "_succeeded",
         "_tasks",
         "allocated",
-        "cause",
         "changes",
         "counts",
         "departed",
-        "eviction_refusals",
         "id",
         "job",
         "kept_by_share",
-        "last_places",
         "min_available",
-        "misfit",
-        "misfits_queue",
         "phase",
         "queue",
-        "refusals",
-        "remedy",
+        "reasons",
         "standing",
         "start_refused_by",
-        "task_refusals",
         "touched",
         "unplaceable",
-        "verdict",
         "vetoed_by",
         "was_broken",
     )
@@ -88,10 +81,6 @@ class SessionJob:
         """Name of its queue."""
         self.standing = standing
         """What it was told in the last cycle, where nothing of it changed since."""
-        self.misfit: int | None = None
-        """Number of the template of all its pending tasks, where there is no room for even one of them."""
-        self.misfits_queue = False
-        """Whether it is the queue that has no room, else no node."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
         self.counts: SealedList[int] = SealedList(table.counts[:, job.column].tolist())
@@ -110,23 +99,12 @@ class SessionJob:
         self.changes = 0
         """How often its tasks changed in this session."""
         self.phase = job.phase
-        self.refusals: SealedList[Refusal] = SealedList()
-        """Why the job waits, first binding rule first; of this cycle."""
-        self.eviction_refusals: SealedDict[str, Refusal] = SealedDict()
-        """By action why it evicts nobody for the job; of this cycle."""
-        self.task_refusals: SealedDict[TaskId, Refusal] = SealedDict()
-        self.last_places: SealedDict[TaskId, Task] = SealedDict()
-        """Where undone attempts had put tasks: for messages only."""
+        self.reasons = Reasons()
+        """Why it waits; a trial puts back what was there before it."""
         self.was_broken = was_broken
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
-        self.verdict: Refusal | None = None
-        """Why it lacks its minimum, summed up as the session closes."""
-        self.remedy: Remedy | None = None
-        """Whose end would let it run, as the session found at its end."""
         self.kept_by_share = False
         """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
-        self.cause: Refusal | None = None
-        """Why it can never run as nodes and queues are, as the session found at its end."""
         self.vetoed_by = ""
         """The plugin that did not let it start when its minimum had places; empty where none did."""
         self.start_refused_by = ""
@@ -416,25 +394,25 @@ class SessionJob:
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
         """Why the job waits: what kept it, what its gang was found to lack, and why nobody is evicted for it."""
-        verdict = self.verdict or self.cause
-        return (*self.refusals, *(() if verdict is None else (verdict,)), *self.told_evictions.values())
+        verdict = self.reasons.verdict or self.reasons.cause
+        return (*self.reasons.refusals, *(() if verdict is None else (verdict,)), *self.told_evictions.values())
 
     @property
     def told_evictions(self) -> Mapping[str, Refusal]:
         """Why actions evict nothing for the job, by action; what already keeps the job itself is not said again."""
-        causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
-        return said_once(self.eviction_refusals, causes, self.task_refusals)
+        causes = self.reasons.refusals if self.reasons.cause is None else (*self.reasons.refusals, self.reasons.cause)
+        return said_once(self.reasons.eviction_refusals, causes, self.reasons.task_refusals)
 
     @property
     def permanent_cause(self) -> Refusal | None:
         """Why the whole job cannot run whatever ends or is evicted; None where it may."""
-        return self.cause or next((each for each in self.refusals if not each.resolvable), None)
+        return self.reasons.cause or next((each for each in self.reasons.refusals if not each.resolvable), None)
 
     def note_cause(self, cause: Refusal | None) -> None:
         """Note why the job can never run, or that nothing is known that would always keep it."""
         if self._caller.guard is not None:
             self._caller.for_actions("note_cause")
-        self.cause = cause
+        self.reasons.cause = cause
         if self.standing is not None and self.standing.cause != cause:
             self.touched = True
 
@@ -442,8 +420,8 @@ class SessionJob:
         """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
         if self._caller.guard is not None:
             self._caller.for_actions("refuse")
-        if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.refusals):
-            list.append(self.refusals, refusal)
+        if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.reasons.refusals):
+            list.append(self.reasons.refusals, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
         is_news = self.standing is None or refusal not in self.standing.refusals
         self.touched = self.touched or is_news
@@ -457,7 +435,7 @@ class SessionJob:
         if self._caller.guard is not None:
             self._caller.for_actions("refuse_eviction")
         told = replace(refusal, action=action)
-        dict.__setitem__(self.eviction_refusals, action, told)
+        dict.__setitem__(self.reasons.eviction_refusals, action, told)
         known = None if self.standing is None else self.standing.eviction_refusals.get(action)
         self.touched = self.touched or known is None or _words(known) != _words(told)
 
@@ -466,11 +444,11 @@ class SessionJob:
         if self._caller.guard is not None:
             self._caller.for_actions("recall")
         if self.standing is not None:
-            self.refusals = self.refusals or SealedList(self.standing.refusals)
-            self.task_refusals = SealedDict({**self.standing.task_refusals, **self.task_refusals})
-            self.remedy = self.standing.remedy
+            self.reasons.refusals = self.reasons.refusals or SealedList(self.standing.refusals)
+            self.reasons.task_refusals = SealedDict({**self.standing.task_refusals, **self.reasons.task_refusals})
+            self.reasons.remedy = self.standing.remedy
             if not self.waiting_count:
-                self.misfit, self.misfits_queue = self.standing.misfit, self.standing.misfits_queue
+                self.reasons.misfit, self.reasons.misfits_queue = self.standing.misfit, self.standing.misfits_queue
 
     def note_misfit(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
         """Note that no node, or not the queue, has room for a task of the one template of all that `allocate` places.
@@ -481,26 +459,26 @@ class SessionJob:
         if self._caller.guard is not None:
             self._caller.for_actions("note_misfit")
         if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is PodGroupPhase.PENDING):
-            self.misfit = template.number
-            self.misfits_queue = in_queue
+            self.reasons.misfit = template.number
+            self.reasons.misfits_queue = in_queue
 
     def forget_refusal(self, task: TaskId) -> None:
         """Forget why a task was not placed: it is tried anew."""
         if self._caller.guard is not None:
             self._caller.for_actions("forget_refusal")
-        dict.pop(self.task_refusals, task, None)
+        dict.pop(self.reasons.task_refusals, task, None)
 
     def note_places(self, tasks: Sequence[Task]) -> None:
         """Note where an attempt that is undone had put tasks."""
         if self._caller.guard is not None:
             self._caller.for_actions("note_places")
-        dict.update(self.last_places, ((task.id, task) for task in tasks))
+        dict.update(self.reasons.last_places, ((task.id, task) for task in tasks))
 
     def forget_place(self, task: TaskId) -> None:
         """Forget where undone attempts had put a task."""
         if self._caller.guard is not None:
             self._caller.for_actions("forget_place")
-        dict.pop(self.last_places, task, None)
+        dict.pop(self.reasons.last_places, task, None)
 
     def note_unplaceable(self, task: TaskId) -> None:
         """Note that no node takes a best-effort task in this session."""
@@ -512,7 +490,7 @@ class SessionJob:
         """Note why a task was not placed."""
         if self._caller.guard is not None:
             self._caller.for_actions("refuse_task")
-        dict.__setitem__(self.task_refusals, task.id, refusal)
+        dict.__setitem__(self.reasons.task_refusals, task.id, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
         if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
             self.touched = True

@@ -35,6 +35,7 @@ def test_a_gang_that_fits_starts(seed: int) -> None:
 @example(102)  # followers of leaders in a domain
 @example(129)  # sets that shun each other
 @example(436)  # an exact fill that is spread over hosts
+@example(100133)  # an exact fill of one resource, some of it spread over hosts, all but the leader beside it
 def test_a_gang_whose_members_bear_on_each_other_starts(seed: int) -> None:
     """Members are bound, all of them, in the first cycle."""
     scenario = entangled_gang(Random(seed))

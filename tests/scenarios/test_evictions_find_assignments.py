@@ -59,7 +59,7 @@ def refusal_of(scenario: Scenario, effort: Effort) -> Refusal | None:
     job = session.jobs.get(JobId("default/wait"))
     assert job is not None
     Preempt().execute(session)
-    return job.eviction_refusals.get("preempt")
+    return job.reasons.eviction_refusals.get("preempt")
 
 
 def test_an_assignment_is_found_where_no_order_finds_one() -> None:

@@ -60,11 +60,29 @@ def test_a_node_may_hold_several_sub_groups() -> None:
     assert len(outcome.bindings) == 12
 
 
-def test_unlike_sub_groups_end_the_search_within_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sub-groups of different sizes of which no two fit a rack, one more than there are racks."""
+@pytest.mark.parametrize("count", [7, 14])
+def test_unlike_sub_groups_that_are_too_many_take_no_steps(count: int) -> None:
+    """No two sub-groups fit a rack, since even the smallest pods need a node each, and there is one more than racks."""
+    unlike = [(2, 22 + cpu) for cpu in range(count + 1)]
+    assert steps_of(sub_groups(racks(count, nodes=3, cpu=40), unlike)) == 0
+
+
+def test_large_sub_groups_are_counted_apart() -> None:
+    """The sub-group of small pods fits beside others, and the large ones are one more than there are racks."""
+    unlike = [(2, 1), *((2, cpu) for cpu in range(13, 21))]
+    assert steps_of(sub_groups(racks(7, nodes=3, cpu=20), unlike)) == 0
+
+
+def test_sub_groups_that_ask_for_too_much_together_take_no_steps() -> None:
+    """Two sub-groups would need 42 CPU of the 40 of a rack."""
+    assert steps_of(sub_groups(racks(2, nodes=4, cpu=10), [(7, 3), (3, 7), (3, 7)])) == 0
+
+
+def test_the_search_for_domains_of_unlike_sub_groups_ends_within_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting does not tell that three pods of 7 CPU do not fit beside three large ones, each on a node of its own."""
     monkeypatch.setattr(gang_search, "_IN_REGIONS", 500)
-    few = steps_of(sub_groups(racks(7, nodes=3, cpu=20), [(2, cpu) for cpu in range(13, 21)]))
-    assert 500 <= few < 2_000
+    unlike = [(3, 7), *((3, cpu) for cpu in range(14, 21))]
+    assert 500 <= steps_of(sub_groups(racks(7, nodes=4, cpu=20), unlike)) < 2_000
 
 
 def test_the_order_of_equal_sub_groups_does_not_matter() -> None:

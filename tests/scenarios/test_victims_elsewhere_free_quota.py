@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from pyroclast.actions.preempt import Preempt
 from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
 from pyroclast.framework.preemption.harm import effort_of
@@ -59,6 +61,58 @@ def test_a_gang_gets_the_limit_that_it_needs() -> None:
     assert len(outcome.evictions) == 3
 
 
+def other_work(scenario: Scenario, cpu: int) -> Scenario:
+    """Let pods of another queue and a pod of 1 CPU of this one run on the first node."""
+    scenario = scenario.running("other", on=["n0"], queue="theirs", cpu=cpu, priority_class="low", priority=1)
+    return scenario.running("beside", on=["n0"], queue="ours", cpu=1, priority_class="low", priority=1)
+
+
+ROOM_AND_LIMIT = other_work(full_queue(TWO_NODES.queue("ours", capability={"cpu": 5}).queue("theirs")), 4)
+"""The first node has 3 CPU left, and the queue uses all of its 5 CPU on both nodes."""
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+def test_one_pod_gets_room_here_and_the_limit_elsewhere(action: str) -> None:
+    """A pod of 4 CPU needs the victim on its node, and three of the queue's pods on the other."""
+    outcome = waits(ROOM_AND_LIMIT, 4).run("enqueue", "allocate", action, plugins=TIERS)
+
+    assert outcome.pipelined == {"high-0": "n0"}
+    assert "beside-0" in outcome.evictions
+    assert len(outcome.evictions) == 4
+
+
+def test_no_pod_leaves_for_room_that_its_owner_may_not_use() -> None:
+    """The queue may never have 6 CPU, so neither the pod on the node nor those elsewhere are evicted."""
+    outcome = waits(ROOM_AND_LIMIT, 6).run("enqueue", "allocate", "preempt", plugins=TIERS)
+
+    assert outcome.evictions == []
+
+
+TIGHT = (
+    Scenario()
+    .queue("ours", capability={"cpu": 20})
+    .priority_class("low", 1)
+    .priority_class("high", 9)
+    .node("n0", cpu=10, labels={"disk": "ssd"})
+    .node("n1", cpu=20)
+    .node("n2", cpu=10, labels={"disk": "ssd"})
+)
+"""Two nodes that the gang fills to the last CPU, one that it cannot use."""
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize("used", [20, 8])
+def test_an_unlike_gang_that_fits_in_one_way_gets_the_limit(action: str, used: int) -> None:
+    """5 and 5 CPU on one node, 4, 3 and 3 on the other; pods of the queue on the third use its limit, or part of it."""
+    scenario = TIGHT
+    for number in range(used):
+        scenario = scenario.running(f"low-{number}", on=["n1"], queue="ours", cpu=1, priority_class="low", priority=1)
+    outcome = waits(scenario, 5, 5, 4, 3, 3).run("enqueue", "allocate", action, plugins=TIERS)
+
+    assert len(outcome.pipelined) == 5
+    assert len(outcome.evictions) == used
+
+
 def test_nobody_leaves_where_the_limit_is_too_small_for_the_gang() -> None:
     """The pod asks for more than the queue may ever have."""
     outcome = waits(full_queue(TWO_NODES), 5).run("enqueue", "allocate", "preempt", plugins=TIERS)
@@ -76,4 +130,4 @@ def test_a_search_that_gave_up_says_so() -> None:
 
     Preempt().execute(session)
 
-    assert job.eviction_refusals["preempt"].reason == SEARCH_ENDED
+    assert job.reasons.eviction_refusals["preempt"].reason == SEARCH_ENDED

@@ -20,6 +20,8 @@ BUDGET: Final = 2_000
 
 _BY_SCORE: Final = 100
 """How many of them a search may spend on following the scores."""
+_BY_ROOM: Final = 1_200
+"""How many of them a search may spend on leaving the least room, before scores are followed for the rest."""
 _BEFORE_COMPLETION: Final = 300
 """After how many of them nodes are completed, where tasks ask for nearly all room."""
 _SETS_PER_STEP: Final = 4
@@ -48,8 +50,9 @@ def assign(problem: AssignmentProblem, *, trial: Trial | None = None, budget: in
         found = _after(found, _search(problem, trial, tightest_first, min(_BEFORE_COMPLETION, budget)))
         if found.places is None and not found.is_exhaustive:
             found = _after(found, _complete(problem, budget))
-    if found.places is None and not found.is_exhaustive and found.steps < budget:
-        found = _after(found, _search(problem, trial, tightest_first, budget - found.steps))
+    for order, most in ((tightest_first, _BY_ROOM), (best_score_first, budget)):
+        if found.places is None and not found.is_exhaustive and found.steps < budget:
+            found = _after(found, _search(problem, trial, order, min(most, budget - found.steps)))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension import contract
+from pyroclast.framework.placement.gangs.counting import are_too_many
 from pyroclast.framework.placement.gangs.members import Masks, Members, problem_of
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.gangs.tree_search import TreeSearch, tightest_first
@@ -31,7 +32,6 @@ Count = Callable[[int], bool]
 
 _STEPS: Final = 50
 """Placements that may be taken back when sub-groups are looked at on the way to a region."""
-_MANY: Final = 1 << 40
 _STEPS_PER_LOOK: Final = 10
 """What a look at sub-groups counts beside its placements."""
 
@@ -100,7 +100,7 @@ def regions_inside(
     """
     order = sorted(options, key=lambda part: (len(options[part]), -_size_of(members, part), part))
     equal = _equal_before(session, members, order, options)
-    if _are_too_many(session, problem, members, options):
+    if are_too_many(session, problem, members, options):
         return
 
     def extend(chosen: dict[SubJobId, int]) -> Iterator[dict[SubJobId, int]]:
@@ -119,37 +119,6 @@ def regions_inside(
 
     for chosen in extend({}):
         yield {part: session.topology.domains.mask(at) for part, at in chosen.items()}
-
-
-def _are_too_many(
-    session: Session, problem: AssignmentProblem, members: Members, options: Mapping[SubJobId, Sequence[int]]
-) -> bool:
-    """Return whether sub-jobs that ask for the same are more than their domains hold, as far as counting tells."""
-    slots = np.array([_slots(problem, row) for row in range(len(members.parts))])
-    rows: dict[SubJobId, list[int]] = {}
-    for row, part in enumerate(members.parts):
-        if part is not None:
-            rows.setdefault(part, []).append(row)
-    same: dict[Any, list[SubJobId]] = {}
-    for part, own in rows.items():
-        asked = sorted((problem.counts[row], problem.requests[row].tobytes(), slots[row].tobytes()) for row in own)
-        same.setdefault((tuple(asked), tuple(options[part])), []).append(part)
-    for parts in same.values():
-        own = rows[parts[0]]
-        counts = np.array([problem.counts[row] for row in own])
-        inside = (slots[own][:, session.topology.domains.mask(number)].sum(axis=1) for number in options[parts[0]])
-        if sum(int((each // counts).min()) for each in inside) < len(parts):
-            return True
-    return False
-
-
-def _slots(problem: AssignmentProblem, row: int) -> IntArray:
-    """Count how many tasks of a kind each node would take if it took no others, shape (N,)."""
-    request = problem.requests[row]
-    asked = request > 0
-    times = (problem.room[asked] // request[asked, None]).min(axis=0, initial=_MANY)
-    fits = problem.allowed[row] & (problem.thresholds[row][:, None] <= problem.room).all(axis=0)
-    return np.where(fits, np.maximum(times, 0), 0)
 
 
 def _equal_before(

@@ -117,6 +117,11 @@ class GangSearch:
         with self._session.statement(trial=True) as self._statement:
             return self._places() if self._search(on_idle=on_idle) else []
 
+    @property
+    def is_kept_by_queue(self) -> bool:
+        """Whether the search ended because the queue does not take all members."""
+        return self._by_queue is not None
+
     def _places(self) -> list[Place]:
         """Return what stands in the trial."""
         return [
@@ -338,13 +343,13 @@ class GangSearch:
         A task that has no place of its own is refused with that, the others with what the search found.
         """
         job = self._job
-        tried = next((each for each in job.task_refusals.values() if each.reason == NO_NODE_FITS), None)
+        tried = next((each for each in job.reasons.task_refusals.values() if each.reason == NO_NODE_FITS), None)
         found = self._refusal(tried) if self._needed else None
-        if any(each.reason == NO_DOMAIN_FITS for each in self._job.refusals):
+        if any(each.reason == NO_DOMAIN_FITS for each in self._job.reasons.refusals):
             return  # that names the domains, and how many tasks they take
         for task in tasks:
             refusal = refused_alone(self._session, self._job, task) or found
-            told = self._job.task_refusals.get(task.id)
+            told = self._job.reasons.task_refusals.get(task.id)
             if refusal is not None:
                 self._job.refuse_task(task, refusal)
             elif told is not None and told.reason == NO_NODE_FITS:

@@ -1,9 +1,10 @@
 """Tree search: one task after the other gets a node, and the search goes back where a task is left without one.
 
-Next is always a task of the kind that the fewest nodes take, the largest first among equals. A branch is left as soon
-as some kind has fewer places than tasks, or the nodes have less usable room than the tasks ask for. What was refused
-once under the same circumstances is not tried again: neither another task of the same kind on that node, nor the same
-task on a node that is equal to one that failed.
+Next is always a task of the kind that the fewest nodes take, the largest first among equals. A kind whose tasks found
+no place in many branches comes earlier, as if fewer nodes took it. A branch is left as soon as some kind has fewer
+places than tasks, or the nodes have less usable room than the tasks ask for. What was refused once under the same
+circumstances is not tried again: neither another task of the same kind on that node, nor the same task on a node that
+is equal to one that failed.
 
 Where tasks may be spared, the hardest ones are spared first. Where nodes that refuse a kind now may permit it later
 (spread, affinity), the order of placements matters, so a task may also be postponed.
@@ -82,6 +83,8 @@ class TreeSearch:
         """What was done to come here, in order."""
         self.steps = 0
         """Moves tried."""
+        self._failures: IntArray = np.zeros(self.left.size, dtype=np.int64)
+        """How often a task of each kind found no place in a branch, shape (K,)."""
         self._saved: list[tuple[IntArray, list[tuple[int, BoolArray, IntArray]]]] = []
         self._capacity: IntArray = np.zeros(self.left.size, dtype=np.int64)
         self._open: IntArray = np.zeros(self.left.size, dtype=np.int64)
@@ -121,6 +124,7 @@ class TreeSearch:
             elif not self._go(move):
                 self._ban(level, [move])
             elif self.is_dead():
+                self._failures += self.left > self._capacity
                 self._fail(level)
             elif not self.left.any():
                 return True
@@ -144,6 +148,7 @@ class TreeSearch:
                         if self._order_matters:
                             skipped.update(self._equals(column))
                         yield kind, column
+            self._failures[kind] += 1
             if not self._may_be_postponed(kind):
                 return
 
@@ -152,7 +157,7 @@ class TreeSearch:
         nodes = self._open[waits]
         if self._bounds and not self._order_matters:
             nodes = np.array([np.count_nonzero(self._takes(kind)) for kind in waits.tolist()])
-        order: list[int] = waits[np.lexsort((-self.sizes[waits], nodes))].tolist()
+        order: list[int] = waits[np.lexsort((-self.sizes[waits], nodes / (1 + self._failures[waits])))].tolist()
         return order
 
     def _columns(self, kind: int) -> IntArray:

@@ -53,7 +53,7 @@ class DomainSearch:
         self._job = job
         self._sheets = sheets
         self._marks = [sheet.mark() for sheet in sheets]
-        self._told = dict(job.task_refusals)
+        self._told = dict(job.reasons.task_refusals)
         self._is_tried = False
         self._for_part: frozenset[int] | None = None
 
@@ -162,7 +162,7 @@ class DomainSearch:
         """Say how far the domains of each tier are from taking what is missing."""
         job = self._job
         if not self._is_tried:
-            job.task_refusals = SealedDict({**job.task_refusals, **self._told})
+            job.reasons.task_refusals = SealedDict({**job.reasons.task_refusals, **self._told})
         for sheet, mark in zip(self._sheets, self._marks, strict=True):
             sheet.return_to(mark)
         refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
@@ -170,7 +170,7 @@ class DomainSearch:
             job.refuse(refusal)
         for sheet in self._sheets:
             for task in sheet.left():
-                if task.id not in job.task_refusals:
+                if task.id not in job.reasons.task_refusals:
                     job.refuse_task(task, refusal)
             sheet.drop_rest()
 
@@ -191,7 +191,7 @@ class DomainSearch:
             nearest = _Nearest(domains, inside, held, left, needed)
             if inside is not None and nearest.most < needed:
                 return f"sub-group {part.id.rpartition('/')[2]}: {nearest.words}"
-        reason = next((each.message for each in job.task_refusals.values() if each.message), "")
+        reason = next((each.message for each in job.reasons.task_refusals.values() if each.message), "")
         return f"{found.words_by_room}: {reason}" if reason else found.words_by_room
 
 

@@ -323,6 +323,23 @@ def test_a_restart_knows_bound_members_alone() -> None:
     assert jobs(books_of(scenario)) == {A: (2, {"default/a": 2}, ["p1"])}
 
 
+def test_a_restart_reads_the_status_of_the_pod_group() -> None:
+    """Two members ended and were deleted before the start. The pod group counts them, so others need not wait."""
+    scenario = BASE.pod("p2", labels=described_by("a"))
+    group = gang_pod_group("a", 2)
+
+    assert jobs(books_of(scenario, group)) == {A: (2, {"default/a": 2}, ["p2"])}
+    group["status"] = {"phase": "Finished", "succeeded": 2}
+    assert jobs(books_of(scenario, group)) == {A: (0, {"default/a": 0}, ["p2"])}
+
+
+def test_a_pod_group_without_members_has_bound_none() -> None:
+    """Its controller writes that it is pending again, so a restart lets newcomers wait for each other."""
+    group = {**gang_pod_group("a", 2), "status": {"phase": "Pending"}}
+
+    assert jobs(books_of(BASE.pod("p2", labels=described_by("a")), group)) == {A: (2, {"default/a": 2}, ["p2"])}
+
+
 def test_a_satisfied_gang_keeps_its_minimum_running() -> None:
     """What runs of it is needed up to its minimum, so that nobody is evicted alone of a gang that is no larger."""
     scenario = BASE

@@ -2,12 +2,19 @@
 
 from collections.abc import Callable
 
-from pyroclast.framework.preemption.harm import Effort, Found, Harm, HarmLimits, least_harmful
+from pyroclast.framework.preemption.harm import NO_VICTIM, Effort, Found, Harm, HarmLimits, least_harmful
 from pyroclast.testing import Scenario, open_session
 
 RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))
 VICTIMS = tuple((task,) for job in RUNNING.jobs.all() for task in job.tasks.values())
-FIRST = Found(Harm(1, 0, 2), is_least=False, is_partial=False, domain=None, units=VICTIMS, places=())
+FIRST = Found(
+    Harm(1, 0, 2), is_least=False, is_partial=False, is_committed=False, domain=None, units=VICTIMS, places=()
+)
+
+
+def anything(_found: Found, _limits: HarmLimits) -> Harm | None:
+    """A bound that excludes no plan."""
+    return Harm(NO_VICTIM, 0, 0)
 
 
 def searching(effort: Effort, steps: int) -> tuple[list[HarmLimits], Callable[[HarmLimits], Found | None]]:
@@ -32,7 +39,7 @@ def test_each_victim_is_protected_as_long_as_steps_are_left() -> None:
     effort = Effort()
     calls, search = searching(effort, steps=10)
 
-    assert least_harmful((False,), search, effort) is FIRST
+    assert least_harmful((False,), search, anything, effort) is FIRST
     assert protected(calls) == 2
 
 
@@ -41,6 +48,15 @@ def test_later_jobs_get_their_first_plan_once_no_step_is_left() -> None:
     effort = Effort(left=10)
     calls, search = searching(effort, steps=10)
 
-    assert [least_harmful((False,), search, effort) for _ in range(3)] == [FIRST] * 3
+    assert [least_harmful((False,), search, anything, effort) for _ in range(3)] == [FIRST] * 3
     assert protected(calls) == 1
     assert effort.left == 0
+
+
+def test_no_search_begins_that_cannot_be_better() -> None:
+    """The first plan meets its bound: nothing is protected."""
+    effort = Effort()
+    calls, search = searching(effort, steps=10)
+
+    assert least_harmful((False,), search, lambda found, _: found.harm, effort) is FIRST
+    assert len(calls) == 1

@@ -59,7 +59,7 @@ def test_the_search_for_one_job_ends(most: int, reason: str, monkeypatch: pytest
     assert job is not None
     Preempt().execute(session)
 
-    assert job.eviction_refusals["preempt"].reason == reason
+    assert job.reasons.eviction_refusals["preempt"].reason == reason
 
 
 def test_rounds_can_be_recorded() -> None:

@@ -63,7 +63,7 @@ def test_leaving_the_block_undoes() -> None:
         statement.allocate(job_of(session), tasks_of(session)[:2], [0, 1])
 
     assert idle(session) == [3000, 4000]
-    assert {task.node for task in job_of(session).last_places.values()} == {"n1", "n2"}
+    assert {task.node for task in job_of(session).reasons.last_places.values()} == {"n1", "n2"}
 
 
 def test_an_exception_undoes_too() -> None:

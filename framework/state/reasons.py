@@ -1,0 +1,65 @@
+"""Reasons: why a job and its tasks wait, as the cycle found so far; one value that a trial saves and puts back."""
+
+from typing import Self
+
+from pyroclast.framework.state.standing import Remedy
+from pyroclast.model.ids import TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict, SealedList
+from pyroclast.model.tasks import Task
+
+__all__ = ["Reasons"]
+
+
+class Reasons:
+    """What keeps one job and its tasks; the job writes it, and everything else reads it.
+
+    `copy` before a trial and putting the copy back after it leave no trace of the trial.
+    """
+
+    __slots__ = (
+        "cause",
+        "eviction_refusals",
+        "last_places",
+        "misfit",
+        "misfits_queue",
+        "refusals",
+        "remedy",
+        "task_refusals",
+        "verdict",
+    )
+
+    def __init__(self) -> None:
+        self.refusals: SealedList[Refusal] = SealedList()
+        """Why the job waits, first binding rule first."""
+        self.task_refusals: SealedDict[TaskId, Refusal] = SealedDict()
+        """Why tasks of it have no place."""
+        self.eviction_refusals: SealedDict[str, Refusal] = SealedDict()
+        """By action why it evicts nothing for the job."""
+        self.last_places: SealedDict[TaskId, Task] = SealedDict()
+        """Where undone attempts had put tasks: for messages only."""
+        self.misfit: int | None = None
+        """Number of the template of all its pending tasks, where there is no room for even one of them."""
+        self.misfits_queue = False
+        """Whether it is the queue that has no room, else no node."""
+        self.verdict: Refusal | None = None
+        """Why it lacks its minimum, summed up as the session closes."""
+        self.cause: Refusal | None = None
+        """Why it can never run as nodes and queues are, as the session found at its end."""
+        self.remedy: Remedy | None = None
+        """The jobs whose end would let it run, as the session found at its end."""
+
+    def copy(self) -> Self:
+        """Return the same reasons in a value of its own."""
+        other = type(self)()
+        other.refusals = SealedList(self.refusals)
+        other.task_refusals = SealedDict(self.task_refusals)
+        other.eviction_refusals = SealedDict(self.eviction_refusals)
+        other.last_places = SealedDict(self.last_places)
+        other.misfit, other.misfits_queue = self.misfit, self.misfits_queue
+        other.verdict, other.cause, other.remedy = self.verdict, self.cause, self.remedy
+        return other
+
+    def forget_tasks(self) -> None:
+        """Drop what is known of tasks: they are tried anew."""
+        self.task_refusals, self.last_places = SealedDict(), SealedDict()
