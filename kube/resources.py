@@ -111,26 +111,11 @@ class Resource(Generic[T]):
         return f"{path}/{subresource}" if subresource else path
 
 
-def _core(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = True) -> Resource[T]:
-    return Resource(version="v1", plural=plural, kind=kind, struct=struct, is_namespaced=is_namespaced)
-
-
-def _storage(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False) -> Resource[T]:
-    return Resource(
-        group="storage.k8s.io", version="v1", plural=plural, kind=kind, struct=struct, is_namespaced=is_namespaced
-    )
-
-
-def _devices(plural: str, kind: str, struct: type[T], *, is_namespaced: bool = False) -> Resource[T]:
-    return Resource(
-        group="resource.k8s.io",
-        version="v1",
-        plural=plural,
-        kind=kind,
-        struct=struct,
-        is_namespaced=is_namespaced,
-        is_optional=True,
-    )
+def _named(api_version: str, plural: str, struct: type[T], *, kind: str = "", **traits: Any) -> Resource[T]:
+    """Return a kind that others define, called as its struct unless `kind` is given; by default it has namespaces."""
+    group, _, version = api_version.rpartition("/")
+    traits = {"is_namespaced": True, **traits}
+    return Resource(group=group, version=version, plural=plural, kind=kind or struct.__name__, struct=struct, **traits)
 
 
 def _custom(struct: type[K]) -> Resource[K]:
@@ -146,62 +131,48 @@ def _custom(struct: type[K]) -> Resource[K]:
     )
 
 
-PODS: Final = _core("pods", "Pod", wire.Pod)
-NODES: Final = _core("nodes", "Node", wire.Node, is_namespaced=False)
-NAMESPACES: Final = _core("namespaces", "Namespace", wire.Namespace, is_namespaced=False)
-SERVICES: Final = _core("services", "Service", wire.Service)
-SECRETS: Final = _core("secrets", "Secret", wire.Secret)
-REPLICATION_CONTROLLERS: Final = _core("replicationcontrollers", "ReplicationController", wire.ReplicationController)
-RESOURCE_QUOTAS: Final = _core("resourcequotas", "ResourceQuota", wire.ResourceQuota)
-PERSISTENT_VOLUME_CLAIMS: Final = _core("persistentvolumeclaims", "PersistentVolumeClaim", wire.PersistentVolumeClaim)
-PERSISTENT_VOLUMES: Final = _core("persistentvolumes", "PersistentVolume", wire.PersistentVolume, is_namespaced=False)
-STORAGE_CLASSES: Final = _storage("storageclasses", "StorageClass", wire.StorageClass)
-CSI_NODES: Final = _storage("csinodes", "CSINode", wire.CSINode)
-CSI_DRIVERS: Final = _storage("csidrivers", "CSIDriver", wire.CSIDriver)
-CSI_STORAGE_CAPACITIES: Final = _storage(
-    "csistoragecapacities", "CSIStorageCapacity", wire.CSIStorageCapacity, is_namespaced=True
-)
-VOLUME_ATTACHMENTS: Final = _storage("volumeattachments", "VolumeAttachment", wire.VolumeAttachment)
-REPLICA_SETS: Final = Resource(
-    group="apps", version="v1", plural="replicasets", kind="ReplicaSet", struct=wire.ReplicaSet, is_namespaced=True
-)
-STATEFUL_SETS: Final = Resource(
-    group="apps", version="v1", plural="statefulsets", kind="StatefulSet", struct=wire.StatefulSet, is_namespaced=True
-)
-NETWORK_POLICIES: Final = Resource(
-    group="networking.k8s.io",
-    version="v1",
-    plural="networkpolicies",
-    kind="NetworkPolicy",
-    struct=wire.NetworkPolicy,
-    is_namespaced=True,
-)
-POD_DISRUPTION_BUDGETS: Final = Resource(
-    group="policy",
-    version="v1",
-    plural="poddisruptionbudgets",
-    kind="PodDisruptionBudget",
-    struct=wire.PodDisruptionBudget,
-    is_namespaced=True,
-)
-EVENTS: Final[Resource[Any]] = Resource(version="v1", plural="events", kind="Event", struct=dict, is_namespaced=True)
-"""As plain JSON: people read them."""
-CONFIG_MAPS: Final = _core("configmaps", "ConfigMap", wire.ConfigMap)
+PODS: Final = _named("v1", "pods", wire.Pod)
+NODES: Final = _named("v1", "nodes", wire.Node, is_namespaced=False)
+NAMESPACES: Final = _named("v1", "namespaces", wire.Namespace, is_namespaced=False)
+SERVICES: Final = _named("v1", "services", wire.Service)
+SECRETS: Final = _named("v1", "secrets", wire.Secret)
+REPLICATION_CONTROLLERS: Final = _named("v1", "replicationcontrollers", wire.ReplicationController)
+RESOURCE_QUOTAS: Final = _named("v1", "resourcequotas", wire.ResourceQuota)
+PERSISTENT_VOLUME_CLAIMS: Final = _named("v1", "persistentvolumeclaims", wire.PersistentVolumeClaim)
+PERSISTENT_VOLUMES: Final = _named("v1", "persistentvolumes", wire.PersistentVolume, is_namespaced=False)
+CONFIG_MAPS: Final = _named("v1", "configmaps", wire.ConfigMap)
 """Single ones are followed, by their names."""
-PRIORITY_CLASSES: Final = Resource(
-    group="scheduling.k8s.io",
-    version="v1",
-    plural="priorityclasses",
-    kind="PriorityClass",
-    struct=wire.PriorityClass,
-    is_namespaced=False,
+EVENTS: Final[Resource[Any]] = _named("v1", "events", dict, kind="Event")
+"""As plain JSON: people read them."""
+STORAGE_CLASSES: Final = _named("storage.k8s.io/v1", "storageclasses", wire.StorageClass, is_namespaced=False)
+CSI_NODES: Final = _named("storage.k8s.io/v1", "csinodes", wire.CSINode, is_namespaced=False)
+CSI_DRIVERS: Final = _named("storage.k8s.io/v1", "csidrivers", wire.CSIDriver, is_namespaced=False)
+CSI_STORAGE_CAPACITIES: Final = _named("storage.k8s.io/v1", "csistoragecapacities", wire.CSIStorageCapacity)
+VOLUME_ATTACHMENTS: Final = _named("storage.k8s.io/v1", "volumeattachments", wire.VolumeAttachment, is_namespaced=False)
+REPLICA_SETS: Final = _named("apps/v1", "replicasets", wire.ReplicaSet)
+STATEFUL_SETS: Final = _named("apps/v1", "statefulsets", wire.StatefulSet)
+NETWORK_POLICIES: Final = _named("networking.k8s.io/v1", "networkpolicies", wire.NetworkPolicy)
+POD_DISRUPTION_BUDGETS: Final = _named("policy/v1", "poddisruptionbudgets", wire.PodDisruptionBudget)
+PRIORITY_CLASSES: Final = _named("scheduling.k8s.io/v1", "priorityclasses", wire.PriorityClass, is_namespaced=False)
+LEASES: Final = _named("coordination.k8s.io/v1", "leases", wire.Lease)
+RESOURCE_CLAIMS: Final = _named("resource.k8s.io/v1", "resourceclaims", wire.ResourceClaim, is_optional=True)
+RESOURCE_SLICES: Final = _named(
+    "resource.k8s.io/v1", "resourceslices", wire.ResourceSlice, is_namespaced=False, is_optional=True
 )
-LEASES: Final = Resource(
-    group="coordination.k8s.io", version="v1", plural="leases", kind="Lease", struct=wire.Lease, is_namespaced=True
+DEVICE_CLASSES: Final = _named(
+    "resource.k8s.io/v1", "deviceclasses", wire.DeviceClass, is_namespaced=False, is_optional=True
 )
-RESOURCE_CLAIMS: Final = _devices("resourceclaims", "ResourceClaim", wire.ResourceClaim, is_namespaced=True)
-RESOURCE_SLICES: Final = _devices("resourceslices", "ResourceSlice", wire.ResourceSlice)
-DEVICE_CLASSES: Final = _devices("deviceclasses", "DeviceClass", wire.DeviceClass)
+GANG_POD_GROUPS: Final = _named(
+    "scheduling.sigs.k8s.io/v1alpha1",
+    "podgroups",
+    wire.GangPodGroup,
+    kind="PodGroup",
+    is_optional=True,
+    alias="GangPodGroup",
+)
+NODE_METRICS: Final = _named(
+    "slo.koordinator.sh/v1alpha1", "nodemetrics", wire.NodeMetric, is_namespaced=False, is_optional=True
+)
 POD_GROUPS: Final = _custom(wire.PodGroup)
 QUEUES: Final = _custom(wire.Queue)
 HYPER_NODES: Final = _custom(wire.HyperNode)
@@ -215,25 +186,6 @@ CRON_JOBS: Final = _custom(CronJob)
 JOBS: Final = _custom(Job)
 JOB_FLOWS: Final = _custom(JobFlow)
 JOB_TEMPLATES: Final = _custom(JobTemplate)
-GANG_POD_GROUPS: Final = Resource(
-    group="scheduling.sigs.k8s.io",
-    version="v1alpha1",
-    plural="podgroups",
-    kind="PodGroup",
-    struct=wire.GangPodGroup,
-    is_namespaced=True,
-    is_optional=True,
-    alias="GangPodGroup",
-)
-NODE_METRICS: Final = Resource(
-    group="slo.koordinator.sh",
-    version="v1alpha1",
-    plural="nodemetrics",
-    kind="NodeMetric",
-    struct=wire.NodeMetric,
-    is_namespaced=False,
-    is_optional=True,
-)
 
 WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS)
 """Followed only as long as the configuration asks for them."""

@@ -189,100 +189,55 @@ def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:
 
 _CREATE: Final = ("CREATE",)
 _CHANGES: Final = ("CREATE", "UPDATE")
+_ALL: Final = (*_CHANGES, "DELETE")
+
+
+def _mutates(api_version: str, resource: str, mutation: Mutation, **reads: Any) -> WebhookService:
+    return WebhookService(
+        path=f"/{resource}/mutate",
+        api_version=api_version,
+        resource=resource,
+        operations=_CREATE,
+        mutation=mutation,
+        **reads,
+    )
+
+
+def _validates(
+    api_version: str, resource: str, operations: tuple[str, ...], validation: Validation, **more: Any
+) -> WebhookService:
+    return WebhookService(
+        path=f"/{resource}/validate",
+        api_version=api_version,
+        resource=resource,
+        operations=operations,
+        validation=validation,
+        **more,
+    )
+
+
 SERVICES: Final[Mapping[str, WebhookService]] = {
     service.path: service
     for service in (
-        WebhookService(
-            path="/jobs/mutate", api_version=BATCH, resource="jobs", operations=_CREATE, mutation=_mutated_job
-        ),
-        WebhookService(
-            path="/jobs/validate",
-            api_version=BATCH,
-            resource="jobs",
-            operations=_CHANGES,
-            validation=_by(jobs.faults_of),
-            warnings=jobs.warnings_of,
-            reads_queues=True,
-        ),
-        WebhookService(
-            path="/podgroups/mutate",
-            api_version=SCHEDULING,
-            resource="podgroups",
-            operations=_CREATE,
-            mutation=_mutated_pod_group,
-            reads_namespace=True,
-        ),
-        WebhookService(
-            path="/podgroups/validate",
-            api_version=SCHEDULING,
-            resource="podgroups",
-            operations=_CREATE,
-            validation=_by(podgroups.faults_of),
-            reads_queues=True,
+        _mutates(BATCH, "jobs", _mutated_job),
+        _validates(BATCH, "jobs", _CHANGES, _by(jobs.faults_of), warnings=jobs.warnings_of, reads_queues=True),
+        _mutates(SCHEDULING, "podgroups", _mutated_pod_group, reads_namespace=True),
+        _validates(
+            SCHEDULING,
+            "podgroups",
+            _CREATE,
+            _by(podgroups.faults_of),
             warnings=podgroups.warnings_of,
-        ),
-        WebhookService(
-            path="/queues/mutate",
-            api_version=SCHEDULING,
-            resource="queues",
-            operations=_CREATE,
-            mutation=_mutated_queue,
-        ),
-        WebhookService(
-            path="/queues/validate",
-            api_version=SCHEDULING,
-            resource="queues",
-            operations=(*_CHANGES, "DELETE"),
-            validation=_queue_faults,
             reads_queues=True,
         ),
-        WebhookService(
-            path="/pods/mutate",
-            api_version="v1",
-            resource="pods",
-            operations=_CREATE,
-            mutation=_mutated_pod,
-            reads_trees=True,
-        ),
-        WebhookService(
-            path="/pods/validate",
-            api_version="v1",
-            resource="pods",
-            operations=_CREATE,
-            validation=_pod_faults,
-            reads_quotas=True,
-        ),
-        WebhookService(
-            path="/hypernodes/validate",
-            api_version=TOPOLOGY,
-            resource="hypernodes",
-            operations=_CHANGES,
-            validation=_by(hypernodes.faults_of),
-            warnings=hypernodes.warnings_of,
-        ),
-        WebhookService(
-            path="/cronjobs/validate",
-            api_version=BATCH,
-            resource="cronjobs",
-            operations=_CHANGES,
-            validation=_by(cronjobs.faults_of),
-        ),
-        WebhookService(
-            path="/jobflows/validate",
-            api_version=FLOW,
-            resource="jobflows",
-            operations=_CHANGES,
-            validation=_by(jobflows.faults_of),
-            warnings=jobflows.warnings_of,
-        ),
-        WebhookService(
-            path="/elasticquotas/validate",
-            api_version=ELASTIC_QUOTAS,
-            resource="elasticquotas",
-            operations=(*_CHANGES, "DELETE"),
-            validation=_quota_faults,
-            reads_quotas=True,
-        ),
+        _mutates(SCHEDULING, "queues", _mutated_queue),
+        _validates(SCHEDULING, "queues", _ALL, _queue_faults, reads_queues=True),
+        _mutates("v1", "pods", _mutated_pod, reads_trees=True),
+        _validates("v1", "pods", _CREATE, _pod_faults, reads_quotas=True),
+        _validates(TOPOLOGY, "hypernodes", _CHANGES, _by(hypernodes.faults_of), warnings=hypernodes.warnings_of),
+        _validates(BATCH, "cronjobs", _CHANGES, _by(cronjobs.faults_of)),
+        _validates(FLOW, "jobflows", _CHANGES, _by(jobflows.faults_of), warnings=jobflows.warnings_of),
+        _validates(ELASTIC_QUOTAS, "elasticquotas", _ALL, _quota_faults, reads_quotas=True),
     )
 }
-"""All services by path."""
+"""The services by path; other paths are not found."""

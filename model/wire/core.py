@@ -25,13 +25,11 @@ __all__ = [
     "Container",
     "ContainerImage",
     "ContainerPort",
-    "ContainerResizePolicy",
     "ContainerState",
     "ContainerStateTerminated",
     "ContainerStateWaiting",
     "ContainerStatus",
     "CsiVolumeSource",
-    "ExtendedResourceClaimStatus",
     "GcePersistentDisk",
     "ImageVolume",
     "IscsiVolume",
@@ -169,13 +167,6 @@ class ContainerPort(Wire, frozen=True, kw_only=True):
     protocol: str = "TCP"
 
 
-class ContainerResizePolicy(Wire, frozen=True, kw_only=True):
-    """What a change of one resource does to a running container."""
-
-    resource_name: str = ""
-    restart_policy: str = ""
-
-
 class Container(Wire, frozen=True, kw_only=True):
     """A container; an init container that restarts `Always` is a sidecar."""
 
@@ -184,7 +175,6 @@ class Container(Wire, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
-    resize_policy: tuple[ContainerResizePolicy, ...] = ()
 
 
 class PersistentVolumeClaimVolumeSource(Wire, frozen=True, kw_only=True):
@@ -283,12 +273,6 @@ class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
     resource_claim_name: str | None = None
 
 
-class ExtendedResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """The claim the scheduler made for extended resources served by devices."""
-
-    resource_claim_name: str = ""
-
-
 class PodSpec(Wire, frozen=True, kw_only=True):
     """What a pod asks for."""
 
@@ -365,7 +349,6 @@ class PodStatus(Wire, frozen=True, kw_only=True):
     resize: str = ""
     start_time: str = ""
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
-    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
     reason: str = ""
     message: str = ""
     pod_ip: str = ""
@@ -387,7 +370,6 @@ class Taint(Wire, frozen=True, kw_only=True):
     key: str = ""
     value: str = ""
     effect: str = ""
-    time_added: str = ""
 
 
 class NodeSpec(Wire, frozen=True, kw_only=True):
@@ -395,7 +377,6 @@ class NodeSpec(Wire, frozen=True, kw_only=True):
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    provider_id: str = ""
 
 
 class ContainerImage(Wire, frozen=True, kw_only=True):
@@ -409,7 +390,6 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
     """A volume attached to a node."""
 
     name: str = ""
-    device_path: str = ""
 
 
 class NodeAddress(Wire, frozen=True, kw_only=True):

@@ -153,7 +153,6 @@ class CSINodeDriver(Wire, frozen=True, kw_only=True):
 
     name: str = ""
     node_id: str = ""
-    topology_keys: tuple[str, ...] = ()
     allocatable: VolumeNodeResources | None = None
 
 
@@ -174,7 +173,6 @@ class CSIDriverSpec(Wire, frozen=True, kw_only=True):
     """How a driver behaves."""
 
     storage_capacity: bool = False
-    attach_required: bool = True
 
 
 class CSIDriver(Wire, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from pyroclast.model.api.meta import EMPTY, LabelSelector, ObjectMeta, Wire
 __all__ = [
     "IntOrString",
     "Lease",
-    "LeaseSpec",
     "NetworkPolicy",
     "PodDisruptionBudget",
     "PodDisruptionBudgetSpec",
@@ -57,16 +56,12 @@ class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
     min_available: IntOrString | None = None
     max_unavailable: IntOrString | None = None
     selector: LabelSelector | None = None
-    unhealthy_pod_eviction_policy: str = ""
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
     """How many may go now."""
 
     disruptions_allowed: int = 0
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
     disrupted_pods: Mapping[str, str] = EMPTY
     observed_generation: int = 0
 
@@ -95,18 +90,7 @@ class PriorityClass(Wire, frozen=True, kw_only=True):
     description: str = ""
 
 
-class LeaseSpec(Wire, frozen=True, kw_only=True):
-    """Who holds a lease, and until when."""
-
-    holder_identity: str = ""
-    lease_duration_seconds: int = 0
-    acquire_time: str = ""
-    renew_time: str = ""
-    lease_transitions: int = 0
-
-
 class Lease(Wire, frozen=True, kw_only=True):
-    """A lease."""
+    """A lease; its holder reads and writes the rest as plain JSON."""
 
     metadata: ObjectMeta
-    spec: LeaseSpec = LeaseSpec()
