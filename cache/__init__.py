@@ -1,5 +1,5 @@
-"""The live picture of the cluster: kept by books, photographed as snapshots, with plans assumed into it.
+"""The cluster state of the scheduler: built from watched objects, with assumed plans on top, copied as snapshots.
 
-Belongs here: how objects become nouns, what is counted as they come and go, the assumptions on top of it. Does not:
-any decision, and how the API server is spoken to (`kube`).
+Belongs here: translation of objects into the model, stores by kind, assumptions, execution of plans.
+Does not belong here: decisions (`framework`), requests to the API server (`kube`).
 """

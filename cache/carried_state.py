@@ -1,4 +1,8 @@
-"""Carried state: the part of the cluster state that no object holds; with the objects it restores the same state."""
+"""Carried state: the part of the cluster state that no object holds.
+
+The objects and the carried state together restore the cluster state. Records contain it, so its field names are a file
+format.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,18 +19,18 @@ __all__ = ["CarriedState"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedState:
-    """A state at one moment; sets are sorted."""
+    """The carried state of one moment; sets are sorted."""
 
     generation: int
     """Number of changes so far."""
     assumed: Mapping[TaskId, Assumption]
     broken_gangs: tuple[JobId, ...]
     kept: tuple[TaskId, ...]
-    """Pods that a disruption budget kept from eviction."""
+    """Pods whose eviction a disruption budget refused."""
     usage: Mapping[NodeName, NodeUsage]
     gang_rules: GangRules | None
     satisfied: tuple[tuple[str, ...], ...]
-    """Groups of gangs of which a member was ever bound, by the ids of their gangs."""
+    """Gang groups with a member that was ever bound, by the ids of their gangs."""
     departed: Mapping[JobId, Departed]
     elsewhere: Mapping[NodeName, Amounts]
-    """Nodes of another part of the ring, and what they offer."""
+    """What the nodes in other parts of the hash ring offer."""

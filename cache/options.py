@@ -1,4 +1,4 @@
-"""Options of the books: which objects are this scheduler's, and how loose ends are read."""
+"""Options of the cluster state: which objects belong to this scheduler, and how it treats pods without a group."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,39 +13,39 @@ __all__ = ["ALWAYS_IGNORED_PROVISIONERS", "DEFAULT_QUEUE", "SINGLE", "WAIT", "St
 DEFAULT_QUEUE: Final = QueueName(names.DEFAULT_QUEUE)
 EVERY_NODE: Final = NodeFilter()
 WAIT: Final = "wait"
-"""Pods without a group wait for the controller that makes one."""
+"""Pods without a group wait until a controller creates one."""
 SINGLE: Final = "single"
 """Pods without a group are gangs of one."""
 ALWAYS_IGNORED_PROVISIONERS: Final = frozenset(
     {"rancher.io/local-path", "hostpath.csi.k8s.io", "kubernetes.io/no-provisioner"}
 )
-"""Their volumes are folders or disks of the node: nothing is attached, nothing is limited."""
+"""Their volumes are folders or disks of the node. They are not attached, and no limit applies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateOptions:
-    """How the books read the cluster."""
+    """How the cluster state reads objects."""
 
     scheduler_names: frozenset[str] = frozenset({names.DEFAULT_SCHEDULER})
-    """Pods that name one of these are placed by this scheduler; others only take room."""
+    """This scheduler places the pods that name one of these. Other pods only use resources of nodes."""
     ignore_scheduler_name: bool = False
-    """Take every pod for ours, whatever scheduler it names."""
+    """Whether every pod belongs to this scheduler, regardless of the scheduler that it names."""
     default_queue: QueueName = DEFAULT_QUEUE
-    """Queue of groups that name none."""
+    """Queue of groups without a queue name."""
     ungrouped_pods: str = WAIT
-    """`wait` or `single`."""
+    """How pods without a group are treated: `wait` or `single`."""
     node_selector: NodeFilter = EVERY_NODE
     ownership: Ownership | None = None
-    """This scheduler's share of a hash ring; None where it is alone."""
+    """This scheduler's share of the hash ring; None if no ring is configured."""
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
     shard_name: str = "volcano"
-    """NodeShard object of this scheduler."""
+    """Name of this scheduler's NodeShard object."""
     ignored_provisioners: frozenset[str] = frozenset()
-    """CSI provisioners whose volumes are not counted, beside the ones that never are."""
+    """CSI provisioners whose volumes are not counted, in addition to `ALWAYS_IGNORED_PROVISIONERS`."""
     caps_group_priority: bool = False
-    """Whether a PodGroup's priority class counts up to the highest priority of its pods."""
+    """Whether the highest priority of its pods limits the priority of a PodGroup."""
     lifts_queue_gates: bool = False
-    """Whether gates of queues are taken off pods; passed on in the snapshot."""
+    """Whether this scheduler removes the queue gates of pods. The snapshot contains the option."""
     assume_seconds: float = 60.0
-    """How long an assumption may wait for its echo before the pod is read again."""
+    """Time until an assumption that the watch does not confirm is overdue."""

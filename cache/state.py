@@ -24,22 +24,22 @@ from pyroclast.cache.options import SINGLE, StateOptions
 from pyroclast.cache.stores.affinities import PlacedAffinities
 from pyroclast.cache.stores.broken_gangs import BrokenGangs
 from pyroclast.cache.stores.departed import DepartedMembers
-from pyroclast.cache.stores.gangs import GangKeeper
+from pyroclast.cache.stores.gangs import GangStore
 from pyroclast.cache.stores.job_store import JobStore
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS, ObjectLookups
-from pyroclast.cache.stores.node_store import NodeStore, takes_room
+from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
 from pyroclast.cache.stores.pods import PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.queues import QueueStore
-from pyroclast.cache.stores.quotas import QuotaKeeper, UsesByClaim
+from pyroclast.cache.stores.quotas import QuotaStore, UsesByClaim
 from pyroclast.cache.stores.resource_rows import ResourceRows
 from pyroclast.cache.stores.reverse_index import ReverseIndex
-from pyroclast.cache.stores.topology import TopologyKeeper
+from pyroclast.cache.stores.topology import TopologyStore
 from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits, volume_names
-from pyroclast.cache.sync.heartbeats import is_heartbeat, tells_the_same
+from pyroclast.cache.sync.heartbeats import is_device_heartbeat, is_node_heartbeat
 from pyroclast.cache.sync.object_filter import ObjectFilter
 from pyroclast.cache.sync.shards import shard_mask
 from pyroclast.cache.translation.translate import Translator, single_group, single_job_id, task_status
@@ -63,11 +63,11 @@ from pyroclast.model.wire.sealing import seal
 __all__ = ["ClusterState"]
 
 _NOT_SEALED: Final = frozenset({"Pod", "NodeMetric"})
-"""Kinds whose inner mappings stay plain, since they change too often; pods are judged by their sealed templates."""
+"""Kinds whose inner mappings stay mutable, because they change too often. Plugins read the sealed templates of pods."""
 _TEMPLATE_SLACK: Final = 1000
-"""Templates without tasks that are kept at least, for the next pods of their kind."""
+"""Least number of templates without tasks that stay, for later pods with equal requirements."""
 _UNPLACED: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
-"""A task that fails in one of these never ran: its node refused it."""
+"""Statuses of a task that has not run. If it fails in one of them, its node refused it."""
 
 
 class ClusterState:
@@ -79,7 +79,7 @@ class ClusterState:
         """Start with an empty cluster; `report` receives each broken field of an object."""
         self.options = options or StateOptions()
         self.fault_counts: Counter[str] = Counter()
-        """Broken fields seen, by kind of object."""
+        """Number of broken fields by kind of object."""
         self._report = report
         self._filter = ObjectFilter(self.options)
         self._rows = ResourceRows(self._respace)
@@ -106,12 +106,12 @@ class ClusterState:
             ignored_provisioners=self.options.ignored_provisioners,
         )
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
-        self._topology = TopologyKeeper(self._fault)
+        self._topology = TopologyStore(self._fault)
         self._numa = ParsedByNode(read_numa, self._fault)
         self._loads = ParsedByNode(partial(read_load, report=self._fault), self._fault)
-        self._quotas = QuotaKeeper(self._fault)
+        self._quotas = QuotaStore(self._fault)
         self._quota_uses = UsesByClaim()
-        self._gangs = GangKeeper(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
+        self._gangs = GangStore(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
@@ -122,9 +122,9 @@ class ClusterState:
         return self._generation
 
     def apply(self, kind: str, new: Any) -> None:
-        """Take over an object of the cluster, new or changed; kinds that do not matter are ignored.
+        """Add a new object or replace a changed one. Kinds that do not affect scheduling are ignored.
 
-        Its mappings are read-only from then on, since cycles share them and plugins read them.
+        The mappings of the object become read-only, because cycles share them and plugins read them.
         """
         new.metadata.freeze()
         if kind not in _NOT_SEALED:
@@ -147,7 +147,7 @@ class ClusterState:
                     self._update_dependents(kind, known, new)
 
     def remove(self, kind: str, old: Any) -> None:
-        """Forget an object that left the cluster; an unknown one is ignored."""
+        """Remove a deleted object. An unknown object is ignored."""
         match kind:
             case "Pod":
                 self._remove_pod(TaskId(old.metadata.uid))
@@ -166,7 +166,7 @@ class ClusterState:
                     self._update_dependents(kind, known, None)
 
     def snapshot(self) -> Snapshot:
-        """Return the cluster as it is now; the same object while nothing changes."""
+        """Return the current cluster; the same object until the next change."""
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
         self._settle_gangs()
@@ -207,14 +207,14 @@ class ClusterState:
     # Plans
 
     def assume(self, plan: Plan, now: float) -> list[str]:
-        """Take all of a plan as done, or none of it.
+        """Assume a whole plan or none of it.
 
         Args:
-            plan: What was decided.
+            plan: The plan.
             now: Seconds of a monotonic clock.
 
         Returns:
-            The objections to the plan; none if it is taken.
+            The faults of the plan; empty if the plan is assumed.
         """
         tasks = self._pods.tasks
         faults = [
@@ -232,7 +232,7 @@ class ClusterState:
         return []
 
     def forget(self, task: TaskId, node: NodeName | None, *, failed: bool = False) -> bool:
-        """End the assumption of a task, so that the task is again as its pod shows it.
+        """End the assumption of a task, so that the task has the state of its pod again.
 
         Args:
             task: The task.
@@ -242,7 +242,7 @@ class ClusterState:
                 a disruption budget protects the pod until a budget of its namespace changes.
 
         Returns:
-            Whether that was assumed.
+            Whether this change was assumed.
         """
         assumption = self._assumptions.by_task.get(task)
         if assumption is not None and assumption.node != node:
@@ -298,7 +298,7 @@ class ClusterState:
         return cast("Mapping[str, Any]", objects)
 
     def task(self, task: TaskId) -> Task | None:
-        """Return a task as it is now, assumptions included."""
+        """Return the current task, including assumptions."""
         return self._pods.tasks.get(task)
 
     def is_complete_with(self, task: TaskId) -> bool:
@@ -318,10 +318,10 @@ class ClusterState:
 
     @property
     def usage(self) -> Mapping[NodeName, NodeUsage]:
-        """What nodes really use, as last measured."""
+        """The last measured usage of nodes."""
         return self._usage
 
-    # Changes that no object brings
+    # Changes without an object
 
     def mark_half_bound(self) -> None:
         """Mark half-bound gangs as broken: called after the first list, for binds that the last process left undone."""
@@ -332,29 +332,29 @@ class ClusterState:
                 self._generation += 1
 
     def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
-        """Replace all measurements of what nodes use."""
+        """Replace all measurements of node usage."""
         if usage != self._usage:
             self._usage = MappingProxyType(dict(usage))
             self._generation += 1
 
     def follow_gangs(self, rules: GangRules | None) -> None:
-        """Make jobs of gangs by these rules from now on; with None their pods are single pods."""
+        """Form jobs of gangs by these rules from now on. With None the pods of gangs are single pods."""
         if rules == self._gangs.rules:
             return
-        self._gangs.follow(rules)
+        self._gangs.set_rules(rules)
         self._generation += 1
         self._translate_pods([task for task, pod in self._pods.objects.items() if gang_of(pod.metadata)])
 
     # The state as a value
 
     def surrounding_objects(self) -> Iterator[tuple[str, Any]]:
-        """Iterate over objects that others refer to, by kind: those to take over first."""
+        """Yield the objects that others refer to, with their kinds. Apply them first."""
         yield from self._lookups.everything()
         for priority_class in self._priorities.all():
             yield "PriorityClass", priority_class
 
     def translated_objects(self) -> Iterator[tuple[str, Any]]:
-        """Iterate over objects that are translated, by kind, in the order to take them over."""
+        """Yield the objects that are translated, with their kinds, in the order to apply them."""
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self.stored(kind).values():
                 yield kind, each
@@ -374,21 +374,21 @@ class ClusterState:
         )
 
     def resume(self, state: CarriedState) -> None:
-        """Take over a carried state: after the surrounding objects, before the translated ones, which depend on it."""
+        """Take over a carried state after the surrounding objects, before the translated objects depend on it."""
         self._assumptions = Assumptions(state.assumed, state.kept)
         self._broken_gangs.resume(state.broken_gangs)
         self._usage = state.usage
         self._gangs.resume(state.gang_rules, state.satisfied)
 
     def conclude(self, state: CarriedState) -> None:
-        """Take over the rest of a carried state, once all objects are there."""
+        """Take over the rest of a carried state after all objects are applied."""
         for name, offered in state.elsewhere.items():
             self._set_elsewhere(name, offered)
-        self._broken_gangs.departed = DepartedMembers(state.departed)  # no object shows pods that are gone
+        self._broken_gangs.departed = DepartedMembers(state.departed)  # no object shows deleted pods
         self._generation = state.generation
 
     def rebuild(self) -> "ClusterState":
-        """Make the state anew from the stored objects and the assumptions."""
+        """Return a new state, made from the stored objects and the carried state."""
         fresh, state = ClusterState(self.options), self.carried_state()
         for kind, each in self.surrounding_objects():
             fresh.apply(kind, each)
@@ -399,7 +399,7 @@ class ClusterState:
         return fresh
 
     def copy_of_objects(self) -> Callable[[], "ClusterState"]:
-        """Copy the stored objects, and return a function that makes a state of them, which another thread may call."""
+        """Copy the stored objects, and return a function that makes a state of them. Another thread may call it."""
         copied = ClusterState(self.options)
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
         copied._pods.objects = dict(self._pods.objects)
@@ -440,7 +440,7 @@ class ClusterState:
             self._translate_pod(self._pods.objects[task_id])
 
     def _translate_pod(self, pod: wire.Pod) -> None:
-        """Make the task of a stored pod anew, with what is assumed of it, and put it into the stores."""
+        """Make the task of a stored pod again, apply its assumption, and put the task into the stores."""
         known = self._pods.tasks.get(TaskId(pod.metadata.uid))
         task = self._task(pod)
         self._rows.cover_template(task.template)
@@ -499,7 +499,8 @@ class ClusterState:
         self._gangs.exchange(old, new)
         self._pods.exchange(old, new)
         self._exchange_on_nodes(
-            old if old is not None and takes_room(old) else None, new if new is not None and takes_room(new) else None
+            old if old is not None and occupies_node(old) else None,
+            new if new is not None and occupies_node(new) else None,
         )
         if old is not None and new is not None and old.job is not None and old.job == new.job:
             self._jobs.exchange(old, new, deltas)
@@ -514,7 +515,7 @@ class ClusterState:
             self._jobs.add(new, deltas)
 
     def _exchange_on_nodes(self, old: Task | None, new: Task | None) -> None:
-        """Exchange a task that takes room, before and after, on its nodes."""
+        """Exchange a task on its nodes; None stands for a task that uses no node."""
         deltas = self._rows.deltas
         if old is not None and new is not None and old.node == new.node:
             self._nodes.exchange(old, new, deltas)
@@ -539,7 +540,7 @@ class ClusterState:
             self._set_elsewhere(name, self.translator.allocatable(node))
             return
         known = self._node_objects.get(name)
-        if known is not None and is_heartbeat(known, node):
+        if known is not None and is_node_heartbeat(known, node):
             return
         self._node_objects[name] = node
         self._translate_node(node)
@@ -564,7 +565,7 @@ class ClusterState:
             self._generation += 1
 
     def _set_elsewhere(self, name: NodeName, offered: Amounts) -> None:
-        """Note what a node of another scheduler offers: what runs on it counts for queues."""
+        """Set the allocatable amounts of a node that this scheduler does not use: queues count its tasks up to them."""
         if self._nodes.elsewhere().get(name) == offered:
             return
         if self._nodes.node(name) is not None:
@@ -662,7 +663,7 @@ class ClusterState:
     # Dependents
 
     def _update_dependents(self, kind: str, old: Any, new: Any) -> None:
-        """Update what depends on an object that is looked up; None stands for its absence."""
+        """Update everything that depends on an object; None stands for its absence."""
         self._generation += 1
         update = self._DEPENDENTS.get(kind)
         if update is not None:
@@ -693,14 +694,14 @@ class ClusterState:
             self._translate_node(node)
 
     def _follow_device(self, old: Any, new: Any) -> None:
-        if old is None or new is None or not tells_the_same(old, new):
+        if old is None or new is None or not is_device_heartbeat(old, new):
             self._follow_node_object(old, new)
 
     def _follow_shard(self, _old: Any, _new: Any) -> None:
         self._shard_mask = None
 
     def _follow_quota(self, old: wire.ElasticQuota | None, new: wire.ElasticQuota | None) -> None:
-        amounts = self._quotas.follow(_either(old, new).metadata.key, new)
+        amounts = self._quotas.set(_either(old, new).metadata.key, new)
         self._rows.cover(map(self._rows.names.fold, amounts))
 
     def _follow_gang_group(self, old: Any, new: Any) -> None:
@@ -718,7 +719,7 @@ class ClusterState:
         "ElasticQuota": _follow_quota,  # rows of the resources that it names
         "GangPodGroup": _follow_gang_group,  # the job of its gang
     }
-    """What depends on the objects that are looked up by name; plugins read the other kinds in each cycle."""
+    """The dependents of the objects that are looked up by name. Plugins read the other kinds in each cycle."""
 
     # Resources and templates
 
@@ -727,7 +728,7 @@ class ClusterState:
         self._jobs.respace(space)
 
     def _settle_resource_names(self) -> None:
-        """Choose anew which resources have rows of their own, and translate what asks for the changed ones."""
+        """Choose again which resources have rows, and translate the pods and groups that request the changed ones."""
         templates, groups, names = self.translator.templates, self._group_objects, self._rows.names
         in_use = {task.template.number: task.template for task in self._pods.tasks.values()}
         asked = {name for template in in_use.values() for name in templates.names(template)}
@@ -760,7 +761,7 @@ class ClusterState:
         yield from self._quotas.amounts()
 
     def _forget_templates(self) -> None:
-        """Drop the templates of pods that are gone, once they are as many as those in use."""
+        """Drop unused templates, once they are as many as the templates in use."""
         templates = self.translator.templates
         if len(templates) > self._template_limit:
             templates.keep(task.template for task in self._pods.tasks.values())

@@ -20,7 +20,7 @@ from pyroclast.model.tasks import Task
 from pyroclast.model.topology.tree import Topology
 from pyroclast.model.usage import NO_USAGE, NodeUsage
 
-__all__ = ["ClusterObjects", "Outsider", "Snapshot"]
+__all__ = ["ClusterObjects", "OrphanPod", "Snapshot"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,8 +56,8 @@ class ClusterObjects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outsider:
-    """A pending pod that no job of the snapshot holds: it waits, and this says for what."""
+class OrphanPod:
+    """A pending pod that belongs to no job of the snapshot, and the reason."""
 
     task: Task
     refusal: Refusal
@@ -80,7 +80,7 @@ class Snapshot:
     objects: ClusterObjects
     topology: Topology | None = None
     """The tree of HyperNodes; None where nobody made one, which is as if there were none."""
-    orphan_pods: tuple[Outsider, ...] = ()
+    orphan_pods: tuple[OrphanPod, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
     lifts_queue_gates: bool = False

@@ -1,4 +1,5 @@
-"""Execution of decisions: plans, statuses, and objects that the scheduler makes or deletes.
+"""Execution of decisions: plans, statuses, and objects that the scheduler creates or deletes.
 
-Belongs here: what is sent to the server, and its answers. Does not: the requests themselves (`kube`).
+Belongs here: the changes to send to the API server, and the effects of its answers on the cluster state.
+Does not belong here: the requests themselves (`kube`).
 """

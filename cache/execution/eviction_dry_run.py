@@ -1,8 +1,8 @@
-"""Eviction dry run: checks whether all victims of a plan can be evicted, before the first one is.
+"""Eviction dry run: checks whether all victims of a plan can be evicted, before the first one is evicted.
 
-A plan evicts several pods for one beneficiary. Were one of them kept by the server, the others would have gone for
-nothing, and a gang that goes whole would be left in part. So what the books know of disruption budgets is counted, and
-the server is asked about each pod by a dry run. See docs/decisions/0022-evictions-rehearsed.md.
+A plan evicts several pods for one beneficiary. If the API server refused one eviction, the others would be useless, and
+a gang could be evicted in part. The check therefore counts the disruption budgets of the cluster state, and sends one
+dry run per pod. See docs/decisions/0022-evictions-rehearsed.md.
 """
 
 import asyncio
@@ -15,28 +15,28 @@ from pyroclast.model import wire
 from pyroclast.model.matching.selectors import Selector
 from pyroclast.model.plan import Eviction, Plan
 
-__all__ = ["asked_of_all", "objections"]
+__all__ = ["blocked_evictions", "outcomes_of"]
 
 
-async def objections(plan: Plan, state: ClusterState, evictor: Evictor) -> list[EvictionOutcome]:
-    """Return whom the server would keep of the victims of a plan; empty where all can go, or nothing hangs on that.
+async def blocked_evictions(plan: Plan, state: ClusterState, evictor: Evictor) -> list[EvictionOutcome]:
+    """Return the refused dry runs of a plan; empty if all victims can be evicted.
 
-    Without a beneficiary each eviction is worth something by itself, and one alone is refused or not.
+    A plan with one eviction, or without a beneficiary, is not checked: its evictions do not depend on each other.
     """
     if len(plan.evictions) < 2 or not (plan.nominations or plan.binds):
         return []
-    kept = list(_beyond_budgets(plan, state)) if evictor.heeds_budgets else []
-    if kept:
-        return kept
-    outcomes = await asked_of_all(evictor.rehearse, plan.evictions)
+    blocked = list(_beyond_budgets(plan, state)) if evictor.heeds_budgets else []
+    if blocked:
+        return blocked
+    outcomes = await outcomes_of(evictor.rehearse, plan.evictions)
     return [outcome for outcome in outcomes if not outcome.is_leaving]
 
 
-async def asked_of_all(
-    ask: Callable[[Eviction], Awaitable[EvictionOutcome]], evictions: Sequence[Eviction]
+async def outcomes_of(
+    request: Callable[[Eviction], Awaitable[EvictionOutcome]], evictions: Sequence[Eviction]
 ) -> list[EvictionOutcome]:
-    """Evict, or rehearse, side by side; one that raises is an outcome like a refusal, and the others count."""
-    outcomes = await asyncio.gather(*map(ask, evictions), return_exceptions=True)
+    """Send evictions or dry runs concurrently. A request that raises has the outcome of a refused one."""
+    outcomes = await asyncio.gather(*map(request, evictions), return_exceptions=True)
     return [
         EvictionOutcome(
             eviction=eviction, is_leaving=False, reason="Failed", message=f"{type(outcome).__name__}: {outcome}"
@@ -48,7 +48,10 @@ async def asked_of_all(
 
 
 def _beyond_budgets(plan: Plan, state: ClusterState) -> Iterator[EvictionOutcome]:
-    """Yield the victims that a budget would keep when those before them have gone: a dry run spends nothing."""
+    """Yield the victims that a budget protects once the victims before them are evicted.
+
+    A dry run does not reduce the disruptions that a budget allows, so it cannot find them.
+    """
     spent: Counter[str] = Counter()
     pods, budgets = state.stored("Pod"), _by_namespace(state)
     for eviction in plan.evictions:
@@ -59,20 +62,20 @@ def _beyond_budgets(plan: Plan, state: ClusterState) -> Iterator[EvictionOutcome
             budget for selector, budget in budgets.get(eviction.namespace, ()) if selector.matches(pod.metadata.labels)
         ]
         spent.update(budget.metadata.key for budget in covering)
-        message = _objection(covering, spent)
+        message = _budget_violation(covering, spent)
         if message:
             yield EvictionOutcome(eviction=eviction, is_leaving=False, reason=BUDGET, message=message)
 
 
-def _objection(covering: Sequence[wire.PodDisruptionBudget], spent: Mapping[str, int]) -> str:
-    """Say why budgets keep a pod, itself and those before it counted as gone; empty where they do not."""
+def _budget_violation(covering: Sequence[wire.PodDisruptionBudget], spent: Mapping[str, int]) -> str:
+    """Return why budgets protect a pod, counting the victims so far; empty if they do not."""
     if len(covering) > 1:
         names = ", ".join(sorted(budget.metadata.name for budget in covering))
-        return f"several disruption budgets cover it ({names}), and the server evicts no such pod"
+        return f"several disruption budgets select the pod ({names}), and the API server refuses to evict such pods"
     for budget in covering:
         allowed = budget.status.disruptions_allowed
         if spent[budget.metadata.key] > allowed:
-            return f"the disruption budget {budget.metadata.name} lets {allowed} of the plan's victims go"
+            return f"the disruption budget {budget.metadata.name} allows {allowed} evictions, the plan needs more"
     return ""
 
 
@@ -84,6 +87,6 @@ def _by_namespace(state: ClusterState) -> dict[str, list[tuple[Selector, wire.Po
 
 
 def _is_counted(pod: wire.Pod) -> bool:
-    """Tell whether a pod's eviction spends something for certain: one that runs and is ready."""
+    """Return whether the eviction of a pod surely counts against its budgets: the pod runs and is ready."""
     is_ready = any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
     return pod.status.phase == "Running" and is_ready and not pod.metadata.deletion_timestamp

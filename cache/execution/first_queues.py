@@ -1,4 +1,4 @@
-"""First queues: the root of all queues and the one for groups that name none, made when they are missing."""
+"""First queues: creates the root queue and the default queue if they are missing."""
 
 from typing import Any, Final
 
@@ -14,32 +14,32 @@ from pyroclast.model.queues import ROOT_QUEUE
 __all__ = ["make_first_queues"]
 
 _TRIES: Final = 60
-_SECONDS_BETWEEN: Final = 1.0
+_RETRY_SECONDS: Final = 1.0
 _ALREADY_EXISTS: Final = 409
 
 _log = structlog.get_logger(__name__)
 
 
 async def make_first_queues(client: Client, clock: Clock, default_queue: QueueName) -> bool:
-    """Create the root and the default queue where they are missing; tell whether both are there.
+    """Create the root queue and the default queue if they are missing, and return whether both exist.
 
-    A server that does not know queues (yet) is asked again a minute long.
+    A failed request is repeated for a minute, because the Queue resource may not be installed yet.
     """
-    wanted = {ROOT_QUEUE: False, default_queue: True}
+    missing = {ROOT_QUEUE: False, default_queue: True}
     for _ in range(_TRIES):
         try:
-            for name, reclaimable in list(wanted.items()):
-                await _make(client, name, reclaimable=reclaimable)
-                del wanted[name]
+            for name, reclaimable in list(missing.items()):
+                await _create(client, name, reclaimable=reclaimable)
+                del missing[name]
         except ApiError as error:
-            _log.warning("first_queue_failed", queues=list(wanted), error=str(error))
-            await clock.sleep(_SECONDS_BETWEEN)
+            _log.warning("first_queue_failed", queues=list(missing), error=str(error))
+            await clock.sleep(_RETRY_SECONDS)
         else:
             return True
     return False
 
 
-async def _make(client: Client, name: QueueName, *, reclaimable: bool) -> None:
+async def _create(client: Client, name: QueueName, *, reclaimable: bool) -> None:
     try:
         await client.request("GET", QUEUES.path("", name))
     except ApiError as error:

@@ -1,7 +1,7 @@
-"""Gone nodes: the Numatopology of a node that was deleted is deleted after it, for nobody else does.
+"""Gone nodes: deletes the Numatopology of a node after the node is deleted.
 
-What describes a node's inside is written by a program on that node, which can write no more; left behind it would be
-taken for the truth about the next node of the name until that one writes its own.
+An agent on the node writes its Numatopology, and no agent deletes it. Without this deletion, a new node with the same
+name would be described by the old Numatopology until the agent of the new node writes its own.
 """
 
 from collections.abc import Callable, Coroutine
@@ -23,7 +23,7 @@ _log = structlog.get_logger(__name__)
 
 
 class GoneNodes:
-    """Hears of nodes that are deleted."""
+    """Handles the deletion of nodes."""
 
     def __init__(
         self,
@@ -33,13 +33,13 @@ class GoneNodes:
         may_write: Callable[[], bool],
         begin: Callable[[str, Callable[[], Coroutine[Any, Any, None]]], None],
     ) -> None:
-        """Prepare.
+        """Prepare to handle deletions.
 
         Args:
-            client: Deletes.
-            topology_of: Returns the Numatopology of a node, by its name.
-            may_write: Whether this process leads.
-            begin: Begins work that goes on beside, under a name.
+            client: The client of the API server.
+            topology_of: Returns the Numatopology of a node, by the name of the node.
+            may_write: Returns whether this process leads.
+            begin: Starts background work under a name.
         """
         self._client = client
         self._topology_of = topology_of
@@ -47,28 +47,28 @@ class GoneNodes:
         self._begin = begin
 
     def added(self, new: wire.Node) -> None:
-        """Take no notice."""
+        """Ignore a new node."""
 
     def updated(self, old: wire.Node, new: wire.Node) -> None:
-        """Take no notice."""
+        """Ignore a changed node."""
 
     def deleted(self, old: wire.Node) -> None:
-        """Begin to delete what describes the inside of a node, where there is something."""
+        """Start to delete the Numatopology of a deleted node, if it has one."""
         topology = self._topology_of(old.metadata.name)
         if topology is not None and self._may_write():
             self._begin("delete-numatopology", partial(delete_topology, self._client, topology.metadata))
 
 
 async def delete_topology(client: Client, metadata: wire.ObjectMeta) -> None:
-    """Delete a Numatopology, unless somebody wrote it since; a refusal is logged."""
+    """Delete a Numatopology unless it has changed since; log a failure."""
     preconditions = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
     try:
         path = NUMATOPOLOGIES.path("", metadata.name)
         await client.request_json("DELETE", path, body=body, lane=Lane.BACKGROUND)
     except ApiError as error:
-        # gone already, or written anew: a node of the name has come back
+        # Not found: already deleted. Conflict: a new node with this name has written its own.
         if not (error.is_not_found or error.status == _CONFLICT):
-            _log.warning("numatopology_stays", node=metadata.name, error=str(error))
+            _log.warning("numatopology_not_deleted", node=metadata.name, error=str(error))
     else:
         _log.info("numatopology_deleted", node=metadata.name)

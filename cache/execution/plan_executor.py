@@ -1,7 +1,7 @@
 """Plan executor: executes an assumed plan, and corrects the cluster state where the server refuses.
 
-A plan whose victims cannot all leave is dropped before anything of it is done. Binds come first. When none of a plan's
-binds could be made, nothing is evicted for it: victims must not leave for a beneficiary that does not come.
+A plan is dropped before its first change if the server refuses the eviction of one of its victims. Binds come first.
+If all binds of a plan fail, its evictions are skipped: they would be useless without the beneficiary.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from pyroclast.cache.execution.eviction_dry_run import asked_of_all, objections
+from pyroclast.cache.execution.eviction_dry_run import blocked_evictions, outcomes_of
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
 from pyroclast.kube.binding import BindOutcome, PlanOutcome, refused
@@ -22,20 +22,20 @@ from pyroclast.model.plan import Eviction, Plan
 
 __all__ = ["execute_plan"]
 
-_SILENT: Final = frozenset({"Gone", "NotLeader", "BoundElsewhere"})
-"""Failures that the watch explains better, or that are not ours to write about any more."""
+_WITHOUT_EVENT: Final = frozenset({"Gone", "NotLeader", "BoundElsewhere"})
+"""Reasons without an event: the watch shows the cause, or another leader is responsible."""
 
 _NAMED: Final = 3
-"""Pods named in a line of the log."""
+"""Number of pods named in one log event."""
 
 _log = structlog.get_logger(__name__)
 
 
 async def execute_plan(plan: Plan, state: ClusterState, writers: ClusterWriters) -> None:
-    """Bind, nominate and evict as a plan says, or nothing of it."""
-    kept = await objections(plan, state, writers.evictor)
-    if kept:
-        _drop(plan, kept, state, writers)
+    """Bind, nominate and evict the pods of a plan, or drop the whole plan."""
+    blocked = await blocked_evictions(plan, state, writers.evictor)
+    if blocked:
+        _drop(plan, blocked, state, writers)
         return
     for placed in plan.binds:
         writers.statuses.forget_pod(placed.task, placed.namespace)
@@ -50,37 +50,37 @@ async def execute_plan(plan: Plan, state: ClusterState, writers: ClusterWriters)
         pod = _pod(state, nomination.task)
         if pod is not None:
             writers.statuses.pod(pod, nominated_node=nomination.node)
-    for eviction_outcome in await asked_of_all(writers.evictor.evict, plan.evictions):
+    for eviction_outcome in await outcomes_of(writers.evictor.evict, plan.evictions):
         _settle_eviction(eviction_outcome, plan, state, writers)
 
 
 async def _bind(plan: Plan, writers: ClusterWriters) -> PlanOutcome:
-    """Bind; a binder from outside that raises has bound nothing, as far as anyone knows."""
+    """Bind the pods of a plan. If the binder of a plugin raises, all its binds count as failed."""
     try:
         return await writers.binder.bind(plan)
-    except Exception as error:  # noqa: BLE001  see above; without an outcome the books would hold the plan's assumptions
-        _log.exception("binder_broke", job=plan.job)
+    except Exception as error:  # noqa: BLE001  without outcomes the assumptions of the plan would stay
+        _log.exception("plan_binding_failed", job=plan.job)
         message = f"{type(error).__name__}: {error}"
         return PlanOutcome(plan=plan, binds=tuple(refused(bind, "Failed", message) for bind in plan.binds))
 
 
-def _drop(plan: Plan, kept: Sequence[EvictionOutcome], state: ClusterState, writers: ClusterWriters) -> None:
-    """Make the books as if a plan had not been made, and say who stands in its way."""
+def _drop(plan: Plan, blocked: Sequence[EvictionOutcome], state: ClusterState, writers: ClusterWriters) -> None:
+    """End all assumptions of a plan, and report the evictions that are blocked."""
     for bind in plan.binds:
         state.forget(bind.task, bind.node)
-    by_budget = {outcome.eviction.task for outcome in kept if outcome.reason == BUDGET}
+    by_budget = {outcome.eviction.task for outcome in blocked if outcome.reason == BUDGET}
     for eviction in plan.evictions:
         state.forget(eviction.task, None, failed=eviction.task in by_budget)
-    for outcome in kept:
-        _tell_beneficiaries(outcome, plan, state, writers)
+    for outcome in blocked:
+        _record_failed_eviction(outcome, plan, state, writers)
     _log.warning(
         "plan_dropped",
         action=plan.action,
         job=plan.job,
         victims=len(plan.evictions),
-        kept=[f"{each.eviction.namespace}/{each.eviction.name}" for each in kept[:_NAMED]],
-        reason=kept[0].reason,
-        message=kept[0].message,
+        blocked=[f"{each.eviction.namespace}/{each.eviction.name}" for each in blocked[:_NAMED]],
+        reason=blocked[0].reason,
+        message=blocked[0].message,
     )
 
 
@@ -94,7 +94,7 @@ def _settle_bind(outcome: BindOutcome, state: ClusterState, writers: ClusterWrit
         return
     state.forget(bind.task, bind.node, failed=True)
     _log.warning("bind_failed", pod=f"{bind.namespace}/{bind.name}", node=bind.node, reason=outcome.reason)
-    if pod is None or outcome.reason in _SILENT:
+    if pod is None or outcome.reason in _WITHOUT_EVENT:
         return
     message = f"binding to node {bind.node} failed: {outcome.message or outcome.reason}"
     writers.events.record(regarding(PODS, pod.metadata), "Warning", "FailedScheduling", message)
@@ -106,7 +106,7 @@ def _settle_eviction(outcome: EvictionOutcome, plan: Plan, state: ClusterState, 
     eviction = outcome.eviction
     if not outcome.is_leaving:
         state.forget(eviction.task, None, failed=outcome.reason == BUDGET)
-        _tell_beneficiaries(outcome, plan, state, writers)
+        _record_failed_eviction(outcome, plan, state, writers)
         _log.warning(
             "eviction_failed",
             pod=f"{eviction.namespace}/{eviction.name}",
@@ -120,22 +120,23 @@ def _settle_eviction(outcome: EvictionOutcome, plan: Plan, state: ClusterState, 
     if pod is not None:
         message = eviction.message or f"evicted by {eviction.reason}"
         writers.events.record(regarding(PODS, pod.metadata), "Warning", "Evict", message)
-    _tell_group(eviction, state, writers)
+    _record_group_eviction(eviction, state, writers)
 
 
-def _tell_beneficiaries(outcome: EvictionOutcome, plan: Plan, state: ClusterState, writers: ClusterWriters) -> None:
-    """Say to those who were to get the room why it does not become free."""
-    if outcome.reason in _SILENT:
+def _record_failed_eviction(outcome: EvictionOutcome, plan: Plan, state: ClusterState, writers: ClusterWriters) -> None:
+    """Record an event of a failed eviction for each pod that is nominated to the node."""
+    if outcome.reason in _WITHOUT_EVENT:
         return
     eviction = outcome.eviction
-    message = f"{eviction.namespace}/{eviction.name} stays on node {eviction.node}: {outcome.message or outcome.reason}"
+    pod_name, why = f"{eviction.namespace}/{eviction.name}", outcome.message or outcome.reason
+    message = f"{pod_name} is not evicted from node {eviction.node}: {why}"
     for nomination in plan.nominations:
         pod = _pod(state, nomination.task)
         if pod is not None:
             writers.events.record(regarding(PODS, pod.metadata), "Warning", "FailedScheduling", message)
 
 
-def _tell_group(eviction: Eviction, state: ClusterState, writers: ClusterWriters) -> None:
+def _record_group_eviction(eviction: Eviction, state: ClusterState, writers: ClusterWriters) -> None:
     if eviction.job is None or state.is_made_up(eviction.job):
         return
     group = state.stored("PodGroup").get(eviction.job)

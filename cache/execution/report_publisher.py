@@ -18,39 +18,39 @@ from pyroclast.model.elastic.names import (
 )
 from pyroclast.model.requests import resource_list
 
-__all__ = ["write"]
+__all__ = ["publish_report"]
 
 _API_VERSIONS: Final = {each.kind: each.api_version for each in (PODS, POD_GROUPS, QUEUES, ELASTIC_QUOTAS)}
 
 
-def write(said: report.CycleReport, state: ClusterState, writers: ClusterWriters) -> None:
-    """Hand over statuses, conditions and events of a cycle; nothing waits."""
+def publish_report(published: report.CycleReport, state: ClusterState, writers: ClusterWriters) -> None:
+    """Pass the statuses, conditions and events of a cycle to the writers, without waiting for the requests."""
     writers.statuses.begin_cycle()
-    for status in said.group_statuses:
+    for status in published.group_statuses:
         group: wire.PodGroup | None = state.stored("PodGroup").get(status.job)
         if group is not None and group.metadata.uid == status.uid:
             writers.statuses.pod_group(group, _group_status(group, status), annotations=status.annotations)
     assumed = state.assumed()
-    for pod_condition in said.pod_conditions:
+    for pod_condition in published.pod_conditions:
         pod: wire.Pod | None = state.stored("Pod").get(pod_condition.task)
-        # A pod that is on its way to a node by now is not told that it waits.
+        # The pod may be bound or assumed meanwhile: a condition of a waiting pod would be wrong.
         if pod is not None and pod_condition.task not in assumed and not pod.spec.node_name:
             writers.statuses.pod(
                 pod, condition=_pod_condition(pod_condition), nominated_node=pod_condition.nominated_node
             )
-    for queue_status in said.queue_statuses:
+    for queue_status in published.queue_statuses:
         queue: wire.Queue | None = state.stored("Queue").get(queue_status.queue)
         if queue is not None:
             writers.statuses.queue(queue, resource_list(queue_status.allocated))
-    for figures in said.quotas:
+    for figures in published.quotas:
         quota: wire.ElasticQuota | None = state.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
         if quota is not None and quota.metadata.uid == figures.uid:
             writers.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
-    _record(said.events, state, writers)
+    _record(published.events, state, writers)
 
 
 def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
-    """Return what stands in annotations of an elastic quota."""
+    """Return the amounts that annotations of an elastic quota show."""
     return {
         RUNTIME: resource_list(figures.runtime),
         REQUEST: resource_list(figures.request),
@@ -66,7 +66,10 @@ def _pod_condition(condition: report.PodCondition) -> wire.Condition:
 
 
 def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodGroupStatus:
-    """Set conditions beside those of other types; one whose status stays keeps its time."""
+    """Return the new status of a group.
+
+    Conditions of other types stay. A condition whose status does not change keeps its transition time.
+    """
     known = {condition.type: condition for condition in group.status.conditions}
     for new in status.conditions:
         old = known.get(new.type)
@@ -90,7 +93,7 @@ def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodG
 def _record(events: Iterable[report.EventNote], state: ClusterState, writers: ClusterWriters) -> None:
     for event in events:
         if event.kind == POD_GROUPS.kind and f"{event.namespace}/{event.name}" not in state.stored(event.kind):
-            continue  # made up for a single pod, or gone
+            continue  # the group is made up for a single pod, or is gone
         about = Regarding(
             api_version=_API_VERSIONS.get(event.kind, "v1"),
             kind=event.kind,

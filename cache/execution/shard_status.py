@@ -1,4 +1,7 @@
-"""Shard status: tell other schedulers which nodes this one uses, so that they keep off until it has let go."""
+"""Shard status: publishes the nodes that this scheduler uses.
+
+Other schedulers do not use these nodes until the status no longer lists them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,21 +20,21 @@ _log = structlog.get_logger(__name__)
 
 
 def shard_status(shards: Mapping[str, wire.NodeShard], name: str) -> dict[str, Any] | None:
-    """Return the status that a shard should have; None where it has it, or does not exist."""
+    """Return the desired status of a shard; None if the shard has this status or does not exist."""
     own = shards.get(name)
     if own is None:
         return None
     in_use, desired = shard_nodes(shards, name), frozenset(own.spec.nodes_desired)
-    wanted = (in_use, in_use - desired, desired - in_use)
+    new = (in_use, in_use - desired, desired - in_use)
     known = (own.status.nodes_in_use, own.status.nodes_to_remove, own.status.nodes_to_add)
-    if all(frozenset(have) == want for have, want in zip(known, wanted, strict=True)):
+    if all(frozenset(before) == after for before, after in zip(known, new, strict=True)):
         return None
     names = ("nodesInUse", "nodesToRemove", "nodesToAdd")
-    return {field: sorted(nodes) for field, nodes in zip(names, wanted, strict=True)}
+    return {field: sorted(nodes) for field, nodes in zip(names, new, strict=True)}
 
 
 async def write_shard_status(client: Client, name: str, status: Mapping[str, Any]) -> None:
-    """Write the status of a shard; a refusal is logged, and the next cycle tries again."""
+    """Write the status of a shard. Log a failure; the next cycle repeats the request."""
     try:
         await client.request_json(
             "PATCH",

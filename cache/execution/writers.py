@@ -12,7 +12,7 @@ __all__ = ["ClusterWriters"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWriters:
-    """What changes the cluster."""
+    """The four writers through which the cache changes the cluster."""
 
     binder: Binder
     evictor: Evictor

@@ -1,4 +1,5 @@
-"""The cluster as files: objects read and written, and audits of the state against a rebuild.
+"""The cluster in files: objects that are read and written, and audits of the state against a rebuild.
 
-Belongs here: what dumps and `pyroclast simulate` share. Does not: a live cluster.
+Belongs here: the file format that dumps and `pyroclast simulate` share.
+Does not belong here: a live cluster (`sync`).
 """

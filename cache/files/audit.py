@@ -1,4 +1,4 @@
-"""Audit: where two snapshots of one cluster differ; none do when the running books equal a rebuild."""
+"""Audit: the differences between two snapshots of one cluster, the running state and a rebuild from its objects."""
 
 from collections.abc import Hashable, Iterator, Mapping
 
@@ -19,7 +19,7 @@ _NODE_BLOCKS = ("used", "releasing", "pipelined", "viewed")
 
 
 def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
-    """Name every difference that could change a decision, as `what: running, fresh`.
+    """Return every difference that could change a decision, as `kind key: running, fresh`.
 
     Column numbers and rows may differ: one resource space may be larger than the other.
     """
@@ -27,7 +27,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("queues", dict(enumerate(running.queue_names)), dict(enumerate(fresh.queue_names))),
         *_between("jobs", _jobs(running), _jobs(fresh)),
         *_between("nodes", _nodes(running), _nodes(fresh)),
-        *_between("orphan_pods", _outsiders(running), _outsiders(fresh)),
+        *_between("orphan_pods", _orphan_pods(running), _orphan_pods(fresh)),
         *_between("affinity", _by_id(running.tasks_with_affinity), _by_id(fresh.tasks_with_affinity)),
         *_between("claims", _by_id(running.tasks_with_claims), _by_id(fresh.tasks_with_claims)),
         *_between("lookups", _lookups(running), _lookups(fresh)),
@@ -38,19 +38,19 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
     ]
 
 
-def _between(what: str, running: Mapping[Hashable, object], fresh: Mapping[Hashable, object]) -> Iterator[str]:
+def _between(kind: str, running: Mapping[Hashable, object], fresh: Mapping[Hashable, object]) -> Iterator[str]:
     for key in sorted(running.keys() | fresh.keys(), key=str):
         one, other = running.get(key), fresh.get(key)
         if one != other:
-            yield f"{what} {key}: {one}, {other}"
+            yield f"{kind} {key}: {one}, {other}"
 
 
 def _jobs(snapshot: Snapshot) -> dict[Hashable, object]:
-    return {job.id: (_said_of(job), _counted_of(snapshot, job)) for job in snapshot.jobs.values()}
+    return {job.id: (_job_fields(job), _job_numbers(snapshot, job)) for job in snapshot.jobs.values()}
 
 
-def _said_of(job: Job) -> object:
-    """Return what is kept of a job, tasks in their order."""
+def _job_fields(job: Job) -> object:
+    """Return the fields of a job, with its tasks in order."""
     return (
         job.uid,
         job.queue,
@@ -61,11 +61,11 @@ def _said_of(job: Job) -> object:
         job.waiting_seconds,
         job.preemptable,
         job.revocable_zone,
-        [_said_of_task(task) for task in job.tasks.values()],
+        [_task_fields(task) for task in job.tasks.values()],
     )
 
 
-def _said_of_task(task: Task) -> tuple[Hashable, ...]:
+def _task_fields(task: Task) -> tuple[Hashable, ...]:
     template = task.template
     return (
         task.id,
@@ -85,8 +85,8 @@ def _said_of_task(task: Task) -> tuple[Hashable, ...]:
     )
 
 
-def _counted_of(snapshot: Snapshot, job: Job) -> object:
-    """Return what the table counts of a job."""
+def _job_numbers(snapshot: Snapshot, job: Job) -> object:
+    """Return the queue and the numbers of a job in the job table."""
     table = snapshot.job_table
     number = int(table.queue[job.column])
     queue = None if number == NO_QUEUE else snapshot.queue_names[number]
@@ -111,19 +111,19 @@ def _node(snapshot: Snapshot, table: NodeTable, column: int) -> object:
         np.asarray(table.state[table.rows.scored, column]).tolist(),
         amounts(table.allocatable),
         amounts(table.reported),
-        [_said_of_task(task) for task in table.tasks[column].values()],
+        [_task_fields(task) for task in table.tasks[column].values()],
         bool(table.in_shard[column]),
         (node.labels, node.annotations, node.taints, node.unschedulable, node.images, node.revocable_zone),
         None if node.device is None else (node.device.metadata.labels, node.device.spec),
     )
 
 
-def _outsiders(snapshot: Snapshot) -> dict[Hashable, object]:
+def _orphan_pods(snapshot: Snapshot) -> dict[Hashable, object]:
     return {each.task.id: (each.refusal.reason, each.refusal.message) for each in snapshot.orphan_pods}
 
 
 def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
-    """Return what is counted by claim, and of which quotas."""
+    """Return the counted amounts by claim, and the names of the quotas."""
     uses = snapshot.quota_uses
     counted: dict[Hashable, object] = {"known": list(snapshot.elastic_quotas)}
     for column, claim in enumerate(() if uses is None else uses.claims):
@@ -134,12 +134,12 @@ def _quota_uses(snapshot: Snapshot) -> dict[Hashable, object]:
 
 def _gang_groups(snapshot: Snapshot) -> dict[Hashable, object]:
     return {
-        job: (group.id, group.refusal, group.waits, group.is_patient, list(map(_said_of_gang, group.gangs)))
+        job: (group.id, group.refusal, group.waits, group.is_patient, list(map(_gang_fields, group.gangs)))
         for job, group in snapshot.gangs.items()
     }
 
 
-def _said_of_gang(gang: Gang) -> object:
+def _gang_fields(gang: Gang) -> object:
     return (
         gang.id,
         gang.minimum,

@@ -1,7 +1,7 @@
 """Dump: the cluster as a List that `pyroclast simulate` reads.
 
-It has what decisions depend on beside the configuration: objects, decisions that are not echoed yet, measurements of
-usage, and the moment.
+Decisions depend on its content and on the configuration alone: objects, assumptions that the API server does not show
+yet, measurements of node usage, and the time.
 """
 
 from collections.abc import Iterator
@@ -28,26 +28,26 @@ _HEADS: Final = {
 }
 _HEADS[MEASURED] = _ENCODER.encode({"kind": MEASURED})[:-1]
 _BEGUN_DELETION: Final = "1970-01-01T00:00:00Z"
-"""Stands for a deletion that the server has not dated yet."""
+"""Deletion timestamp of a pod whose eviction is assumed."""
 
 
 class Dump:
-    """Objects of one moment; encoding them may happen in another thread."""
+    """The objects of one moment. Another thread may encode them."""
 
     def __init__(self, objects: list[tuple[str, Any]], now: float) -> None:
-        """Hold objects with their kinds, and the moment, seconds since 1970."""
+        """Start with objects, their kinds, and the time in seconds since 1970."""
         self._objects, self._now = objects, now
 
     def encode(self) -> bytes:
-        """Return the List as JSON, an object a line."""
-        moment = _ENCODER.encode(self._now)
-        return b'{"apiVersion":"v1","kind":"List","now":%b,"items":[\n%b\n]}\n' % (moment, b",\n".join(self._lines()))
+        """Return the List as JSON, one object per line."""
+        now = _ENCODER.encode(self._now)
+        return b'{"apiVersion":"v1","kind":"List","now":%b,"items":[\n%b\n]}\n' % (now, b",\n".join(self._lines()))
 
     def write(self, file: Path) -> None:
-        """Write the List into a file, whole or not at all.
+        """Write the List into a file atomically.
 
         Raises:
-            OSError: It cannot be written; no part of it is left.
+            OSError: The file cannot be written. No partial file stays.
         """
         partial = file.with_name(f".{file.name}.partial")
         try:
@@ -63,7 +63,7 @@ class Dump:
 
 
 def take_dump(state: ClusterState, now: float) -> Dump:
-    """Note everything as it is now, seconds since 1970."""
+    """Return a dump of the current state; `now` is in seconds since 1970."""
     assumed = state.assumed()
     objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in state.stored(kind).values()]
     objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in state.stored("Pod").items()]

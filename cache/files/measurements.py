@@ -1,7 +1,7 @@
-"""Measurements of node usage as objects of a file: what a dump writes, and what `pyroclast simulate` reads.
+"""Measurements of node usage as objects in a file: a dump writes them, and `pyroclast simulate` reads them.
 
-No server knows this kind; it stands in Lists beside those that servers know, so that a file is the whole of what
-decisions depended on:
+The kind exists only in files. Lists contain it beside the kinds of the API server, so that one file has all inputs of
+the decisions:
 
     {"kind": "NodeUsage", "metadata": {"name": "n1"}, "cpuPercent": 85.5, "memoryPercent": 40, "measured": 1800000000}
 """
@@ -18,22 +18,22 @@ from pyroclast.model.usage import NodeUsage
 __all__ = ["MEASURED", "NodeMeasurement", "measured_objects", "measurements"]
 
 MEASURED: Final = "NodeUsage"
-"""The kind."""
+"""The kind of measurements."""
 
 
 class NodeMeasurement(Wire, frozen=True, kw_only=True):
-    """Averages over the last ten minutes of one node."""
+    """Average usage of one node over the last ten minutes."""
 
     metadata: ObjectMeta = ObjectMeta()
-    """The name is that of the node."""
+    """Its name is the name of the node."""
     cpu_percent: float
     memory_percent: float
     measured: float | str
-    """When: seconds since 1970, or RFC 3339."""
+    """Time of the measurement: seconds since 1970, or RFC 3339."""
 
 
 def measured_objects(usage: Mapping[NodeName, NodeUsage]) -> list[tuple[str, Any]]:
-    """Return measurements as objects with their kind, by the names of the nodes."""
+    """Return measurements as objects with their kind, in the order of node names."""
     return [
         (
             MEASURED,
@@ -51,11 +51,11 @@ def measured_objects(usage: Mapping[NodeName, NodeUsage]) -> list[tuple[str, Any
 def measurements(
     found: Iterable[tuple[str, Any]], report: Callable[[ObjectError], None] | None = None
 ) -> dict[NodeName, NodeUsage]:
-    """Return the measurements among decoded objects, by node; of two the later one holds.
+    """Return the measurements among decoded objects, by node. The last measurement of a node counts.
 
     Args:
         found: Objects with their kinds.
-        report: Is told of times that cannot be read; such a measurement is left out.
+        report: Receives each time that cannot be read. Such a measurement is ignored.
     """
     usage = {}
     for kind, each in found:

@@ -1,8 +1,8 @@
-"""Books from objects: the cluster of files and tests, as `kubectl get -o yaml` or a hand writes it.
+"""Objects from files: the cluster state of objects as `kubectl get -o yaml` writes them, or as users write them.
 
-Objects are Kubernetes dictionaries with `apiVersion` and `kind`, Lists are unfolded. What a server would have filled in
-is filled in here: namespaces, UIDs, the phase of a new pod. A broken object is reported and left out, and kinds that
-play no part are noted. Measurements of usage may stand among them (`cache.files.measurements`).
+Objects are Kubernetes dictionaries with `apiVersion` and `kind`; Lists are unfolded. Missing namespaces and UIDs are
+filled in as the API server does. A broken object is reported and ignored. Kinds that do not affect scheduling are
+noted and ignored. Measurements of node usage are allowed among the objects (`cache.files.measurements`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,15 +19,15 @@ from pyroclast.model.errors import ObjectError
 __all__ = ["KINDS", "decoded", "decoder_of", "state_from_objects", "unfolded"]
 
 KINDS: Final = (*LOOKUP_KINDS, "PriorityClass", "Queue", "Node", "PodGroup", "Pod")
-"""Kinds that the books follow, in the order in which they are best taken over: what others look up comes first."""
+"""Kinds that the cluster state stores, in the best order to apply them: objects that others refer to come first."""
 
 _RESOURCES: Final = {each.name: each for each in (*resources.ALL, *resources.WHILE_WANTED) if each.name in KINDS}
 _ALIASES: Final = {(each.kind, each.group): each.alias for each in _RESOURCES.values() if each.alias}
-"""What kinds are called here, by kind and group, whose name those of another group have."""
+"""Internal names of kinds whose name another API group uses too, by kind and group."""
 _GROUPS: Final = {
     kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(("volcano.sh", "koordinator.sh"))
 }
-"""API group of kinds whose name other projects use too."""
+"""API groups of kinds whose name other projects use too."""
 
 _DECODERS: Final[Mapping[str, wire.Decoder[Any]]] = {
     **{kind: _RESOURCES[kind].decoder for kind in KINDS},
@@ -37,7 +37,7 @@ _ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
 
 
 def decoder_of(kind: str) -> wire.Decoder[Any]:
-    """Return what decodes objects of a kind that the books follow."""
+    """Return the decoder of a kind that the cluster state stores."""
     return _DECODERS[kind]
 
 
@@ -48,13 +48,13 @@ def state_from_objects(
     report: Callable[[ObjectError], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> ClusterState:
-    """Make books of a cluster given as dictionaries.
+    """Create the cluster state of objects given as dictionaries.
 
     Args:
         objects: Kubernetes objects and Lists of them, in any order.
-        options: How to read them.
-        report: Is told of each broken object and field.
-        note: Is told of each kind that plays no part, once.
+        options: The options of the cluster state.
+        report: Receives each broken object and field.
+        note: Receives one message for each kind that does not affect scheduling.
     """
     state = ClusterState(options, report)
     found = decoded(objects, report=report, note=note)
@@ -70,7 +70,7 @@ def decoded(
     report: Callable[[ObjectError], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> list[tuple[str, Any]]:
-    """Turn dictionaries into structs with their kinds, in the order in which books best take them over."""
+    """Return the structs of dictionaries with their kinds, in the best order to apply them."""
     found: list[tuple[str, Any]] = []
     foreign: set[str] = set()
     for each in unfolded(objects):
@@ -85,13 +85,13 @@ def decoded(
                 report(error)
     if note is not None:
         for name in sorted(foreign):
-            note(f"{name.strip()} plays no part in scheduling: ignored")
+            note(f"{name.strip()} does not affect scheduling: ignored")
     return sorted(found, key=lambda pair: _ORDER[pair[0]])
 
 
 def _named(kind: str, each: Any) -> Any:
     if not each.metadata.name:
-        raise ObjectError(kind, "(without a name)", "metadata.name", "missing; it is left out")
+        raise ObjectError(kind, "(without a name)", "metadata.name", "missing; the object is ignored")
     return each
 
 
@@ -99,7 +99,7 @@ def unfolded(objects: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]
     """Replace Lists by their items, at any depth.
 
     Raises:
-        ObjectError: An item of a List is no object.
+        ObjectError: An item of a List is not an object.
     """
     for each in objects:
         kind, items = each.get("kind"), each.get("items")
@@ -127,7 +127,7 @@ def _kind(each: Mapping[str, Any]) -> str | None:
 
 
 def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Fill in what a server would have: a namespace and a UID."""
+    """Fill in a missing namespace and a missing UID, as the API server does."""
     metadata = each.get("metadata")
     if not isinstance(metadata, Mapping):
         return each
@@ -138,6 +138,6 @@ def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
     if not filled.get("uid"):
         name = filled.get("name", "")
         filled["uid"] = f"{filled['namespace']}-{name}" if is_namespaced else f"{kind.lower()}-{name}"
-    # Files come from several moments, so versions do not tell which of two objects of one name is the newer one.
+    # Files may be of different times and clusters: equal versions do not mean equal objects.
     filled.pop("resourceVersion", None)
     return {**each, "metadata": filled}

@@ -1,4 +1,5 @@
-"""Stores by kind: what the cluster state holds of tasks, nodes, gangs, quotas, volumes and queues.
+"""Stores by kind: the tasks, nodes, jobs, gangs, quotas and queues of the cluster state.
 
-Belongs here: one kind each, changed in place, copied for a snapshot. Does not: watching the server, deciding.
+Belongs here: stores of one kind each, which change in place and are copied for a snapshot.
+Does not belong here: watching the API server (`sync`), decisions (`framework`).
 """

@@ -1,7 +1,7 @@
-"""Columns: numbers per job or per node, one column each, that change in place and are copied for a snapshot.
+"""Columns: one column of numbers per job or node; columns change in place and are copied for a snapshot.
 
-A matrix is cut into segments of rows: plain ones (counts) and ones with a row per resource. A column is taken once and
-keeps its number; when the resource space changes, rows move and are rescaled exactly.
+A matrix consists of segments of rows: some have a fixed size, others have one row per resource. A column keeps its
+number until it is freed. When the resource space changes, rows move and are rescaled exactly.
 """
 
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ def frozen(array: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Sizes of the segments of a matrix, in order; `PER_RESOURCE` stands for a row per resource."""
+    """Sizes of the segments of a matrix, in order. `PER_RESOURCE` stands for one row per resource."""
 
     sizes: tuple[int, ...]
 
     def slices(self, resources: int) -> tuple[slice, ...]:
-        """Return where each segment lies when there are so many resources."""
+        """Return the rows of each segment, for a number of resources."""
         ends = accumulate((size or resources for size in self.sizes), initial=0)
         return tuple(slice(begin, end) for begin, end in pairwise(ends))
 
     def height(self, resources: int) -> int:
-        """Return the number of rows."""
+        """Return the number of rows, for a number of resources."""
         return sum(size or resources for size in self.sizes)
 
 
@@ -51,7 +51,7 @@ class Matrix:
         self._space = space
         self._free: list[int] = []
         self.columns = 0
-        """Number of columns ever taken at the same time; the values beyond it mean nothing."""
+        """Largest number of columns in use at the same time. Values of later columns have no meaning."""
         self.slices = segments.slices(len(space))
         self.values: IntArray = np.zeros((segments.height(len(space)), _FIRST_CAPACITY), dtype=np.int64)
 
@@ -65,12 +65,12 @@ class Matrix:
         return self.columns - 1
 
     def give_back(self, column: int) -> None:
-        """Let a column be taken again."""
+        """Free a column, so that it can be taken again."""
         self.values[:, column] = 0
         self._free.append(column)
 
     def respace(self, space: ResourceSpace) -> None:
-        """Move and rescale the rows to a space in which what is there is exact; rows of names that it lacks go."""
+        """Move and rescale the rows to another space that keeps all amounts exact; drop the rows that it lacks."""
         values = np.zeros((self._segments.height(len(space)), self.values.shape[1]), dtype=np.int64)
         slices = self._segments.slices(len(space))
         kept = [name for name in self._space.names if name in space.rows]

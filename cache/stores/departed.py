@@ -1,10 +1,10 @@
-"""Departed members: how many members of each gang have ended, and are there no more.
+"""Departed members: how many members of each gang have ended and are deleted.
 
-A cleaner deletes pods that have ended while the rest of their gang still runs. Members that have succeeded are done:
-the gang needs as many less. Members that have failed may be made again, so they are needed as before, but while nothing
-waits for a place the gang is neither broken nor `Unknown` without them.
+A cleanup may delete finished pods while the rest of their gang runs. The gang no longer needs the members that have
+succeeded. It still needs the members that have failed, because their controller may create them again. While no member
+waits to be placed, the gang without its failed members is neither broken nor `Unknown`.
 
-The status of the PodGroup counts them still. A process that begins anew reads from it how many there were.
+The status of the PodGroup still counts departed members. A new process reads their numbers from it.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ from pyroclast.model.tasks import TaskStatus
 
 __all__ = ["DepartedMembers"]
 
-_NOBODY: Final = Departed(0, 0)
+_NO_MEMBERS: Final = Departed(0, 0)
 _ENDED: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 class DepartedMembers:
-    """Counts by job; a gang that is completed has none."""
+    """Counts by job. A completed gang has no count."""
 
     def __init__(self, counts: Mapping[JobId, Departed] = MappingProxyType({})) -> None:
-        """Start with some counts."""
+        """Start with these counts."""
         self._counts: dict[JobId, Departed] = dict(counts)
 
     def note_removal(self, entry: JobEntry, status: TaskStatus) -> None:
-        """Note that a task of this status was taken out of a job."""
+        """Count a task with this status that was removed from a job."""
         if entry.facts is None or _is_over(entry):
             return
         count = self.of(entry.id)
@@ -42,12 +42,12 @@ class DepartedMembers:
         self._set(entry, count)
 
     def note_group(self, entry: JobEntry, *, is_new: bool) -> None:
-        """Note what is said of a job by its PodGroup, which may be another than before."""
+        """Forget the counts of a job whose PodGroup is new or completed."""
         if is_new or _is_over(entry):
             self.forget(entry.id)
 
     def read_status(self, entry: JobEntry) -> bool:
-        """Read from a PodGroup's status how many have departed, after a start; tell whether that is news."""
+        """Read the counts of a job from the status of its PodGroup after a start, and return whether they changed."""
         if entry.facts is None or _is_over(entry):
             return False
         written, known = entry.facts.group.status, self.of(entry.id)
@@ -59,21 +59,21 @@ class DepartedMembers:
         return self.of(entry.id) != known
 
     def forget(self, job: JobId) -> None:
-        """Drop a job whose PodGroup is gone."""
+        """Forget the counts of a job."""
         self._counts.pop(job, None)
 
     def of(self, job: JobId) -> Departed:
-        """Return how many members of a job have departed."""
-        return self._counts.get(job, _NOBODY)
+        """Return the counts of a job."""
+        return self._counts.get(job, _NO_MEMBERS)
 
     def shown(self) -> Mapping[JobId, Departed]:
-        """Return the counts, in the order of ids."""
+        """Return all counts, in the order of job ids."""
         return MappingProxyType(dict(sorted(self._counts.items())))
 
     def _set(self, entry: JobEntry, count: Departed) -> None:
         assert entry.facts is not None
         if not entry.tasks and count.total < entry.facts.min_available:
-            # All others went before they were done. They are made again, and with them those that failed.
+            # The others were deleted before they finished. The controller creates them and the failed members again.
             count = Departed(count.succeeded, 0)
         if count.total:
             self._counts[entry.id] = count
@@ -82,5 +82,5 @@ class DepartedMembers:
 
 
 def _is_over(entry: JobEntry) -> bool:
-    """Return whether a job has completed, or is none of a PodGroup."""
+    """Return whether a job has completed, or has no PodGroup in the cluster."""
     return entry.facts is None or entry.is_made_up or entry.facts.phase is PodGroupPhase.COMPLETED

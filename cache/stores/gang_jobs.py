@@ -1,4 +1,4 @@
-"""Gang jobs: the PodGroup that the members of gangs would have, and what is shown of their gangs."""
+"""Gang jobs: the made-up PodGroup of a job whose members are pods of gangs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,30 +13,30 @@ __all__ = ["by_age", "group_of_gangs", "highest_priority", "ready_counts"]
 
 
 def by_age(members: Iterable[Task]) -> list[Task]:
-    """Return tasks first made first, of these by namespace and name."""
+    """Return tasks in the order of creation, then of namespace and name."""
     return sorted(members, key=lambda task: (task.pod.metadata.creation_timestamp, task.namespace, task.name, task.id))
 
 
 def ready_counts(members: Mapping[str, Sequence[Task]]) -> dict[str, int]:
-    """Count by gang the members that have a place."""
+    """Return the number of allocated members by gang."""
     return {gang: sum(task.status in ALLOCATED_STATUSES for task in own) for gang, own in members.items()}
 
 
 def highest_priority(members: Iterable[Task]) -> int | None:
-    """Return the priority of the most important member; None where no pod has one."""
+    """Return the highest priority of the members; None if no pod has a priority."""
     return max((task.pod.spec.priority for task in members if task.pod.spec.priority is not None), default=None)
 
 
 def group_of_gangs(
     job: JobId, gangs: Sequence[Gang], members: Mapping[str, Sequence[Task]], minimums: Mapping[str, int]
 ) -> wire.PodGroup:
-    """Make up the group of a job of gangs; what pods say for their groups is taken from the oldest member.
+    """Return the made-up group of a job of gangs. Labels, annotations, queue and class are those of the oldest member.
 
     Args:
-        job: Its id, which is the group's key.
+        job: The id of the job, which is the key of the group.
         gangs: All gangs of the gang group.
-        members: Those of the job, by gang; one at least.
-        minimums: How many the job needs, by gang.
+        members: The members of the job by gang, at least one.
+        minimums: The minimum of the job by gang.
     """
     namespace, _, name = job.partition("/")
     oldest = by_age(task for own in members.values() for task in own)[0].pod

@@ -1,9 +1,9 @@
-"""Gangs: which pods are members, what their gangs say, and the jobs that they make.
+"""Gang store: the members of gangs, the rules of gangs, and the jobs that they form.
 
-    a member or a pod group changes ──▶ its gang is stale ──settle──▶ it is read, the jobs of its groups are made anew
+    a member or a pod group changes ──▶ its gang is stale ──settle──▶ the gang is read, its jobs are made again
 
-Everything follows from the members and the pod groups that are there, but for one memory: once a member of a group was
-bound, that stays known while one of its gangs is there. Nothing is kept while nobody asks for gangs.
+The jobs follow from the current members and pod groups, with one exception: once a member of a gang group is bound, the
+group stays satisfied while one of its gangs exists. The store is empty while no plugin uses gangs.
 """
 
 from collections import defaultdict
@@ -25,17 +25,17 @@ from pyroclast.model.gangs.reading import read_gang
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["GangKeeper", "MadeJob"]
+__all__ = ["GangStore", "MadeJob"]
 
 _ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 _NO_GROUPS: Final[Mapping[JobId, GangGroup]] = MappingProxyType({})
 
 GangIds = tuple[str, ...]
-"""Ids of the gangs of a group, sorted."""
+"""Ids of the gangs of a gang group, sorted."""
 
 
 class MadeJob(NamedTuple):
-    """A job as its members make it; without facts it is none any more."""
+    """A job that members of gangs form; without facts the job is gone."""
 
     id: JobId
     facts: GroupFacts | None
@@ -43,23 +43,23 @@ class MadeJob(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Gangs that say that they are of one group."""
+    """Gangs that name the same gang group."""
 
     ids: GangIds
     main: JobId
-    """The job of those who wait for each other."""
+    """Job of the members that wait for each other."""
     free: JobId
-    """The job of those who are for themselves while others must wait."""
+    """Job of the members that do not wait while others do."""
     gangs: set[str] = field(default_factory=set)
     is_satisfied: bool = False
     """Whether a member was ever bound."""
     is_mixed: bool = False
-    """Whether some of its gangs go by another policy than being satisfied once, or cannot be used."""
+    """Whether a gang has another match policy than once-satisfied, or a fault."""
     jobs: dict[JobId, GangGroup] = field(default_factory=dict)
-    """What it makes."""
+    """The jobs that the group forms."""
 
     def frees(self, gang: Gang) -> bool:
-        """Tell whether members of a gang wait for nobody any more."""
+        """Return whether the members of a gang no longer wait for other members."""
         return self.is_satisfied and gang.match_policy == ONCE_SATISFIED and not gang.fault
 
     def job_of(self, gang: Gang, *, has_node: bool) -> JobId:
@@ -68,8 +68,8 @@ class _Group:
         return self.free if is_free else self.main
 
 
-class GangKeeper:
-    """All gangs, their members, and their jobs."""
+class GangStore:
+    """Gangs, their members, and their jobs."""
 
     def __init__(
         self,
@@ -77,15 +77,15 @@ class GangKeeper:
         read_group: Callable[[wire.PodGroup], GroupFacts],
         report: Callable[[ObjectError], None],
     ) -> None:
-        """Keep no gangs yet.
+        """Start without gangs.
 
         Args:
-            pod_groups: The pod groups there are, by `namespace/name`; others change them.
-            read_group: Reads the group that a job is given.
-            report: Is told what of a gang cannot be read.
+            pod_groups: The live pod groups of gangs, by `namespace/name`.
+            read_group: Parses the made-up group of a job.
+            report: Receives each broken field of a gang.
         """
         self.rules: GangRules | None = None
-        """What holds for gangs that say nothing; None while nobody asks for gangs."""
+        """Default rules of gangs; None while no plugin uses gangs."""
         self._pod_groups, self._read_group, self._report = pod_groups, read_group, report
         self._satisfied: set[GangIds] = set()
         self._forget()
@@ -96,12 +96,12 @@ class GangKeeper:
         self._gangs: dict[str, Gang] = {}
         self._groups: dict[GangIds, _Group] = {}
         self._listing: defaultdict[str, set[GangIds]] = defaultdict(set)
-        """By gang, the groups that list it."""
+        """The groups that list a gang, by gang."""
         self._stale: set[str] = set()
         self._shown: Mapping[JobId, GangGroup] | None = None
 
-    def follow(self, rules: GangRules | None) -> None:
-        """Keep gangs by these rules, or none; then let members be noted anew."""
+    def set_rules(self, rules: GangRules | None) -> None:
+        """Change the rules; with None the store is empty. The caller must add the members again."""
         self._satisfied = self.satisfied() if rules is not None else set()
         self._forget()
         self.rules = rules
@@ -109,18 +109,18 @@ class GangKeeper:
             self._stale.update(self._pod_groups)
 
     def resume(self, rules: GangRules | None, satisfied: Iterable[GangIds]) -> None:
-        """Begin with the rules and the memory of another, which has seen the same cluster."""
-        self.follow(rules)
+        """Take over the rules and the satisfied groups of an earlier state of the same cluster."""
+        self.set_rules(rules)
         self._satisfied = set(satisfied)
 
     def satisfied(self) -> set[GangIds]:
-        """Return the groups of which a member was ever bound."""
+        """Return the groups with a member that was ever bound."""
         return self._satisfied | {ids for ids, group in self._groups.items() if group.is_satisfied}
 
-    # Members ----------------------------------------------------------------------------------------------------------
+    # Members
 
     def job_of(self, pod: wire.Pod, status: TaskStatus) -> JobId | None:
-        """Return the job of a member, as far as its gang was read; None for one that has ended."""
+        """Return the job of a member, by the last read state of its gang; None if the member has ended."""
         if status in _ENDED:
             return None
         gang_id = gang_of(pod.metadata)
@@ -130,7 +130,7 @@ class GangKeeper:
         return self._groups[gang.group].job_of(gang, has_node=bool(pod.spec.node_name))
 
     def exchange(self, old: Task | None, new: Task | None) -> None:
-        """Note a task in place of what it was; None stands for its absence."""
+        """Replace an older state of a task by a newer one; None stands for its absence."""
         if self.rules is None:
             return
         before = None if old is None else self._gang_by_task.get(old.id)
@@ -144,34 +144,34 @@ class GangKeeper:
         if after is not None and new is not None:
             self._members.setdefault(after, {})[new.id] = new
             self._gang_by_task[new.id] = after
-            if before != after or old is None or _is_news(old, new):
+            if before != after or old is None or _affects_gang(old, new):
                 self._stale.add(after)
 
     @staticmethod
     def _is_member(task: Task) -> bool:
         metadata = task.pod.metadata
-        names_group = bool(metadata.annotations.get(GROUP_NAME))  # its role may be anything, also what a gang is called
+        names_group = bool(metadata.annotations.get(GROUP_NAME))  # its role may be equal to the id of a gang
         return task.job is not None and not names_group and task.role == gang_of(metadata) != ""
 
     def note_pod_group(self, key: str) -> None:
-        """Note that a pod group came, changed or went, by `namespace/name`."""
+        """Mark the gang of a changed pod group, by `namespace/name`, as stale."""
         if self.rules is not None:
             self._stale.add(key)
 
-    # Settling ---------------------------------------------------------------------------------------------------------
+    # Settling
 
     def settle(self, move: Callable[[TaskId], None]) -> list[MadeJob]:
-        """Read what is stale, and return the jobs that are others now.
+        """Read the stale gangs, and return the jobs that changed.
 
         Args:
-            move: Takes a member, whose job is another one, over into that.
+            move: Moves a member to its new job.
         """
         changed: set[GangIds] = set()
         gone: list[_Group] = []
         stale, self._stale = sorted(self._stale), set()
         for gang_id in stale:
             changed |= self._reread(gang_id, gone)
-        self._satisfied.clear()  # whoever is there has taken it over, and nobody else may find it
+        self._satisfied.clear()  # existing groups have taken it over; later groups start unsatisfied
         made: dict[JobId, GroupFacts | None] = {job: None for group in gone for job in group.jobs}
         if changed or gone:
             self._shown = None
@@ -180,7 +180,7 @@ class GangKeeper:
         return [MadeJob(job, facts) for job, facts in made.items()]
 
     def shown(self) -> Mapping[JobId, GangGroup]:
-        """Return the groups by job, in the order of jobs; call it when all is settled."""
+        """Return the groups by job, in the order of job ids. Call `settle` first."""
         if self.rules is None:
             return _NO_GROUPS
         if self._shown is None:
@@ -189,8 +189,8 @@ class GangKeeper:
         return self._shown
 
     def _reread(self, gang_id: str, gone: list[_Group]) -> set[GangIds]:
-        """Read a gang; return the groups that list it, before and after."""
-        assert self.rules is not None, "nothing is stale while nobody asks"
+        """Read a gang, and return the groups that list it before and after."""
+        assert self.rules is not None, "no gang is stale without rules"
         pod_group, members = self._pod_groups.get(gang_id), self._members.get(gang_id, {})
         concerned = set(self._listing[gang_id])
         known, gang = self._gangs.get(gang_id), None
@@ -238,7 +238,7 @@ class GangKeeper:
                 del self._listing[each]
 
     def _remake(self, group: _Group, move: Callable[[TaskId], None]) -> dict[JobId, GroupFacts | None]:
-        """Count the members of a group, and make its jobs."""
+        """Count the members of a group, and return its jobs."""
         gangs = [self._gangs[each] for each in sorted(group.gangs)]
         members = {gang.id: list(self._members.get(gang.id, {}).values()) for gang in gangs}
         group.is_mixed = any(gang.match_policy != ONCE_SATISFIED or gang.fault for gang in gangs)
@@ -264,8 +264,8 @@ class GangKeeper:
     def _made(
         self, job: JobId, group: _Group, gangs: list[Gang], tasks: Mapping[str, list[Task]]
     ) -> tuple[GangGroup, GroupFacts]:
-        """Make one job of a group, of some or all of its members."""
-        assert self.rules is not None, "nothing is made while nobody asks"
+        """Return one job of a group, with some or all of its members."""
+        assert self.rules is not None, "no job is made without rules"
         is_main, ready = job == group.main, ready_counts(tasks)
         waits = is_main and not all(map(group.frees, gangs))
         minimums = {
@@ -289,8 +289,8 @@ def _has_node(task: Task) -> bool:
     return bool(task.pod.spec.node_name)
 
 
-def _is_news(old: Task, new: Task) -> bool:
-    """Tell whether a member changed in what its gang or its job is made of."""
+def _affects_gang(old: Task, new: Task) -> bool:
+    """Return whether a change of a member affects its gang or its job."""
     before, after = old.pod.metadata, new.pod.metadata
     return (old.status, bool(old.pod.spec.node_name), before.labels, before.annotations) != (
         new.status,

@@ -1,7 +1,7 @@
 """Job store: tasks by job, the PodGroups of jobs, and the columns of jobs.
 
-A job is entered when a pod or a PodGroup first names it. It is in the snapshot when it has a sound PodGroup and a known
-queue; until then it is outside, and its pending tasks are told why.
+An entry is created when a pod or a PodGroup first names a job. The job is in the snapshot when it has a valid PodGroup
+and a known queue. Until then its pending pods are orphans, and their reason is reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ _ALLOCATED_SEGMENT, _MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 2, 6, 7
 
 @dataclass(slots=True, eq=False)
 class JobEntry:
-    """One job that was spoken of."""
+    """A job that a PodGroup or a pod names."""
 
     id: JobId
     column: int
@@ -41,35 +41,35 @@ class JobEntry:
     fault: ObjectError | None = None
     """Why its PodGroup cannot be used."""
     is_made_up: bool = False
-    """Its group stands for a single pod, or for gangs, and exists nowhere else."""
+    """Whether its group stands for a single pod or for gangs, and is not an object of the cluster."""
     tasks: dict[TaskId, Task] = field(default_factory=dict)
     is_sorted: bool = True
 
     def frozen_tasks(self) -> Mapping[TaskId, Task]:
-        """Copy the tasks, in the order of their names."""
+        """Return a copy of the tasks, in the order of their names."""
         if not self.is_sorted:
             self.tasks = {task.id: task for task in sorted(self.tasks.values(), key=by_name)}
             self.is_sorted = True
         return MappingProxyType(self.tasks.copy())
 
     def ready_count(self) -> int:
-        """Count the tasks that count towards the minimum."""
+        """Return the number of tasks that count towards the minimum."""
         return sum(task.status in READY_STATUSES for task in self.tasks.values())
 
     def living(self) -> Iterator[Task]:
-        """Iterate over the tasks that have not ended."""
+        """Return the tasks that have not ended."""
         return (task for task in self.tasks.values() if task.status not in _ENDED)
 
     def failed_count(self) -> int:
-        """Count the tasks whose containers failed; a pod that its node refused or evicted has a reason."""
+        """Return the number of tasks whose containers failed. A pod that its node refused or evicted has a reason."""
         return sum(task.status is TaskStatus.FAILED and not task.pod.status.reason for task in self.tasks.values())
 
 
 class JobStore:
-    """All jobs and their tasks."""
+    """Jobs and their tasks."""
 
     def __init__(self, space: ResourceSpace, *, caps_priority: bool = False) -> None:
-        """Start without jobs; `caps_priority` holds their priorities to those of their pods."""
+        """Start without jobs; `caps_priority` limits their priorities to those of their pods."""
         self._space = space
         self._caps_priority = caps_priority
         self._matrix = Matrix(JOB_SEGMENTS, space)
@@ -78,32 +78,32 @@ class JobStore:
         self._jobs: dict[JobId, Job] = {}
         self._is_sorted = True
         self._outside: set[JobId] = set()
-        self._said: tuple[IntArray, IntArray, BoolArray] | None = None
+        self._copied_group_columns: tuple[IntArray, IntArray, BoolArray] | None = None
         self._by_column: list[Job | None] = []
         self._revisions = np.zeros(0, dtype=np.int64)
         self._revision = 0
 
-    def add(self, task: Task, effects: TemplateDeltas) -> None:
-        """Count a task in its job."""
+    def add(self, task: Task, deltas: TemplateDeltas) -> None:
+        """Add a task to its job."""
         assert task.job is not None
         entry = self._entry(task.job)
-        self._matrix.values[:, entry.column] += _effect(task, effects)
+        self._matrix.values[:, entry.column] += _delta(task, deltas)
         entry.tasks[task.id] = task
         entry.is_sorted = False
 
-    def remove(self, task: Task, effects: TemplateDeltas) -> None:
-        """Take a task out of its job."""
+    def remove(self, task: Task, deltas: TemplateDeltas) -> None:
+        """Remove a task from its job."""
         assert task.job is not None
         entry = self._entry(task.job)
-        self._matrix.values[:, entry.column] -= _effect(task, effects)
+        self._matrix.values[:, entry.column] -= _delta(task, deltas)
         del entry.tasks[task.id]
         self._tidy(entry)
 
-    def exchange(self, old: Task, new: Task, effects: TemplateDeltas) -> None:
-        """Put a newer state of a task in the place of an older one, in the same job."""
+    def exchange(self, old: Task, new: Task, deltas: TemplateDeltas) -> None:
+        """Replace an older state of a task by a newer one in the same job."""
         assert new.job is not None
         entry = self._entry(new.job)
-        before, after = _effect(old, effects), _effect(new, effects)
+        before, after = _delta(old, deltas), _delta(new, deltas)
         if before is not after:
             self._matrix.values[:, entry.column] += after - before
         entry.tasks[new.id] = new
@@ -111,7 +111,7 @@ class JobStore:
     def set_group(
         self, job: JobId, facts: GroupFacts | None, *, fault: ObjectError | None = None, is_made_up: bool = False
     ) -> None:
-        """Give a job its group, or a group that cannot be used, or take the group away."""
+        """Set the group of a job, or the fault of its group, or remove the group."""
         if facts is None and fault is None and job not in self._entries:
             return
         entry = self._entry(job)
@@ -120,31 +120,31 @@ class JobStore:
         self._tidy(entry)
 
     def entry(self, job: JobId) -> JobEntry | None:
-        """Return what is known of a job."""
+        """Return the entry of a job; None if the job is unknown."""
         return self._entries.get(job)
 
     def mark(self, job: JobId) -> None:
-        """Look at a job again: what is known beside it changed."""
+        """Mark a job as changed."""
         self._changed.add(job)
 
     def mark_all(self) -> None:
-        """Look at every job again: queues or priority classes changed."""
+        """Mark all jobs as changed, after a change of queues or priority classes."""
         self._changed.update(self._entries)
 
     def respace(self, space: ResourceSpace) -> None:
-        """Go over to a larger resource space."""
+        """Move the amounts to another resource space."""
         self._matrix.respace(space)
         self._space = space
-        self._said = None
+        self._copied_group_columns = None
 
     def min_resources(self) -> Iterator[Amounts]:
-        """Return the minimum resources of all groups that set them."""
+        """Yield the minimum resources of all groups that set them."""
         for entry in self._entries.values():
             if entry.facts is not None and entry.facts.min_resources is not None:
                 yield entry.facts.min_resources
 
     def refresh(self, queue_numbers: Mapping[QueueName, int], priorities: PriorityClasses) -> None:
-        """Make the jobs of the snapshot anew where something about them changed."""
+        """Make the changed jobs of the snapshot again."""
         for job_id in self._changed:
             entry = self._entries.get(job_id)
             number = NO_QUEUE
@@ -181,13 +181,13 @@ class JobStore:
         return (self._entries[job] for job in sorted(self._outside))
 
     def table(self, uncounted: Iterable[Uncounted]) -> JobTable:
-        """Return what is counted per job, copied; what groups say is copied only when a group changed."""
+        """Return a copy of the numbers per job. The numbers of groups are copied only after a change of a group."""
         *counted, min_resources, _ = self._matrix.slices
         values = self._matrix.values[: min_resources.start, : self._matrix.columns].copy()
         beyond = self._take_out(uncounted, values[counted[_ALLOCATED_SEGMENT]])
         frozen(values)
         counts, best_effort, allocated, pending, total, gated = (values[each] for each in counted)
-        minimums, fixed, masks = self._said_by_groups()
+        minimums, fixed, masks = self._group_columns()
         unseen = self._matrix.columns - len(self._by_column)
         return JobTable(
             jobs=(*self._by_column, *([None] * unseen)),
@@ -208,7 +208,7 @@ class JobStore:
         )
 
     def _take_out(self, uncounted: Iterable[Uncounted], allocated: IntArray) -> IntArray:
-        """Take out of what is allocated what does not count, and return that, shape (R, J)."""
+        """Subtract the uncounted amounts from the allocated ones, and return them, shape (R, J)."""
         beyond: IntArray = np.broadcast_to(np.int64(0), allocated.shape)
         for task, amounts in uncounted:
             if task.job is None or task.status not in ALLOCATED_STATUSES:
@@ -220,30 +220,30 @@ class JobStore:
             allocated[:, column] -= amounts
         return frozen(beyond)
 
-    def _said_by_groups(self) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return minimum resources, the fixed numbers, and those of them that are questions."""
-        if self._said is None or self._said[1].shape[1] != self._matrix.columns:
+    def _group_columns(self) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return copies of the minimum resources, the fixed numbers, and the booleans among these."""
+        if self._copied_group_columns is None or self._copied_group_columns[1].shape[1] != self._matrix.columns:
             *_, min_resources, fixed_rows = self._matrix.slices
             fixed = frozen(self._matrix.values[fixed_rows, : self._matrix.columns].copy())
             masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING]].astype(bool)
             masks.flags.writeable = False
             minimums = frozen(self._matrix.values[min_resources, : self._matrix.columns].copy())
-            self._said = (minimums, fixed, masks)
-        return self._said
+            self._copied_group_columns = (minimums, fixed, masks)
+        return self._copied_group_columns
 
     def _priority(self, entry: JobEntry, priorities: PriorityClasses) -> "_Priority":
-        """Return the priority of a job: its own, or that of its class, held to that of its pods where that is asked."""
+        """Return the priority of a job: its own or that of its class, limited by its pods if `caps_priority` is set."""
         facts = entry.facts
         assert facts is not None
         name = facts.group.spec.priority_class_name
         value = priorities.value_of(name) if facts.priority is None else facts.priority
         if self._caps_priority:
-            # a quota on priority classes is asked about pods; of a group that has none yet nothing can be placed
+            # Quotas on priority classes limit pods, not groups. A group without pods has nothing to place.
             value = min(value, max((_priority_of(task, priorities) for task in entry.living()), default=value))
         return _Priority(value, priorities.lacks(name))
 
     def _show(self, column: int, job: Job | None) -> None:
-        """Put a new state of a job into its column, under a revision of its own."""
+        """Set the job of a column, with a new revision."""
         if column >= len(self._by_column):
             missing = self._matrix.columns - len(self._by_column)
             self._by_column.extend([None] * missing)
@@ -256,10 +256,10 @@ class JobStore:
         row = self._matrix.slices[_FIXED_SEGMENT].start + _QUEUE
         if self._matrix.values[row, column] != number:
             self._matrix.values[row, column] = number
-            self._said = None
+            self._copied_group_columns = None
 
     def _entry(self, job: JobId) -> JobEntry:
-        """Return a job's entry, made if need be, and mark it as changed."""
+        """Return the entry of a job, create it if it is missing, and mark it as changed."""
         self._changed.add(job)
         entry = self._entries.get(job)
         if entry is None:
@@ -267,15 +267,15 @@ class JobStore:
         return entry
 
     def _tidy(self, entry: JobEntry) -> None:
-        """Forget a job that nobody speaks of any more."""
+        """Remove the entry of a job without a group and without tasks."""
         if entry.facts is None and entry.fault is None and not entry.tasks:
             self._matrix.give_back(entry.column)
-            # A free column belongs to no queue, so that sums by queue pass over it.
+            # A free column has no queue, so that sums by queue ignore it.
             self._write_queue(entry.column, NO_QUEUE)
             del self._entries[entry.id]
 
     def _write_fixed(self, entry: JobEntry) -> None:
-        self._said = None
+        self._copied_group_columns = None
         facts, column = entry.facts, entry.column
         fixed = self._matrix.slices[_FIXED_SEGMENT].start
         minimum = facts.min_resources if facts is not None else None
@@ -287,20 +287,20 @@ class JobStore:
 
 
 class _Priority(NamedTuple):
-    """What a job's priority class comes to."""
+    """The priority of a job, and whether its class is missing."""
 
     value: int
     lacks_class: bool
 
 
 def _priority_of(task: Task, priorities: PriorityClasses) -> int:
-    """Return a pod's priority: as the server set it, annotations apart."""
+    """Return the priority of a pod as the API server set it, without annotations."""
     spec = task.pod.spec
     return priorities.value_of(spec.priority_class_name) if spec.priority is None else spec.priority
 
 
-def _effect(task: Task, effects: TemplateDeltas) -> IntArray:
-    return effects.on_job(task.template, task.status, counts_as_gated=task.gated and not task.waits_for_queue_only)
+def _delta(task: Task, deltas: TemplateDeltas) -> IntArray:
+    return deltas.on_job(task.template, task.status, counts_as_gated=task.gated and not task.waits_for_queue_only)
 
 
 def _job(entry: JobEntry, priority: "_Priority") -> Job:

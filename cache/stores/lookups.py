@@ -1,4 +1,4 @@
-"""Lookups: objects that are kept as they are, for plugins to look up by name."""
+"""Lookups: objects that are stored without translation; plugins look them up by name."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -36,14 +36,14 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "NodeMetric": "node_metrics",
     "Device": "devices",
 }
-"""Kind to the field of `ClusterObjects` that holds it."""
+"""The field of `ClusterObjects` for each kind."""
 
 
 class ObjectLookups:
-    """Objects by kind and name; frozen copies are made anew only for kinds that changed."""
+    """Objects by kind and name. Only the kinds that changed are copied for a snapshot."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start without objects."""
         self._objects: dict[str, dict[str, Any]] = {kind: {} for kind in LOOKUP_KINDS}
         self._changed: set[str] = set()
         self._frozen = ClusterObjects()
@@ -53,7 +53,7 @@ class ObjectLookups:
         return self._objects[kind]
 
     def put(self, kind: str, metadata: wire.ObjectMeta, new: Any) -> bool:
-        """Keep an object; False when it is known in this version."""
+        """Add or replace an object, and return whether its version is new."""
         known = self._objects[kind].get(metadata.key)
         version = metadata.resource_version
         if known is not None and version and known.metadata.resource_version == version:
@@ -63,14 +63,14 @@ class ObjectLookups:
         return True
 
     def drop(self, kind: str, metadata: wire.ObjectMeta) -> bool:
-        """Forget an object; False when it is not known."""
+        """Remove an object, and return whether it was known."""
         if self._objects[kind].pop(metadata.key, None) is None:
             return False
         self._changed.add(kind)
         return True
 
     def frozen(self) -> ClusterObjects:
-        """Return all objects as they are now, in the order of their names."""
+        """Return a copy of all objects, in the order of their names."""
         if self._changed:
             parts = {field: getattr(self._frozen, field) for field in LOOKUP_KINDS.values()}
             for kind in self._changed:
@@ -80,13 +80,13 @@ class ObjectLookups:
         return self._frozen
 
     def everything(self) -> Iterator[tuple[str, Any]]:
-        """List all objects with their kinds."""
+        """Yield all objects with their kinds."""
         for kind, objects in self._objects.items():
             for each in objects.values():
                 yield kind, each
 
     def copy(self) -> "ObjectLookups":
-        """Return lookups of the same objects that change on their own."""
+        """Return an independent copy."""
         copied = ObjectLookups()
         copied._objects = {kind: dict(objects) for kind, objects in self._objects.items()}
         copied._changed = set(LOOKUP_KINDS)

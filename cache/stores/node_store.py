@@ -1,7 +1,8 @@
 """Node store: tasks by node, and the columns of nodes.
 
-A node is entered when a pod or a Node object first names it. Its tasks stay accounted while the Node object is away,
-so that a node that comes back is as full as it was; only nodes with an object that we may use are in the table.
+An entry is created when a pod or a Node object first names a node. Its tasks stay accounted while the Node object is
+missing, so that a node that is created again has the same usage. The table contains only nodes with an object that this
+scheduler may use.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,20 +20,20 @@ from pyroclast.model.nodes import Node, NodeFacts, NodeTable, StateRows
 from pyroclast.model.resources import NO_AMOUNTS, Amounts, ResourceSpace
 from pyroclast.model.tasks import Task, TaskStatus, by_name
 
-__all__ = ["NodeStore", "takes_room"]
+__all__ = ["NodeStore", "occupies_node"]
 
 _FINISHED = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 _REPORTED, _ALLOCATABLE = 5, 6
 
 
-def takes_room(task: Task) -> bool:
-    """Tell whether a task occupies a node."""
+def occupies_node(task: Task) -> bool:
+    """Return whether a task uses resources of a node."""
     return task.node is not None and task.status not in _FINISHED
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One node that was spoken of."""
+    """A node that an object or a pod names."""
 
     column: int
     node: Node | None = None
@@ -40,7 +41,7 @@ class _Entry:
     is_sorted: bool = True
 
     def frozen_tasks(self) -> Mapping[TaskId, Task]:
-        """Copy the tasks, in the order of their names."""
+        """Return a copy of the tasks, in the order of their names."""
         if not self.is_sorted:
             self.tasks = {task.id: task for task in sorted(self.tasks.values(), key=by_name)}
             self.is_sorted = True
@@ -48,7 +49,7 @@ class _Entry:
 
 
 class NodeStore:
-    """All nodes and what runs on them."""
+    """All nodes and their tasks."""
 
     def __init__(self, space: ResourceSpace) -> None:
         """Start without nodes."""
@@ -64,50 +65,50 @@ class NodeStore:
         self._offers: tuple[IntArray, IntArray] | None = None
         self._tasks: list[Mapping[TaskId, Task]] = []
         self._elsewhere: dict[NodeName, Amounts] = {}
-        """What nodes offer that have an object and are not in the table."""
+        """Allocatable amounts of nodes that have an object and are not in the table."""
         self._uncounted: dict[NodeName, Mapping[TaskId, Uncounted]] = {}
-        self._unmeasured: set[NodeName] = set()
-        """Nodes of which `_uncounted` may not be true any more."""
+        self._changed_amounts: set[NodeName] = set()
+        """Nodes whose entry in `_uncounted` may be outdated."""
 
-    def add(self, task: Task, effects: TemplateDeltas) -> None:
-        """Account a task that takes room on its node."""
+    def add(self, task: Task, deltas: TemplateDeltas) -> None:
+        """Account a task on its node."""
         assert task.node is not None
         entry = self._entry(task.node)
-        self._matrix.values[:, entry.column] += _effect(task, effects)
+        self._matrix.values[:, entry.column] += _delta(task, deltas)
         entry.tasks[task.id] = task
         entry.is_sorted = False
         self._changed_tasks.add(task.node)
-        self._unmeasured.add(task.node)
+        self._changed_amounts.add(task.node)
 
-    def remove(self, task: Task, effects: TemplateDeltas) -> None:
-        """Take a task off its node."""
+    def remove(self, task: Task, deltas: TemplateDeltas) -> None:
+        """Remove a task from its node."""
         assert task.node is not None
         entry = self._entries[task.node]
-        self._matrix.values[:, entry.column] -= _effect(task, effects)
+        self._matrix.values[:, entry.column] -= _delta(task, deltas)
         del entry.tasks[task.id]
         self._changed_tasks.add(task.node)
-        self._unmeasured.add(task.node)
+        self._changed_amounts.add(task.node)
         self._tidy(task.node, entry)
 
-    def exchange(self, old: Task, new: Task, effects: TemplateDeltas) -> None:
-        """Put a newer state of a task, on the same node, in the place of an older one."""
+    def exchange(self, old: Task, new: Task, deltas: TemplateDeltas) -> None:
+        """Replace an older state of a task by a newer one on the same node."""
         assert new.node is not None
         entry = self._entries[new.node]
-        before, after = _effect(old, effects), _effect(new, effects)
+        before, after = _delta(old, deltas), _delta(new, deltas)
         if before is not after:
             self._matrix.values[:, entry.column] += after - before
         entry.tasks[new.id] = new
         self._changed_tasks.add(new.node)
         if before is not after or old.status is not new.status or new.node in self._uncounted:
-            self._unmeasured.add(new.node)
+            self._changed_amounts.add(new.node)
 
     def set_node(self, name: NodeName, node: Node | None, *, elsewhere: Amounts | None = None) -> None:
-        """Take a node into the table, with new facts, or out of it.
+        """Add a node to the table, update it, or remove it.
 
         Args:
-            name: Its name.
-            node: The node; None where it is not one of ours.
-            elsewhere: What such a node offers; None where it has no object.
+            name: The name of the node.
+            node: The node; None if it is not in the table.
+            elsewhere: The allocatable amounts of a node that is not in the table; None if it has no object.
         """
         if elsewhere is None:
             self._elsewhere.pop(name, None)
@@ -120,7 +121,7 @@ class NodeStore:
             self._order = None
         entry.node = node
         self._facts = self._offers = None
-        self._unmeasured.add(name)
+        self._changed_amounts.add(name)
         reported = allocatable = self._space.vector(elsewhere or NO_AMOUNTS)
         if node is not None:
             reported = self._space.vector(node.allocatable)
@@ -130,7 +131,7 @@ class NodeStore:
         self._tidy(name, entry)
 
     def has_object(self, name: NodeName) -> bool:
-        """Return whether there is a node of a name, in the table or not."""
+        """Return whether a node has an object, in the table or not."""
         return name in self._elsewhere or self.node(name) is not None
 
     def node(self, name: NodeName) -> Node | None:
@@ -139,7 +140,7 @@ class NodeStore:
         return None if entry is None else entry.node
 
     def tasks_on(self, name: NodeName) -> Mapping[TaskId, Task]:
-        """Return the live tasks on a node, whether it is in the table or not."""
+        """Return the live tasks on a node, in the table or not."""
         entry = self._entries.get(name)
         return {} if entry is None else entry.tasks
 
@@ -148,38 +149,38 @@ class NodeStore:
         return (entry.node for entry in self._entries.values() if entry.node is not None)
 
     def idle(self, name: NodeName) -> IntArray:
-        """Return what is neither used nor promised on a node of the table, base units, shape (resources,)."""
+        """Return the idle amounts of a node of the table, base units, shape (resources,)."""
         column = self._entries[name].column
         offered: IntArray = self._matrix.values[self._matrix.slices[_ALLOCATABLE], column]
         idle: IntArray = offered - self._matrix.values[self._matrix.slices[0], column]
         return idle
 
-    def uncounted(self, effects: TemplateDeltas) -> Iterable[Uncounted]:
-        """Return the tasks that ask for more than their nodes offer; costs what changed."""
-        names = sorted(name for name in self._unmeasured if name in self._entries)
-        for name in self._unmeasured:
+    def uncounted(self, deltas: TemplateDeltas) -> Iterable[Uncounted]:
+        """Return the tasks that request more than their nodes offer. Only changed nodes are computed again."""
+        names = sorted(name for name in self._changed_amounts if name in self._entries)
+        for name in self._changed_amounts:
             self._uncounted.pop(name, None)
-        self._unmeasured.clear()
+        self._changed_amounts.clear()
         columns = np.array([self._entries[name].column for name in names], dtype=np.int64)
         used = self._matrix.values[: len(self._space), columns]
         offered = self._matrix.values[self._matrix.slices[_ALLOCATABLE]][:, columns]
         for position in np.flatnonzero((used > offered).any(axis=0)).tolist():
             tasks = self._entries[names[position]].tasks.values()
-            if found := beyond(tasks, offered[:, position], effects):
+            if found := beyond(tasks, offered[:, position], deltas):
                 self._uncounted[names[position]] = found
         return [each for name in sorted(self._uncounted) for each in self._uncounted[name].values()]
 
     def elsewhere(self) -> Mapping[NodeName, Amounts]:
-        """Return what nodes offer that have an object and are not in the table."""
+        """Return the allocatable amounts of nodes that have an object and are not in the table."""
         return self._elsewhere
 
     def respace(self, space: ResourceSpace) -> None:
-        """Go over to a larger resource space."""
+        """Move the amounts to another resource space."""
         self._matrix.respace(space)
         self._space = space
         self._offers = None
         self._uncounted.clear()
-        self._unmeasured.update(self._entries)
+        self._changed_amounts.update(self._entries)
         for name, entry in self._entries.items():
             if entry.node is None:
                 self._write_elsewhere(name, entry)
@@ -190,7 +191,7 @@ class NodeStore:
         return self._names
 
     def table(self, in_shard: Callable[[tuple[NodeName, ...]], BoolArray]) -> NodeTable:
-        """Return the nodes as they are now; costs what changed, and a copy of the changing amounts."""
+        """Return the current nodes. The cost depends on the number of changes, plus a copy of the changing amounts."""
         self._sort()
         self._copy_changed_tasks()
         facts, (reported, allocatable) = self._current_facts(), self._current_offers()
@@ -219,7 +220,7 @@ class NodeStore:
         self._matrix.values[self._matrix.slices[_ALLOCATABLE], entry.column] = offered
 
     def _tidy(self, name: NodeName, entry: _Entry) -> None:
-        """Forget a node that nobody speaks of any more."""
+        """Remove the entry of a node without an object and without tasks."""
         if entry.node is None and not entry.tasks:
             self._matrix.give_back(entry.column)
             del self._entries[name]
@@ -259,5 +260,5 @@ class NodeStore:
         return self._offers
 
 
-def _effect(task: Task, effects: TemplateDeltas) -> IntArray:
-    return effects.on_node(task.template, releasing=task.status is TaskStatus.RELEASING)
+def _delta(task: Task, deltas: TemplateDeltas) -> IntArray:
+    return deltas.on_node(task.template, releasing=task.status is TaskStatus.RELEASING)

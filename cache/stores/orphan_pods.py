@@ -7,7 +7,7 @@ from pyroclast.cache.stores.job_store import JobEntry
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import QueueName
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.snapshot import Outsider
+from pyroclast.model.snapshot import OrphanPod
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["NO_GROUP", "broken_pod", "orphan_pods"]
@@ -17,30 +17,30 @@ _PLUGIN: Final = "scheduler"
 NO_GROUP: Final = Refusal(
     plugin=_PLUGIN,
     reason="NoPodGroup",
-    message="the pod names no PodGroup (scheduling.k8s.io/group-name): it waits for a controller to make one; "
-    "--ungrouped-pods=single schedules it alone",
+    message="the pod names no PodGroup (scheduling.k8s.io/group-name) and waits until a controller creates one; "
+    "--ungrouped-pods=single schedules such pods alone",
     resolvable=False,
 )
-"""Why a pod of ours waits that names no group."""
+"""Refusal of a pod of this scheduler that names no group."""
 
 
 def broken_pod(fault: ObjectError) -> Refusal:
-    """Explain a pod that cannot be read."""
+    """Return the refusal of a pod that cannot be read."""
     return Refusal(plugin=_PLUGIN, reason="InvalidPod", message=f"{fault.path}: {fault.message}", resolvable=False)
 
 
 def orphan_pods(
-    loose: Iterable[tuple[Task, Refusal]], jobs: Iterable[JobEntry], queue_faults: Mapping[QueueName, ObjectError]
-) -> Iterator[Outsider]:
-    """List the pending among tasks without a job and among the tasks of jobs outside the snapshot."""
-    for task, refusal in loose:
+    orphans: Iterable[tuple[Task, Refusal]], jobs: Iterable[JobEntry], queue_faults: Mapping[QueueName, ObjectError]
+) -> Iterator[OrphanPod]:
+    """Yield the pending tasks of `orphans`, and those of the jobs that are not in the snapshot."""
+    for task, refusal in orphans:
         if task.status is TaskStatus.PENDING:
-            yield Outsider(task=task, refusal=refusal)
+            yield OrphanPod(task=task, refusal=refusal)
     for entry in jobs:
         refusal = _refusal(entry, queue_faults)
         for task in entry.frozen_tasks().values():
             if task.status is TaskStatus.PENDING:
-                yield Outsider(task=task, refusal=refusal)
+                yield OrphanPod(task=task, refusal=refusal)
 
 
 def _refusal(entry: JobEntry, queue_faults: Mapping[QueueName, ObjectError]) -> Refusal:

@@ -10,32 +10,32 @@ from pyroclast.model.ids import NodeName
 __all__ = ["ParsedByNode"]
 
 Object = TypeVar("Object")
-Reading = TypeVar("Reading")
+Parsed = TypeVar("Parsed")
 
 
-class ParsedByNode(Generic[Object, Reading]):
-    """The readings as of the last snapshot, of objects that have the names of their nodes."""
+class ParsedByNode(Generic[Object, Parsed]):
+    """Parsed objects as of the last snapshot. Each object has the name of its node."""
 
-    def __init__(self, read: Callable[[Object], Reading], report: Callable[[ObjectError], None]) -> None:
-        """Tell `report` of each object that `read` raises an ObjectError for, once for each of its versions."""
+    def __init__(self, read: Callable[[Object], Parsed], report: Callable[[ObjectError], None]) -> None:
+        """Start without objects; `report` receives the ObjectError of each version that `read` refuses."""
         self._read = read
         self._report = report
         self._objects: Mapping[str, Object] = {}
-        self._readings: Mapping[NodeName, Reading | None] = MappingProxyType({})
+        self._parsed: Mapping[NodeName, Parsed | None] = MappingProxyType({})
 
-    def of(self, objects: Mapping[str, Object]) -> Mapping[NodeName, Reading | None]:
-        """Return the readings by node, None for what cannot be read; the same mapping while nothing changed."""
+    def of(self, objects: Mapping[str, Object]) -> Mapping[NodeName, Parsed | None]:
+        """Return the parsed objects by node, None for broken ones; the same mapping until the next change."""
         if objects is not self._objects:
-            before, known = self._objects, self._readings
-            readings = {
-                NodeName(name): known[NodeName(name)] if before.get(name) is each else self._reading(each)
+            before, known = self._objects, self._parsed
+            parsed = {
+                NodeName(name): known[NodeName(name)] if before.get(name) is each else self._parse(each)
                 for name, each in objects.items()
             }
-            self._readings = MappingProxyType(readings)
+            self._parsed = MappingProxyType(parsed)
             self._objects = objects
-        return self._readings
+        return self._parsed
 
-    def _reading(self, each: Object) -> Reading | None:
+    def _parse(self, each: Object) -> Parsed | None:
         try:
             return self._read(each)
         except ObjectError as fault:

@@ -1,4 +1,4 @@
-"""Priority classes: what the name of one is worth to a job."""
+"""Priority classes: the values of the priority classes of the cluster."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ __all__ = ["PriorityClasses"]
 
 
 class PriorityClasses:
-    """All priority classes."""
+    """Priority classes by name."""
 
     def __init__(self) -> None:
         """Start without classes."""
@@ -16,7 +16,7 @@ class PriorityClasses:
         self._default = 0
 
     def set(self, priority_class: wire.PriorityClass) -> bool:
-        """Take a class over; False when nothing that counts changed."""
+        """Add or replace a class, and return whether its value or its default mark changed."""
         known = self._classes.get(priority_class.metadata.name)
         self._classes[priority_class.metadata.name] = priority_class
         self._find_default()
@@ -26,18 +26,18 @@ class PriorityClasses:
         )
 
     def remove(self, name: str) -> bool:
-        """Forget a class; False when it is not known."""
+        """Remove a class, and return whether it was known."""
         known = self._classes.pop(name, None)
         self._find_default()
         return known is not None
 
     def value_of(self, name: str) -> int:
-        """Return the priority of a job that names a class: its value, else that of the default class, else 0."""
+        """Return the priority of a job that names a class: its value, or that of the default class, or 0."""
         known = self._classes.get(name)
         return self._default if known is None else known.value
 
     def lacks(self, name: str) -> bool:
-        """Tell whether a name is that of no class; never where no class is known at all: then they are not followed."""
+        """Return whether a class is missing. Without any class the result is False: classes are then not watched."""
         return bool(name and self._classes) and name not in self._classes
 
     def all(self) -> Iterable[wire.PriorityClass]:
@@ -45,12 +45,12 @@ class PriorityClasses:
         return self._classes.values()
 
     def copy(self) -> "PriorityClasses":
-        """Return the same classes, to change on their own."""
+        """Return an independent copy."""
         copied = PriorityClasses()
         copied._classes, copied._default = dict(self._classes), self._default
         return copied
 
     def _find_default(self) -> None:
-        # Of several global defaults the lowest value counts, as in Kubernetes' admission.
+        # The lowest value of several global defaults counts, as in the admission of Kubernetes.
         values = (each.value for each in self._classes.values() if each.global_default)
         self._default = min(values, default=0)

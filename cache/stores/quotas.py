@@ -1,6 +1,6 @@
-"""Quotas: elastic quotas, each read when what it says changes, and what pods ask for and have by quota.
+"""Quotas: elastic quotas, parsed when their content changes, and the amounts that pods request and use by quota.
 
-Pods are counted while there is a quota at all; a cluster without them pays nothing.
+Pods are counted only while the cluster has a quota.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,25 +21,25 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.resources import NO_AMOUNTS, Amounts, ResourceSpace
 from pyroclast.model.tasks import Task
 
-__all__ = ["QuotaKeeper", "UsesByClaim"]
+__all__ = ["QuotaStore", "UsesByClaim"]
 
 
-class QuotaKeeper:
-    """The readings of all quotas."""
+class QuotaStore:
+    """Parsed quotas by `namespace/name`."""
 
     def __init__(self, report: Callable[[ObjectError], None]) -> None:
-        """Tell `report` of what cannot be read, once for each time that an object says it anew."""
+        """Start without quotas; `report` receives each broken field once per change of its object."""
         self._report = report
         self._by_key: dict[str, ParsedQuota] = {}
         self._by_name: Mapping[str, ParsedQuota] | None = MappingProxyType({})
         self._shadowed: dict[str, str] = {}
-        """Quotas that do not count, and which of their name does, by `namespace/name`."""
+        """Quotas without effect, and the quota of the same name that has effect, by `namespace/name`."""
 
-    def follow(self, key: str, quota: wire.ElasticQuota | None) -> Iterable[Amounts]:
-        """Take over an object, new or changed, by `namespace/name`; None stands for its absence.
+    def set(self, key: str, quota: wire.ElasticQuota | None) -> Iterable[Amounts]:
+        """Add, replace or, with None, remove an object by `namespace/name`.
 
         Returns:
-            The amounts that it speaks of.
+            The amounts of a quota whose content changed.
         """
         self._by_name = None
         if quota is None:
@@ -53,61 +53,61 @@ class QuotaKeeper:
         return _amounts_in(read)
 
     def amounts(self) -> Iterable[Amounts]:
-        """Return all amounts that quotas speak of."""
+        """Return the amounts of all quotas."""
         for quota in self._by_key.values():
             yield from _amounts_in(quota)
 
     def by_name(self) -> Mapping[str, ParsedQuota]:
-        """Return the readings in the order of their names; of several of one name the oldest counts, others hear it."""
+        """Return the quotas in the order of their names. The oldest quota of a name counts; the others are reported."""
         if self._by_name is None:
             found: dict[str, ParsedQuota] = {}
             shadowed: dict[str, str] = {}
             for quota in sorted(self._by_key.values(), key=lambda each: age(each.object)):
-                counts = found.setdefault(quota.name, quota)
-                if counts is not quota:
-                    shadowed[quota.object.metadata.key] = counts.object.metadata.key
+                oldest = found.setdefault(quota.name, quota)
+                if oldest is not quota:
+                    shadowed[quota.object.metadata.key] = oldest.object.metadata.key
             self._by_name = MappingProxyType({name: found[name] for name in sorted(found)})
             for key, other in shadowed.items():
                 if self._shadowed.get(key) != other:
-                    message = f"has no effect: {other} is older, and names of quotas are unique in the cluster"
+                    message = f"has no effect: {other} is older, and the names of quotas must be unique in the cluster"
                     self._report(ObjectError(wire.ElasticQuota.__name__, key, "metadata.name", message))
             self._shadowed = shadowed
         return self._by_name
 
 
 class UsesByClaim:
-    """Sums of what pods ask for and have."""
+    """Requested and used amounts by claim on a quota."""
 
     def __init__(self) -> None:
-        """Count nothing yet."""
+        """Start without counting."""
         self._counted: dict[Claim, tuple[IntArray, int]] | None = None
-        """Asked for and used, base units, shape (2, R), and how many pods; None while nobody asks."""
+        """Requested and used amounts, base units, shape (2, R), and the number of pods; None while not counting."""
         self._space: ResourceSpace | None = None
-        self._effects: TemplateDeltas | None = None
+        self._deltas: TemplateDeltas | None = None
 
-    def exchange(self, old: Task | None, new: Task | None, effects: TemplateDeltas) -> None:
-        """Count a task in place of what it was; None stands for its absence."""
+    def exchange(self, old: Task | None, new: Task | None, deltas: TemplateDeltas) -> None:
+        """Count a task instead of an older state of it; None stands for its absence."""
         if self._counted is None:
             return
-        if effects is not self._effects:
-            self._counted = None  # amounts have other rows from now on
+        if deltas is not self._deltas:
+            self._counted = None  # the rows of the amounts have changed
             return
         if old is not None:
-            self._add(self._counted, old, effects, -1)
+            self._add(self._counted, old, deltas, -1)
         if new is not None:
-            self._add(self._counted, new, effects, 1)
+            self._add(self._counted, new, deltas, 1)
 
     def table(
-        self, space: ResourceSpace, effects: TemplateDeltas, tasks: Iterable[Task], uncounted: Iterable[Uncounted]
+        self, space: ResourceSpace, deltas: TemplateDeltas, tasks: Iterable[Task], uncounted: Iterable[Uncounted]
     ) -> QuotaUses:
-        """Return the sums, without what is `uncounted`.
+        """Return the sums without the `uncounted` amounts.
 
-        `tasks` are all there are, and are counted where that has not been done in this space.
+        `tasks` are all tasks. They are counted again if the resource space has changed.
         """
-        if self._counted is None or self._space is not space or self._effects is not effects:
-            self._space, self._effects, self._counted = space, effects, {}
+        if self._counted is None or self._space is not space or self._deltas is not deltas:
+            self._space, self._deltas, self._counted = space, deltas, {}
             for task in tasks:
-                self._add(self._counted, task, effects, 1)
+                self._add(self._counted, task, deltas, 1)
         claims = tuple(sorted(self._counted))
         both = np.zeros((2, len(space), len(claims)), dtype=np.int64)
         for column, claim in enumerate(claims):
@@ -121,15 +121,15 @@ class UsesByClaim:
         return QuotaUses(claims=claims, requested=both[0], used=both[1])
 
     def stop(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         self._counted = None
 
     @staticmethod
-    def _add(counted: dict[Claim, tuple[IntArray, int]], task: Task, effects: TemplateDeltas, sign: int) -> None:
+    def _add(counted: dict[Claim, tuple[IntArray, int]], task: Task, deltas: TemplateDeltas, sign: int) -> None:
         asks, uses = counts(task)
         if not asks:
             return
-        claim, request = claim_of(task), effects.request(task.template)
+        claim, request = claim_of(task), deltas.request(task.template)
         known = counted.get(claim)
         sums, pods = (np.zeros((2, request.size), dtype=np.int64), 0) if known is None else known
         sums[0] += sign * request

@@ -1,10 +1,10 @@
-"""Resource names: which of them have a row of their own in the resource space.
+"""Resource names: which names have a row of their own in the resource space.
 
-Each row costs several numbers a node and a job, and tenants may invent names. Names that a node or a queue offers have
-rows. Of the others, the first ones in alphabetical order have rows, so that refusals can name them. The rest share the
-row `UNOFFERED`, which no node offers, so that the objects wait all the same.
+Each row costs several numbers per node and per job, and tenants may invent names. Names that a node or a queue offers
+have rows. The first ones of the other names, in alphabetical order, have rows too, so that refusals can name them. The
+rest share the row `UNOFFERED`. No node offers it, so the pods that request these names wait.
 
-The choice depends on the objects alone, not on the order in which they came.
+The choice depends only on the objects, not on the order of their events.
 """
 
 from collections.abc import Iterable
@@ -16,48 +16,48 @@ from pyroclast.model.resources import MILLI, Amounts, ResourceSpace
 __all__ = ["MOST_UNOFFERED", "UNOFFERED", "ResourceNames"]
 
 UNOFFERED: Final = "unoffered-resources"
-"""The row that names without a row of their own share; its amount is the number of such names."""
+"""The shared row of names without a row of their own. Its amount is the number of such names."""
 MOST_UNOFFERED: Final = 64
-"""Names that nothing offers and that have a row all the same."""
+"""Largest number of names with a row that no node or queue offers."""
 _ALWAYS: Final = frozenset(ResourceSpace().names) | {UNOFFERED}
 
 
 class ResourceNames:
-    """Names with a row of their own."""
+    """The names with a row of their own."""
 
     def __init__(self) -> None:
-        """Begin with the rows that every space has."""
+        """Start with the rows of every space."""
         self._offered: set[str] = set()
         self._asked: set[str] = set()
-        """Names with a row that nothing offers."""
+        """Names with a row that no node or queue offers."""
         self._risen: set[str] = set()
-        """Names that got a row since `settle`, while others had none."""
+        """Names that received a row since `settle` while other names had none."""
         self._is_full = False
         self.is_stale = False
-        """Whether `settle` may choose other names."""
+        """Whether `settle` may choose different names."""
 
     def has_row(self, name: str) -> bool:
-        """Return whether a name has a row of its own; drivers of volumes always do: only administrators name them."""
+        """Return whether a name has a row of its own. Volume drivers always have one: only administrators name them."""
         is_named = name in _ALWAYS or name in self._offered or name in self._asked
         return is_named or name.startswith(ATTACHABLE_VOLUMES)
 
     def offer(self, amounts: Amounts) -> None:
-        """Give the names that a node or a queue offers their rows."""
+        """Give rows to the names that a node or a queue offers."""
         for name in amounts:
             if name not in self._offered:
                 self._offered.add(name)
                 if name in self._asked:
                     self._asked.remove(name)
-                elif self._is_full:  # objects may ask for it under the shared row
+                elif self._is_full:  # the shared row may contain requests for it
                     self._risen.add(name)
                     self.is_stale = True
 
     def withdraw(self) -> None:
-        """Note that a node or a queue may offer fewer names than before."""
+        """Note that a node or a queue may offer fewer names."""
         self.is_stale |= len(self._offered) + len(self._asked) > MOST_UNOFFERED
 
     def fold(self, amounts: Amounts) -> Amounts:
-        """Return what an object asks for with the names that have no row under the shared one."""
+        """Return the amounts of an object with the names without a row replaced by the shared name."""
         unknown = [name for name in amounts if not self.has_row(name)]
         if not unknown:
             return amounts
@@ -70,20 +70,20 @@ class ResourceNames:
         return kept | ({UNOFFERED: positive * MILLI} if positive else {})
 
     def settle(self, offered: Iterable[str], asked: Iterable[str]) -> frozenset[str]:
-        """Choose anew which names have rows.
+        """Choose again which names have rows.
 
         Args:
-            offered: Names that nodes and queues offer.
-            asked: Names that objects ask for, those under the shared row included.
+            offered: The names that nodes and queues offer.
+            asked: The names that objects request, including names under the shared row.
 
         Returns:
-            The names of which it is another answer than before.
+            The names that gained or lost a row.
         """
         before = self._offered | self._asked
         self._offered = set(offered)
         unoffered = sorted(set(asked) - self._offered - _ALWAYS)
         self._asked = set(unoffered[:MOST_UNOFFERED])
-        # while names are left over the choice may change with every object
+        # while some names have no row, the choice may change with every object
         self._is_full = self.is_stale = len(unoffered) > MOST_UNOFFERED
         changed = self._risen | (before ^ (self._offered | self._asked))
         self._risen = set()

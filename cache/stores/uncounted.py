@@ -1,8 +1,8 @@
-"""Uncounted: what tasks ask for beyond what their nodes offer, so that it counts for no queue and no quota.
+"""Uncounted amounts: requests beyond the allocatable amounts of nodes, which no queue and no quota counts.
 
-A pod may be created with the name of a node in its specification, whatever it asks for, and whether there is such a
-node or not. Queues therefore count of the tasks on a node what that node offers, and nothing on a node without a Node
-object. Tasks that run are counted first, then the oldest.
+A user may create a pod with any request and any node name in its spec, even that of a missing node. Queues therefore
+count the tasks on a node only up to its allocatable amounts, and do not count tasks on a node without a Node object.
+Running tasks are counted first, then the oldest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,25 +20,25 @@ __all__ = ["Uncounted", "beyond"]
 
 
 class Uncounted(NamedTuple):
-    """A task of which a part is not counted."""
+    """A task whose request is not counted completely."""
 
     task: Task
     amounts: IntArray
-    """That part of its request, base units, shape (R,)."""
+    """The uncounted part of its request, base units, shape (R,)."""
 
 
-def beyond(tasks: Iterable[Task], offered: IntArray, effects: TemplateDeltas) -> Mapping[TaskId, Uncounted]:
-    """Return the tasks of one node of which a part is not counted.
+def beyond(tasks: Iterable[Task], offered: IntArray, deltas: TemplateDeltas) -> Mapping[TaskId, Uncounted]:
+    """Return the tasks of one node whose requests are not counted completely.
 
     Args:
-        tasks: All tasks that take room on the node.
-        offered: What the node offers, base units, shape (R,); zeros where there is no such node.
-        effects: What templates ask for.
+        tasks: All tasks on the node.
+        offered: The allocatable amounts of the node, base units, shape (R,); zeros if the node is missing.
+        deltas: The requests of templates.
     """
     found = {}
     left = offered
-    for task in sorted(tasks, key=_standing):
-        request = effects.request(task.template)
+    for task in sorted(tasks, key=_counting_order):
+        request = deltas.request(task.template)
         counted = np.minimum(request, np.maximum(left, 0))
         left = left - counted
         if (counted < request).any():
@@ -46,5 +46,5 @@ def beyond(tasks: Iterable[Task], offered: IntArray, effects: TemplateDeltas) ->
     return found
 
 
-def _standing(task: Task) -> tuple[bool, float, tuple[str, str, str]]:
+def _counting_order(task: Task) -> tuple[bool, float, tuple[str, str, str]]:
     return task.status in (TaskStatus.BOUND, TaskStatus.BINDING), task.created, by_name(task)

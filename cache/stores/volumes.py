@@ -1,7 +1,7 @@
-"""Attachable volumes: how many of each CSI driver a pod needs and a node takes.
+"""Attachable volumes: how many volumes of each CSI driver a pod needs and a node can attach.
 
-They are resources like any other, named `attachable-volumes-csi-<driver>`, so that a driver's limit on a node is kept
-by ordinary accounting. A claim that two pods share is counted for each of them, and inline CSI volumes are not counted.
+They are resources named `attachable-volumes-csi-<driver>`, so that the ordinary accounting enforces the limit of a
+driver on a node. A claim of two pods is counted for each of them. Inline CSI volumes are not counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,19 +19,19 @@ __all__ = ["VolumeLookup", "attach_limits", "claim_keys", "provisioning_driver",
 
 _PREFIX: Final = f"{ATTACHABLE_VOLUMES}csi-"
 _UNLIMITED_COUNT: Final = 2**31 - 1
-"""What a driver that publishes no limit is taken to allow."""
+"""Limit of a driver that publishes none."""
 _DRIVER_PARAMETER: Final = "csi.storage.k8s.io/csi-driver-name"
 
 
 def attach_limits(node: wire.CSINode | None) -> Amounts:
-    """Return what a node's CSI drivers can attach, thousandths by resource name."""
+    """Return how many volumes the CSI drivers of a node can attach, thousandths by resource name."""
     if node is None:
         return NO_AMOUNTS
     return {_resource(driver.name): MILLI * _count(driver) for driver in node.spec.drivers}
 
 
 def claim_keys(pod: wire.Pod) -> Iterator[str]:
-    """Name the claims of a pod, as `namespace/name`."""
+    """Yield the claims of a pod, as `namespace/name`."""
     for volume in pod.spec.volumes:
         name = _claim_name(pod, volume)
         if name is not None:
@@ -39,13 +39,13 @@ def claim_keys(pod: wire.Pod) -> Iterator[str]:
 
 
 def volume_names(claim: wire.PersistentVolumeClaim) -> tuple[str, ...]:
-    """Name the volume that a claim is bound to, or asks for; none where it names none."""
+    """Return the volume that a claim is bound to or requests; empty if it names none."""
     return (claim.spec.volume_name,) if claim.spec.volume_name else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeLookup:
-    """What the claims of pods lead to."""
+    """Finds the drivers of the volumes of pods."""
 
     claims: Mapping[str, wire.PersistentVolumeClaim]
     volumes: Mapping[str, wire.PersistentVolume]
@@ -53,9 +53,9 @@ class VolumeLookup:
     ignored_provisioners: AbstractSet[str] = frozenset()
 
     def needed(self, pod: wire.Pod) -> Amounts:
-        """Count the volumes that a pod needs attached, thousandths by resource name.
+        """Return how many volumes a pod needs attached, thousandths by resource name.
 
-        A claim that is not known (yet) counts nothing; whoever learns of it later asks again.
+        A claim that is unknown counts nothing. The pod is translated again when the claim becomes known.
 
         Raises:
             ObjectError: The claim of an ephemeral volume belongs to another pod.
@@ -82,7 +82,7 @@ class VolumeLookup:
 
 
 def provisioning_driver(storage_class: wire.StorageClass | None) -> str:
-    """Return the driver of the volumes that a class makes; empty where there is no class."""
+    """Return the driver of the volumes of a class; empty if there is no class."""
     if storage_class is None:
         return ""
     return storage_class.parameters.get(_DRIVER_PARAMETER) or storage_class.provisioner

@@ -1,4 +1,4 @@
-"""Synchronization with the API server: which objects are watched, and when a change matters.
+"""Synchronization with the API server: which objects are watched, and which changes matter.
 
-Belongs here: event handlers, filters, shards, triggers. Does not: reflectors (`kube`).
+Belongs here: event handlers, filters, shards, triggers. Does not belong here: reflectors (`kube`).
 """

@@ -11,31 +11,31 @@ from pyroclast.kube import resources
 from pyroclast.kube.resources import Resource
 from pyroclast.model import wire
 
-__all__ = ["FOLLOWED", "Arrivals", "EventHandlers"]
+__all__ = ["WATCHED_KINDS", "EventHandlers", "PendingPodHandler"]
 
-FOLLOWED: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.ALL if each.name in KINDS)
-"""Every kind that the books take; those that a server lacks count as empty."""
+WATCHED_KINDS: Final[tuple[Resource[Any], ...]] = tuple(each for each in resources.ALL if each.name in KINDS)
+"""Every kind that the cluster state stores. Kinds that the API server does not know count as empty."""
 
 
 class EventHandlers:
-    """Passes the changes of one kind on to the books."""
+    """Applies the changes of one kind to the cluster state."""
 
     def __init__(self, kind: str, state: ClusterState, on_trigger: Callable[[Trigger], None] = lambda _: None) -> None:
-        """Feed objects of `kind` to `state`; call `on_trigger` for changes that a cycle should not wait for."""
+        """Apply objects of `kind` to `state`; `on_trigger` receives the trigger of changes that need a cycle soon."""
         self._kind = kind
         self._state = state
         self._on_trigger = on_trigger
 
     def added(self, new: Any) -> None:
-        """Take over a new object."""
+        """Apply a new object."""
         self._change(None, new)
 
     def updated(self, old: Any, new: Any) -> None:
-        """Take over a changed object."""
+        """Apply a changed object."""
         self._change(old, new)
 
     def deleted(self, old: Any) -> None:
-        """Forget an object."""
+        """Remove a deleted object."""
         self._change(old, None)
 
     def _change(self, old: Any, new: Any) -> None:
@@ -45,27 +45,27 @@ class EventHandlers:
         else:
             self._state.apply(self._kind, new)
         if self._state.generation == before:
-            return  # not of this scheduler, or a heartbeat
+            return  # an object of another scheduler, or a heartbeat
         trigger = trigger_of(self._kind, old, new, self._state)
         if trigger is not None:
             self._on_trigger(trigger)
 
 
-class Arrivals:
-    """Tells of pods that arrive without a node; what was there at the start did not arrive just now."""
+class PendingPodHandler:
+    """Reports new pods without a node. Pods of the first list are not new."""
 
-    def __init__(self, synced: asyncio.Event, tell: Callable[[wire.Pod], None]) -> None:
-        """Tell once `synced` is set."""
+    def __init__(self, synced: asyncio.Event, on_waiting_pod: Callable[[wire.Pod], None]) -> None:
+        """Report pods to `on_waiting_pod` once `synced` is set."""
         self._synced = synced
-        self._tell = tell
+        self._on_waiting_pod = on_waiting_pod
 
     def added(self, new: wire.Pod) -> None:
-        """Tell of a new pod that waits."""
+        """Report a new pod without a node."""
         if self._synced.is_set() and not new.spec.node_name:
-            self._tell(new)
+            self._on_waiting_pod(new)
 
     def updated(self, old: wire.Pod, new: wire.Pod) -> None:
-        """Take no notice: it arrived before."""
+        """Ignore a changed pod: it was reported when it was new."""
 
     def deleted(self, old: wire.Pod) -> None:
-        """Take no notice."""
+        """Ignore a deleted pod."""

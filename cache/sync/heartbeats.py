@@ -1,12 +1,12 @@
-"""Heartbeats: updates that say nothing new, which come often and must not wake a scheduler that rests."""
+"""Heartbeats: frequent updates of nodes and devices without a change for decisions; they must not start a cycle."""
 
 from pyroclast.model import wire
 
-__all__ = ["is_heartbeat", "tells_the_same"]
+__all__ = ["is_device_heartbeat", "is_node_heartbeat"]
 
 
-def is_heartbeat(known: wire.Node, new: wire.Node) -> bool:
-    """Tell whether two states of a Node differ in times and versions alone."""
+def is_node_heartbeat(known: wire.Node, new: wire.Node) -> bool:
+    """Return whether two versions of a Node differ only in times and resource versions."""
     return (
         known.metadata.uid == new.metadata.uid
         and known.metadata.labels == new.metadata.labels
@@ -21,8 +21,8 @@ def is_heartbeat(known: wire.Node, new: wire.Node) -> bool:
     )
 
 
-def tells_the_same(known: wire.KoordinatorDevice, new: wire.KoordinatorDevice) -> bool:
-    """Tell whether two states of a Device differ in versions and findings alone."""
+def is_device_heartbeat(known: wire.KoordinatorDevice, new: wire.KoordinatorDevice) -> bool:
+    """Return whether two versions of a Device differ only in status and resource versions."""
     return (
         known.spec == new.spec
         and known.metadata.labels == new.metadata.labels

@@ -1,7 +1,7 @@
-"""Node selector: the nodes that this scheduler uses, by label.
+"""Node selector: selects the nodes that this scheduler uses by label.
 
-Entries are `key:value`, split at the first colon; a node with any one of the labels is taken. Entries without a value
-are ignored, and without valid entries every node is taken.
+Entries are `key:value`, split at the first colon. A node with any of the labels is selected. Entries without a value
+are ignored. Without valid entries every node is selected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,16 @@ __all__ = ["NodeFilter"]
 
 @dataclass(frozen=True, slots=True)
 class NodeFilter:
-    """Labels, any one of which makes a node eligible."""
+    """Labels; a node with any of them is selected."""
 
     labels: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def parse(cls, entries: Iterable[str]) -> "NodeFilter":
-        """Read the entries of the flag."""
+        """Parse the entries of the flag."""
         pairs = (entry.partition(":") for entry in entries)
         return cls(frozenset((key.strip(), value.strip()) for key, _, value in pairs if value.strip()))
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether a node with these labels is used."""
+        """Return whether a node with these labels is selected."""
         return not self.labels or any(labels.get(key) == value for key, value in self.labels)

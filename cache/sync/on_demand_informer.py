@@ -1,10 +1,10 @@
 """On-demand informer: watches a kind only while the configuration requires it.
 
-    idle ──some are wanted──▶ following ──others are wanted──▶ following them instead
-      ▲                           │
-      └──none are any more────────┘   what was followed leaves the books
+    idle ──objects are required──▶ watching ──other objects are required──▶ watching those
+      ▲                              │
+      └──no objects are required─────┘   the watched objects are removed from the cluster state
 
-Where one object is wanted, rights to read it are enough: lists and watches name it.
+If only one object is required, the right to read that object is enough: the list and the watch name it.
 """
 
 import asyncio
@@ -21,25 +21,25 @@ from pyroclast.kube.reflector import Reflector
 from pyroclast.kube.resources import Resource
 from pyroclast.model.errors import ObjectError
 
-__all__ = ["EVERY", "OnDemandInformer", "Wanted"]
+__all__ = ["EVERY_OBJECT", "OnDemandInformer", "RequiredObjects"]
 
 _log = structlog.get_logger(__name__)
 
 
-class Wanted(NamedTuple):
-    """Which objects of the kind."""
+class RequiredObjects(NamedTuple):
+    """The required objects of a kind."""
 
     namespace: str = ""
-    """Where they are; empty for anywhere."""
+    """Their namespace; empty for all namespaces."""
     name: str = ""
-    """The only one; empty for all."""
+    """The name of the only required object; empty for all objects."""
 
 
-EVERY: Final = Wanted()
+EVERY_OBJECT: Final = RequiredObjects()
 
 
 class OnDemandInformer:
-    """Follows what is wanted of a kind; everything happens on the loop's thread."""
+    """Watches the required objects of a kind. All methods run on the thread of one event loop."""
 
     def __init__(
         self,
@@ -50,71 +50,74 @@ class OnDemandInformer:
         on_broken: Callable[[ObjectError], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Prepare to follow; `run` does, and tells `on_broken` of each object that does not fit its kind."""
+        """Prepare to watch; `run` starts the watch, and `on_broken` receives each object that cannot be decoded."""
         self._state, self._client, self._resource = state, client, resource
         self._on_broken = on_broken
         self._clock = clock or SystemClock()
-        self._wanted: Wanted | None = None
+        self._required: RequiredObjects | None = None
         self._changed = asyncio.Event()
-        self._is_there = asyncio.Event()
-        """What is wanted is in the books, if the server has it."""
+        self._is_synced = asyncio.Event()
+        """Set when the required objects that exist are applied to the cluster state."""
 
-    def follow(self, wanted: Wanted | None) -> None:
-        """Follow these from now on; None for none."""
-        if wanted != self._wanted:
-            self._wanted = wanted
-            self._is_there.clear()
+    def require(self, required: RequiredObjects | None) -> None:
+        """Watch these objects from now on; None stops the watch."""
+        if required != self._required:
+            self._required = required
+            self._is_synced.clear()
             self._changed.set()
 
     async def wait(self, patience_seconds: float) -> bool:
-        """Wait until what is wanted is in the books; tell whether it is."""
+        """Wait until the required objects are applied, and return whether they are."""
         try:
             async with asyncio.timeout(patience_seconds):
-                await self._is_there.wait()
+                await self._is_synced.wait()
         except TimeoutError:
-            _log.warning("wanted_objects_slow", kind=self._resource.kind, wanted=self._wanted)
-        return self._is_there.is_set()
+            _log.warning("required_objects_slow", kind=self._resource.kind, required=self._required)
+        return self._is_synced.is_set()
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Watch the required objects until cancelled."""
         while True:
             self._changed.clear()
-            wanted = self._wanted
-            if wanted is None:
-                self._is_there.set()
+            required = self._required
+            if required is None:
+                self._is_synced.set()
                 await self._changed.wait()
             else:
-                await self._follow(wanted)
+                await self._watch(required)
 
-    async def _follow(self, wanted: Wanted) -> None:
-        """Follow some until others are wanted."""
+    async def _watch(self, required: RequiredObjects) -> None:
+        """Watch objects until other objects are required."""
         kind = self._resource.kind
         reflector = Reflector(
             self._client,
             self._resource,
             [EventHandlers(kind, self._state)],
-            namespace=wanted.namespace,
-            field_selector=f"metadata.name={wanted.name}" if wanted.name else "",
+            namespace=required.namespace,
+            field_selector=f"metadata.name={required.name}" if required.name else "",
             on_broken=self._on_broken,
             clock=self._clock,
         )
-        following, noting = asyncio.create_task(reflector.run()), asyncio.create_task(self._note(reflector, wanted))
+        watching, syncing = (
+            asyncio.create_task(reflector.run()),
+            asyncio.create_task(self._wait_for_sync(reflector, required)),
+        )
         changing = asyncio.create_task(self._wait_for_change())
         try:
-            await asyncio.wait((following, changing), return_when=asyncio.FIRST_COMPLETED)
-            if following.done():
-                following.result()  # a surprise, which begins the work anew
+            await asyncio.wait((watching, changing), return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()  # raises the error of the watch, so that the caller restarts `run`
         finally:
-            for each in (following, noting, changing):
+            for each in (watching, syncing, changing):
                 each.cancel()
-            await asyncio.gather(following, noting, changing, return_exceptions=True)
+            await asyncio.gather(watching, syncing, changing, return_exceptions=True)
             for known in list(self._state.stored(kind).values()):
                 self._state.remove(kind, known)
 
     async def _wait_for_change(self) -> None:
         await self._changed.wait()
 
-    async def _note(self, reflector: Reflector[Any], wanted: Wanted) -> None:
+    async def _wait_for_sync(self, reflector: Reflector[Any], required: RequiredObjects) -> None:
         await reflector.synced.wait()
-        if wanted == self._wanted:
-            self._is_there.set()
+        if required == self._required:
+            self._is_synced.set()

@@ -1,4 +1,4 @@
-"""Shards: which nodes are this scheduler's when several share a cluster by NodeShard objects."""
+"""Shards: selects the nodes of this scheduler where NodeShard objects divide a cluster between schedulers."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SHARDED_MODES = ("hard", "soft")
 
 
 def shard_nodes(shards: Mapping[str, wire.NodeShard], name: str) -> frozenset[str]:
-    """Return the nodes that a shard may use: those it wants, without those that others use already.
+    """Return the nodes that a shard may use: its desired nodes without the nodes that other shards use.
 
     A shard that does not exist has no nodes.
     """
@@ -28,11 +28,11 @@ def shard_nodes(shards: Mapping[str, wire.NodeShard], name: str) -> frozenset[st
 def shard_mask(
     names: tuple[NodeName, ...], shards: Mapping[str, wire.NodeShard], *, mode: str, shard: str
 ) -> BoolArray:
-    """Tell of each node whether it is in the shard, shape (nodes,); all are where nothing is sharded."""
+    """Return for each node whether it is in the shard, shape (nodes,). Without shards all nodes are."""
     if mode not in SHARDED_MODES:
         mask = np.ones(len(names), dtype=bool)
     else:
-        mine = shard_nodes(shards, shard)
-        mask = np.fromiter((name in mine for name in names), dtype=bool, count=len(names))
+        own = shard_nodes(shards, shard)
+        mask = np.fromiter((name in own for name in names), dtype=bool, count=len(names))
     mask.flags.writeable = False
     return mask

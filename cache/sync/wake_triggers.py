@@ -1,8 +1,8 @@
-"""Wake triggers: which changes of the cluster let a scheduler at rest decide something new.
+"""Wake triggers: which changes of the cluster start a cycle before the next periodic one.
 
-Two kinds: new work (a pod that can be placed, a pod group that can be admitted) and new room (what may serve work that
-waits already). Everything else waits for the next periodic cycle: heartbeats, measurements, what the scheduler itself
-writes (binds, conditions, phases, amounts in use), and the members of a gang that is still short of its minimum.
+New work is a pod that can be placed or a pod group that can be admitted. New capacity may serve work that waits
+already. Other changes do not start a cycle: heartbeats, measurements, changes that the scheduler itself writes (binds,
+conditions, phases, amounts in use), and members of a gang that has fewer pods than its minimum.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,21 +17,21 @@ __all__ = ["Trigger", "trigger_of"]
 
 
 class Trigger(Enum):
-    """What a change may let a cycle decide."""
+    """What a change offers to the next cycle."""
 
     NEW_WORK = "new work"
-    NEW_ROOM = "new room"
-    """Of use only while work waits."""
+    NEW_CAPACITY = "new capacity"
+    """Starts a cycle only while work waits."""
 
 
 def trigger_of(kind: str, old: Any, new: Any, state: ClusterState) -> Trigger | None:
-    """Return what a change may let a cycle decide; None where it can wait.
+    """Return the trigger of a change; None if the change can wait for the next periodic cycle.
 
     Args:
-        kind: The changed object's.
-        old: The object before; None where it is new.
-        new: The object after; None where it is gone.
-        state: What is known, with the change in it.
+        kind: The kind of the changed object.
+        old: The object before the change; None if it is new.
+        new: The object after the change; None if it is deleted.
+        state: The cluster state after the change.
     """
     rule = _RULES.get(kind)
     return None if rule is None else rule(old, new, state)
@@ -39,13 +39,13 @@ def trigger_of(kind: str, old: Any, new: Any, state: ClusterState) -> Trigger | 
 
 def _pod(old: wire.Pod | None, new: wire.Pod | None, state: ClusterState) -> Trigger | None:
     if new is None:
-        return Trigger.NEW_ROOM
+        return Trigger.NEW_CAPACITY
     if new.spec.node_name or _has_ended(new):
-        return Trigger.NEW_ROOM if old is not None and _frees_room(old, new) else None
-    if old is not None and _asks_the_same(old, new):
-        return Trigger.NEW_ROOM if _begins_to_leave(old, new) else None
+        return Trigger.NEW_CAPACITY if old is not None and _frees_capacity(old, new) else None
+    if old is not None and _is_same_request(old, new):
+        return Trigger.NEW_CAPACITY if _begins_to_terminate(old, new) else None
     task = TaskId(new.metadata.uid)
-    # Preparations of a bind write annotations into pods that are assumed.
+    # Preparations of a bind write annotations of assumed pods.
     return Trigger.NEW_WORK if task not in state.assumed() and state.is_complete_with(task) else None
 
 
@@ -53,11 +53,11 @@ def _has_ended(pod: wire.Pod) -> bool:
     return pod.status.phase in {"Succeeded", "Failed"}
 
 
-def _begins_to_leave(old: wire.Pod, new: wire.Pod) -> bool:
+def _begins_to_terminate(old: wire.Pod, new: wire.Pod) -> bool:
     return bool(new.metadata.deletion_timestamp) and not old.metadata.deletion_timestamp
 
 
-def _asks_the_same(old: wire.Pod, new: wire.Pod) -> bool:
+def _is_same_request(old: wire.Pod, new: wire.Pod) -> bool:
     return (
         old.spec == new.spec
         and old.metadata.labels == new.metadata.labels
@@ -65,29 +65,33 @@ def _asks_the_same(old: wire.Pod, new: wire.Pod) -> bool:
     )
 
 
-def _frees_room(old: wire.Pod, new: wire.Pod) -> bool:
-    """Return whether a pod that has a node, or had one, may take less room than before."""
+def _frees_capacity(old: wire.Pod, new: wire.Pod) -> bool:
+    """Return whether a pod that has or had a node may use less than before."""
     if _has_ended(old):
         return False
-    if _has_ended(new) or _begins_to_leave(old, new):
+    if _has_ended(new) or _begins_to_terminate(old, new):
         return True
     if not old.spec.node_name:  # a bind
         return False
-    return old.metadata.labels != new.metadata.labels or old.spec != new.spec or _allotted(old) != _allotted(new)
+    return (
+        old.metadata.labels != new.metadata.labels
+        or old.spec != new.spec
+        or _resized_amounts(old) != _resized_amounts(new)
+    )
 
 
-def _allotted(pod: wire.Pod) -> tuple[Any, ...]:
-    """Return the amounts that a resize in place changes."""
+def _resized_amounts(pod: wire.Pod) -> tuple[Any, ...]:
+    """Return the amounts that an in-place resize changes."""
     statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
     containers = [(each.name, each.resources, each.allocated_resources) for each in statuses]
     return containers, pod.status.resources, pod.status.allocated_resources
 
 
 def _node(old: wire.Node | None, new: wire.Node | None, _state: ClusterState) -> Trigger | None:
-    """Annotations, images and volumes of nodes change with every agent's report."""
+    """Ignore annotations, images and volumes, which agents on the nodes report often."""
     if new is None or (old is not None and _offers(old) == _offers(new)):
         return None
-    return Trigger.NEW_ROOM
+    return Trigger.NEW_CAPACITY
 
 
 def _offers(node: wire.Node) -> tuple[Any, ...]:
@@ -96,29 +100,29 @@ def _offers(node: wire.Node) -> tuple[Any, ...]:
 
 
 def _pod_group(old: wire.PodGroup | None, new: wire.PodGroup | None, _state: ClusterState) -> Trigger | None:
-    """The scheduler itself writes status and annotations."""
+    """Ignore status and annotations, which the scheduler itself writes."""
     if new is None:
-        return Trigger.NEW_ROOM
+        return Trigger.NEW_CAPACITY
     is_same = old is not None and old.spec == new.spec and old.metadata.labels == new.metadata.labels
     return None if is_same else Trigger.NEW_WORK
 
 
 def _queue(old: wire.Queue | None, new: wire.Queue | None, _state: ClusterState) -> Trigger | None:
-    """The scheduler itself writes allocated amounts into the status."""
+    """Ignore the allocated amounts in the status, which the scheduler itself writes."""
     if old is None or new is None:
-        return Trigger.NEW_ROOM
+        return Trigger.NEW_CAPACITY
     is_same = (
         old.spec == new.spec
         and old.status.state == new.status.state
         and old.metadata.labels == new.metadata.labels
         and old.metadata.annotations == new.metadata.annotations
     )
-    return None if is_same else Trigger.NEW_ROOM
+    return None if is_same else Trigger.NEW_CAPACITY
 
 
-def _whole(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
-    """Compare everything but identity, versions and annotations."""
-    return None if old is not None and new is not None and _content(old) == _content(new) else Trigger.NEW_ROOM
+def _any_change(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
+    """Compare everything except the metadata, of which only the labels count."""
+    return None if old is not None and new is not None and _content(old) == _content(new) else Trigger.NEW_CAPACITY
 
 
 def _content(each: Any) -> tuple[Any, ...]:
@@ -126,10 +130,10 @@ def _content(each: Any) -> tuple[Any, ...]:
     return each.metadata.labels, *fields
 
 
-def _spec(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
-    """Compare labels and specification: the status is the scheduler's own, or an agent's report."""
+def _spec_change(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
+    """Compare labels and spec, since the scheduler itself or an agent writes the status."""
     if old is None or new is None or old.spec != new.spec or old.metadata.labels != new.metadata.labels:
-        return Trigger.NEW_ROOM
+        return Trigger.NEW_CAPACITY
     return None
 
 
@@ -139,24 +143,24 @@ _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] 
     "PodGroup": _pod_group,
     "GangPodGroup": _pod_group,
     "Queue": _queue,
-    "Namespace": _whole,
-    "ResourceQuota": _whole,
-    "PodDisruptionBudget": _whole,
-    "PersistentVolumeClaim": _whole,
-    "PersistentVolume": _whole,
-    "StorageClass": _whole,
-    "CSINode": _whole,
-    "CSIDriver": _whole,
-    "CSIStorageCapacity": _whole,
-    "PriorityClass": _whole,
-    "ResourceClaim": _whole,
-    "ResourceSlice": _whole,
-    "DeviceClass": _whole,
-    "HyperNode": _spec,
-    "NodeShard": _spec,
-    "Numatopology": _spec,
-    "ElasticQuota": _spec,
-    "Device": _spec,
-    "ConfigMap": _whole,
+    "Namespace": _any_change,
+    "ResourceQuota": _any_change,
+    "PodDisruptionBudget": _any_change,
+    "PersistentVolumeClaim": _any_change,
+    "PersistentVolume": _any_change,
+    "StorageClass": _any_change,
+    "CSINode": _any_change,
+    "CSIDriver": _any_change,
+    "CSIStorageCapacity": _any_change,
+    "PriorityClass": _any_change,
+    "ResourceClaim": _any_change,
+    "ResourceSlice": _any_change,
+    "DeviceClass": _any_change,
+    "HyperNode": _spec_change,
+    "NodeShard": _spec_change,
+    "Numatopology": _spec_change,
+    "ElasticQuota": _spec_change,
+    "Device": _spec_change,
+    "ConfigMap": _any_change,
 }
-"""Kinds that are not here are reports and measurements, or change with every pod."""
+"""Rules by kind. Other kinds are reports and measurements, or change with every pod."""

@@ -1,4 +1,5 @@
-"""From objects of the API to nouns of the model.
+"""Translation of API objects into the model.
 
-Belongs here: tasks, nodes, templates and annotations as the model has them. Does not: keeping them.
+Belongs here: how tasks, nodes, queues and templates are computed from objects.
+Does not belong here: storing them (`stores`).
 """

@@ -1,4 +1,4 @@
-"""Values of annotations and labels, read as Volcano reads them."""
+"""Annotations: parses values of annotations and labels as Volcano does."""
 
 import math
 import re
@@ -19,16 +19,16 @@ _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def annotation_or_label(metadata: wire.ObjectMeta, key: str) -> str | None:
-    """Return an annotation, else the label of the same key, else None."""
+    """Return the annotation of a key, or the label of this key, or None."""
     value = metadata.annotations.get(key)
     return metadata.labels.get(key) if value is None else value
 
 
 def parse_bool(text: str) -> bool:
-    """Read a boolean in Go's vocabulary.
+    """Parse a boolean as Go does.
 
     Raises:
-        ValueError: The text is not of it.
+        ValueError: The text is not a boolean.
     """
     if text not in GO_BOOLEANS:
         raise ValueError(f"{text!r} is not a boolean (true or false)")
@@ -36,10 +36,10 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_int32(text: str) -> int:
-    """Read a 32-bit integer.
+    """Parse a 32-bit integer.
 
     Raises:
-        ValueError: The text is none.
+        ValueError: The text is not a 32-bit integer.
     """
     if not _INTEGER.fullmatch(text) or not -(2**31) <= int(text) < 2**31:
         raise ValueError(f"{text!r} is not a 32-bit integer")
@@ -47,10 +47,10 @@ def parse_int32(text: str) -> int:
 
 
 def parse_float(text: str) -> float:
-    """Read a finite number.
+    """Parse a finite number.
 
     Raises:
-        ValueError: The text is none.
+        ValueError: The text is not a finite number.
     """
     value = float(text)
     if not math.isfinite(value):
@@ -59,10 +59,10 @@ def parse_float(text: str) -> float:
 
 
 def parse_seconds(text: str) -> float:
-    """Read a duration as Go writes it, `1h30m`, in seconds.
+    """Parse a duration of Go, such as `1h30m`, and return its seconds.
 
     Raises:
-        ValueError: The text is no duration.
+        ValueError: The text is not a duration.
     """
     try:
         return float(parse_duration(text))

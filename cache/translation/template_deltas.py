@@ -18,17 +18,17 @@ JOB_SEGMENTS = Segments((len(TaskStatus), 1, *[PER_RESOURCE] * 4, PER_RESOURCE, 
 
 
 class TemplateDeltas:
-    """Columns to add, by template."""
+    """Columns to add to the matrices of nodes and jobs, by template."""
 
     def __init__(self, space: ResourceSpace) -> None:
-        """Count in `space`."""
+        """Start without templates; the rows are those of `space`."""
         self._space = space
         self._requests: dict[int, IntArray] = {}
         self._on_node: dict[tuple[int, bool], IntArray] = {}
         self._on_job: dict[tuple[int, TaskStatus, bool], IntArray] = {}
 
     def knows(self, template: TaskTemplate) -> bool:
-        """Tell whether this template was asked about before, so that the space covers it."""
+        """Return whether the request of a template is computed, which means that the space covers it."""
         return template.number in self._requests
 
     def request(self, template: TaskTemplate) -> IntArray:
@@ -39,7 +39,7 @@ class TemplateDeltas:
         return known
 
     def on_node(self, template: TaskTemplate, *, releasing: bool) -> IntArray:
-        """Return what a task adds to the column of its node, shape (rows of `NODE_SEGMENTS`,)."""
+        """Return the delta of a task to the column of its node, shape (rows of `NODE_SEGMENTS`,)."""
         key = (template.number, releasing)
         known = self._on_node.get(key)
         if known is None:
@@ -54,7 +54,7 @@ class TemplateDeltas:
         return known
 
     def on_job(self, template: TaskTemplate, status: TaskStatus, *, counts_as_gated: bool) -> IntArray:
-        """Return what a task adds to the column of its job, shape (rows of `JOB_SEGMENTS`,)."""
+        """Return the delta of a task to the column of its job, shape (rows of `JOB_SEGMENTS`,)."""
         key = (template.number, status, counts_as_gated)
         known = self._on_job.get(key)
         if known is None:

@@ -1,4 +1,4 @@
-"""Templates: one object for all pods that ask the same of a node."""
+"""Templates: one object for all pods with equal requirements for nodes."""
 
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
@@ -12,8 +12,8 @@ from pyroclast.model import wire
 from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
 from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
 from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
-from pyroclast.model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
-from pyroclast.model.devices.names import TELLING as TELLING_OF_CARDS
+from pyroclast.model.devices.koordinator.names import TELLING as DEVICE_ANNOTATIONS
+from pyroclast.model.devices.names import TELLING as CARD_ANNOTATIONS
 from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
 from pyroclast.model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
@@ -22,48 +22,53 @@ from pyroclast.model.wire.sealing import seal
 __all__ = ["TemplateStore"]
 
 _NUMBERS = count(1)
-"""Of the whole process: memos of several books must not meet under one number."""
+"""Numbers of templates, unique in the process, because plugins cache by number across cluster states."""
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
-"""The hook is for the shared empty mapping, the only value on the wire that is not plain."""
+"""The hook encodes the shared empty mapping, the only value of objects that msgspec cannot encode."""
 _FENCED_REQUEST: Final[Amounts] = MappingProxyType({PODS: MILLI})
 
-_TELLING: Final = (
+_PLACEMENT_ANNOTATIONS: Final = (
     SCORING_TYPE,
     SCORING_WEIGHTS,
     REVOCABLE_ZONE,
     PREEMPTABLE,
     NUMA_TOPOLOGY_POLICY,
-    *TELLING_OF_CARDS,
-    *TELLING_OF_DEVICES,
+    *CARD_ANNOTATIONS,
+    *DEVICE_ANNOTATIONS,
     LOAD_SCALING_FACTORS,
 )
-"""Annotations that say which nodes suit a pod: pods that differ in them share no template."""
-_Told = tuple[str | bool | None, ...]
-_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Told]
+"""Annotations that affect placement: pods that differ in them do not share a template."""
+_Metadata = tuple[str | bool | None, ...]
+_Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Metadata]
 
 
 class TemplateStore:
-    """Interns templates by the canonical encoding of what matters to placement."""
+    """Interns templates by the canonical encoding of the fields that affect placement."""
 
     def __init__(self, fold: Callable[[Amounts], Amounts] = lambda amounts: amounts) -> None:
-        """Start without templates; `fold` puts names of resources without a row under a shared one."""
+        """Start without templates; `fold` replaces the names of resources without a row by the shared name."""
         self._fold = fold
         self._folded: dict[int, frozenset[str]] = {}
-        """Names of the resources that templates ask for, by number, where some were folded."""
+        """Names of the requested resources by template number, for templates with folded names."""
         self._templates: dict[_Key, TaskTemplate] = {}
-        self._fenced: dict[tuple[bytes, _Told], TaskTemplate] = {}
+        self._fenced: dict[tuple[bytes, _Metadata], TaskTemplate] = {}
 
     def __len__(self) -> int:
-        """Return the number of templates kept."""
+        """Return the number of stored templates."""
         return len(self._templates) + len(self._fenced)
 
     def template(self, pod: wire.Pod, volumes: Amounts = NO_AMOUNTS) -> TaskTemplate:
         """Return the template of a pod that needs `volumes` attached.
 
         Raises:
-            ObjectError: An amount of the pod is no quantity, or is negative.
+            ObjectError: An amount of the pod is not a quantity, or is negative.
         """
-        key = (_encoded(pod.spec), _resized(pod), tuple(sorted(volumes.items())) if volumes else (), _told(pod))
+        key = (
+            _encoded(pod.spec),
+            _resized(pod),
+            tuple(sorted(volumes.items())) if volumes else (),
+            _placement_metadata(pod),
+        )
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)
@@ -81,8 +86,8 @@ class TemplateStore:
         return known
 
     def fenced(self, pod: wire.Pod) -> TaskTemplate:
-        """Return a template for a pod whose amounts cannot be read: it takes one place on its node, if it has one."""
-        key = _encoded(pod.spec), _told(pod)
+        """Return the template of a pod whose amounts cannot be read. It requests only one of the pods of a node."""
+        key = _encoded(pod.spec), _placement_metadata(pod)
         known = self._fenced.get(key)
         if known is None:
             known = self._fenced[key] = TaskTemplate(
@@ -96,15 +101,15 @@ class TemplateStore:
         return known
 
     def names(self, template: TaskTemplate) -> Collection[str]:
-        """Return the names of the resources that a template asks for, as its pods spell them."""
+        """Return the names of the resources that a template requests, before folding."""
         return self._folded.get(template.number) or template.request.keys()
 
     def forget_names(self, names: AbstractSet[str]) -> None:
-        """Forget the templates that ask for any of these resources: they are to be made anew."""
+        """Forget the templates that request any of these resources, so that they are computed again."""
         self._templates = {key: each for key, each in self._templates.items() if names.isdisjoint(self.names(each))}
 
     def keep(self, used: Iterable[TaskTemplate]) -> None:
-        """Forget all templates but those in use."""
+        """Forget all templates except those in use."""
         numbers = {template.number for template in used}
         self._templates = {key: each for key, each in self._templates.items() if each.number in numbers}
         self._fenced = {key: each for key, each in self._fenced.items() if each.number in numbers}
@@ -116,11 +121,11 @@ def _sealed(spec: wire.PodSpec) -> wire.PodSpec:
     return spec
 
 
-def _told(pod: wire.Pod) -> _Told:
-    """Return what metadata and priority say of the nodes that suit a pod."""
+def _placement_metadata(pod: wire.Pod) -> _Metadata:
+    """Return the values of metadata and priority that affect placement."""
     metadata = pod.metadata
     marks = (metadata.labels.get(ISOLATION_PROVIDER), *class_marks(pod), is_of_daemon_set(pod))
-    return (*map(metadata.annotations.get, _TELLING), *marks)
+    return (*map(metadata.annotations.get, _PLACEMENT_ANNOTATIONS), *marks)
 
 
 def _encoded(spec: wire.PodSpec) -> bytes:
@@ -141,7 +146,7 @@ def _encoded(spec: wire.PodSpec) -> bytes:
 
 
 def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
-    """Return the volumes that bear on placement by themselves: neither claims nor mere names."""
+    """Return the inline volumes that affect placement, without their names."""
     return [
         msgspec.structs.replace(volume, name="")
         for volume in volumes
@@ -155,7 +160,7 @@ def _inline(volumes: tuple[wire.Volume, ...]) -> list[wire.Volume]:
 
 
 def _resized(pod: wire.Pod) -> bytes:
-    """Encode how what pod and containers were given differs from what they ask for; empty where it does not."""
+    """Encode how the allocated amounts of pod and containers differ from their requests; empty if they do not."""
     status = pod.status
     whole = _resized_as_a_whole(pod)
     if whole is None and not status.container_statuses and not status.init_container_statuses:
@@ -173,7 +178,7 @@ def _resized(pod: wire.Pod) -> bytes:
 
 
 def _resized_as_a_whole(pod: wire.Pod) -> tuple[wire.ResourceList, wire.ResourceList] | None:
-    """Return what a pod with pod-level requests was given and allocated; None where that is what it asks for."""
+    """Return the actual and allocated amounts of a pod with pod-level requests; None if they equal the requests."""
     asked, status = pod.spec.resources, pod.status
     if asked is None or not asked.requests or status.resources is None or not _differs(status, asked.requests):
         return None
@@ -186,7 +191,7 @@ def _differs(status: wire.ContainerStatus | wire.PodStatus, asked: wire.Resource
 
 
 def _trimmed(spec: wire.PodSpec) -> wire.PodSpec:
-    """Leave out what differs between pods of one template."""
+    """Remove the fields that differ between pods of one template."""
     return msgspec.structs.replace(
         spec,
         scheduler_name="",

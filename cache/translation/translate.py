@@ -1,7 +1,8 @@
-"""Translate objects of the API into nouns of the model.
+"""Translation of API objects into tasks, nodes, queues and groups of the model.
 
-An annotation that cannot be read is reported and falls back to what Volcano takes it for; an amount that cannot be
-read fences its object: the fault is reported with the object's name and the field's path, and the rest is served.
+Each fault is reported with the name of the object and the path of the field. An annotation that cannot be read has the
+value that Volcano assumes for it. A pod, group or queue with an amount that cannot be read is not scheduled. A node
+lacks only the amount that cannot be read. Other objects are not affected.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,14 +46,14 @@ from pyroclast.model.tasks import Task, TaskStatus
 __all__ = ["GroupFacts", "Report", "Translator", "single_group", "single_job_id", "task_status"]
 
 Report = Callable[[ObjectError], None]
-"""Is told of each broken field."""
+"""Receives each broken field."""
 
 T = TypeVar("T")
 
 ANY_ZONE: Final = "*"
 DEFAULT_PRIORITY: Final = 1
 _LARGEST_LIMIT: Final = 2**60
-"""Limits of queues and minimums of groups saturate here, in base units; it is far below what `UNLIMITED` stands for."""
+"""Largest limit of a queue and largest minimum of a group, in base units; far below `UNLIMITED`."""
 _SLA_WAITING_TIMES: Final = (SLA_WAITING_TIME, "sla-waiting-time")
 _OVERSUBSCRIBED: Final = {
     CPU: ("volcano.sh/oversubscription-cpu", 1),
@@ -64,7 +65,7 @@ _FINISHED: Final = {"Succeeded": TaskStatus.SUCCEEDED, "Failed": TaskStatus.FAIL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:
-    """What a PodGroup says, parsed; with its tasks and its priority it makes a job."""
+    """The parsed fields of a PodGroup. A job consists of them, its tasks and its priority."""
 
     group: wire.PodGroup
     queue: QueueName
@@ -77,11 +78,11 @@ class GroupFacts:
     preemptable: bool | None
     revocable_zone: str
     priority: int | None = None
-    """Of a job that has one of its own; None where its priority class counts."""
+    """Priority of the job itself; None if its priority class determines the priority."""
 
 
 def task_status(pod: wire.Pod) -> TaskStatus:
-    """Derive the status of a task; a pod without a phase has just been made."""
+    """Return the status of a pod's task. A pod without a phase is new."""
     phase = pod.status.phase
     if phase == "Running":
         return TaskStatus.RELEASING if pod.metadata.deletion_timestamp else TaskStatus.RUNNING
@@ -93,12 +94,12 @@ def task_status(pod: wire.Pod) -> TaskStatus:
 
 
 def single_job_id(pod: wire.Pod) -> JobId:
-    """Name the job of a pod that is a gang of one; the name is that of the group a controller would make."""
+    """Return the job id of a pod without a group: the name of the group that a controller would create."""
     return JobId(f"{pod.metadata.namespace}/podgroup-{pod.metadata.uid}")
 
 
 def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
-    """Make up the group of a pod that is a gang of one."""
+    """Return a made-up group for a pod without a group."""
     phases = {TaskStatus.PENDING: PodGroupPhase.PENDING, TaskStatus.SUCCEEDED: PodGroupPhase.COMPLETED}
     return wire.PodGroup(
         metadata=wire.ObjectMeta(
@@ -122,7 +123,7 @@ def single_group(pod: wire.Pod, status: TaskStatus) -> wire.PodGroup:
 
 
 class Translator:
-    """Makes nouns; keeps the templates that tasks share."""
+    """Translates objects, and stores the templates that tasks share."""
 
     def __init__(
         self,
@@ -131,23 +132,30 @@ class Translator:
         report: Report,
         fold: Callable[[Amounts], Amounts] = lambda amounts: amounts,
     ) -> None:
-        """Tell `report` of each broken field; `fold` puts names of resources without a row under a shared one."""
+        """Prepare to translate.
+
+        Args:
+            default_queue: The queue of groups without a queue name.
+            report: Receives each broken field.
+            fold: Replaces the names of resources without a row by the shared name.
+        """
         self.templates = TemplateStore(fold)
         self._fold = fold
         self._default_queue = default_queue
         self._report = report
 
     def task(self, pod: wire.Pod, job: JobId | None, needed_volumes: Callable[[wire.Pod], Amounts]) -> Task:
-        """Make the task of a pod.
+        """Return the task of a pod.
 
         Raises:
-            ObjectError: An amount, or the claim of an ephemeral volume, cannot be used; `fenced` makes a task anyway.
+            ObjectError: An amount, or the claim of an ephemeral volume, cannot be used. `fenced_task` returns a task in
+                this case.
         """
         volumes = needed_volumes(pod) if pod.spec.volumes else NO_AMOUNTS
         return self._task(pod, job, fenced=False, volumes=volumes)
 
     def fenced_task(self, pod: wire.Pod) -> Task:
-        """Make the task of a pod whose amounts cannot be read: it belongs to no job, and takes a place on its node."""
+        """Return the task of a pod whose amounts cannot be read. It has no job, and counts as one pod of its node."""
         return self._task(pod, None, fenced=True, volumes=NO_AMOUNTS)
 
     def _task(self, pod: wire.Pod, job: JobId | None, *, fenced: bool, volumes: Amounts) -> Task:
@@ -179,7 +187,7 @@ class Translator:
         """Parse a PodGroup.
 
         Raises:
-            ObjectError: A minimum is no quantity, or is negative.
+            ObjectError: A minimum is not a quantity, or is negative.
         """
         spec, metadata = group.spec, group.metadata
         minimum_amounts = None
@@ -204,13 +212,13 @@ class Translator:
         )
 
     def queue(self, queue: wire.Queue) -> Queue:
-        """Make a queue.
+        """Return the queue of an object.
 
         Raises:
-            ObjectError: A limit is no quantity, or is negative.
+            ObjectError: A limit is not a quantity, or is negative.
         """
         spec, metadata = queue.spec, queue.metadata
-        # As admission completes them, which may not have been asked.
+        # Admission adds the root to these annotations, but the admission webhooks may not be installed.
         path, weights = rooted(*(metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS)))
         return Queue(
             name=QueueName(metadata.name),
@@ -230,12 +238,12 @@ class Translator:
         )
 
     def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None) -> Node:
-        """Make a node.
+        """Return the node of an object.
 
         Args:
-            node: The object; an amount that cannot be read is not offered.
-            limits: Up to how many volumes its CSI drivers attach.
-            device: What an agent found on it, which is offered where the node does not speak of it.
+            node: The object. An amount that cannot be read is left out.
+            limits: The numbers of volumes that its CSI drivers can attach.
+            device: The devices that an agent found. They add to the resources that the node does not list.
         """
         metadata = node.metadata
         made = Node(
@@ -254,7 +262,7 @@ class Translator:
         return made if device is None else replace(made, allocatable=SealedDict({**_offers(made), **made.allocatable}))
 
     def allocatable(self, node: wire.Node) -> dict[str, int]:
-        """Return what a node offers; an amount that cannot be read is not offered."""
+        """Return the allocatable amounts of a node, without those that cannot be read."""
         offered: dict[str, int] = {}
         for name, amount in node.status.allocatable.items():
             try:
@@ -313,7 +321,7 @@ class Translator:
 
     def _minimum(self, metadata: wire.ObjectMeta, path: str, minimum: int) -> int:
         if minimum < 0:
-            self._report(ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative; read as 0"))
+            self._report(ObjectError("PodGroup", metadata.key, path, f"{minimum} is negative; 0 is used"))
         return max(minimum, 0)
 
     def _phase(self, group: wire.PodGroup) -> PodGroupPhase:
@@ -321,7 +329,7 @@ class Translator:
         try:
             return PodGroupPhase(text)
         except ValueError:
-            message = f"{text!r} is not a phase; read as Pending"
+            message = f"{text!r} is not a phase; Pending is used"
             self._report(ObjectError("PodGroup", group.metadata.key, "status.phase", message))
             return PodGroupPhase.PENDING
 
@@ -335,7 +343,7 @@ class Translator:
     def _read(
         self, kind: str, metadata: wire.ObjectMeta, key: str, text: str, parse: Callable[[str], T], *, fallback: T
     ) -> T:
-        """Read the value of an annotation, or report it and fall back."""
+        """Parse the value of an annotation. Report a value that cannot be parsed, and return the fallback."""
         try:
             return parse(text)
         except ValueError as error:
@@ -344,7 +352,7 @@ class Translator:
 
 
 def _offers(node: Node) -> Amounts:
-    """Return what the devices of a node come to; nothing where they cannot be read, which who shares them out tells."""
+    """Return the total amounts of a node's devices; nothing if they cannot be read. The device plugin reports why."""
     try:
         devices = node_devices(node)
     except ValueError:
@@ -353,7 +361,7 @@ def _offers(node: Node) -> Amounts:
 
 
 def _amounts(kind: str, metadata: wire.ObjectMeta, path: str, resources: wire.ResourceList) -> dict[str, int]:
-    """Read a resource list of an object, none of it negative."""
+    """Parse a resource list of an object, whose amounts must not be negative."""
     try:
         read = amounts(resources)
     except QuantityError as error:

@@ -1,5 +1,6 @@
-"""Usage: what nodes really use, asked of a monitoring system now and then and put into the books.
+"""Node usage: measurements that a monitoring system returns, applied to the cluster state at intervals.
 
-Belongs here: how each kind of source is asked, and what its answers mean. Does not: what is made of the measurements
-(that is the plugin's), how the section of the configuration is read (`framework.configuration`).
+Belongs here: the requests to each type of source, and the meaning of its answers.
+Does not belong here: decisions from measurements (the plugins), the configuration of the source
+(`framework.configuration`).
 """

@@ -1,4 +1,4 @@
-"""Adaptor: the custom metrics API, behind which an adaptor asks Prometheus by its own rules."""
+"""Adaptor: reads node usage from the custom metrics API, which an adaptor such as prometheus-adapter serves."""
 
 import math
 from collections.abc import Collection
@@ -19,7 +19,7 @@ __all__ = ["CPU_METRIC", "MEMORY_METRIC", "Adaptor"]
 CPU_METRIC: Final = "node_cpu_usage_avg"
 MEMORY_METRIC: Final = "node_memory_usage_avg"
 _VERSIONS: Final = ("v1beta2", "v1beta1")
-"""Newest first."""
+"""Versions of the API, newest first."""
 _PERCENT: Final = 100
 
 
@@ -41,17 +41,17 @@ _LIST: Final = msgspec.json.Decoder(_List)
 
 
 class Adaptor:
-    """Asks the API server for custom metrics of nodes, fractions from 0 to 1."""
+    """Reads custom metrics of nodes from the API server. Their values are fractions from 0 to 1."""
 
     def __init__(self, client: Client) -> None:
-        """Take the client of the API server."""
+        """Prepare to read metrics with the client of the API server."""
         self._client = client
 
     async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:
-        """Return what the adaptor knows of these nodes, each with the moment that it tells.
+        """Return the measurements of these nodes, each with its timestamp.
 
         Raises:
-            SourceError: The API is not there, or refuses.
+            SourceError: The API is missing, or refuses the request.
         """
         known = frozenset(nodes)
         cpu, memory = [await self._metric(metric, known, now) for metric in (CPU_METRIC, MEMORY_METRIC)]
@@ -68,13 +68,13 @@ class Adaptor:
         return found
 
     async def _items(self, metric: str) -> list[_Item]:
-        """Return the values of a metric, in the newest version of the API that the server has."""
+        """Return the values of a metric from the newest version of the API that the server has."""
         for version in _VERSIONS:
             path = f"/apis/custom.metrics.k8s.io/{version}/nodes/*/{metric}"
             try:
                 return _LIST.decode(await self._client.request("GET", path)).items
             except (msgspec.MsgspecError, RecursionError) as error:
-                raise SourceError(f"{metric}: an answer that is no measurement: {error}") from error
+                raise SourceError(f"{metric}: the answer is not a list of metric values: {error}") from error
             except ApiError as error:
                 if not error.is_not_found or version == _VERSIONS[-1]:
                     raise SourceError(f"{metric}: {error}") from error
@@ -89,7 +89,7 @@ def _percent(value: str | float) -> float:
 
 
 def _moment(item: _Item) -> float:
-    """Return when a value was measured, 0 where that cannot be told."""
+    """Return the time of a measurement, seconds since 1970; 0 if its timestamp cannot be parsed."""
     try:
         return wire.unix_seconds(item.timestamp or "")
     except ValueError:

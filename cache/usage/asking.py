@@ -1,4 +1,4 @@
-"""Asking over HTTP: one request, one JSON answer of bounded size."""
+"""HTTP requests to monitoring systems: one request, and one JSON answer of limited size."""
 
 import base64
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from pyroclast.model.usage import UsageSource
 __all__ = ["ask"]
 
 _MOST_BYTES: Final = 64 << 20
-"""Answers beyond this are not measurements of one cluster."""
+"""Largest size of an answer; the measurements of one cluster are smaller."""
 _SHOWN: Final = 200
-"""Characters of a refusal that are told."""
+"""Number of characters of an answer in an error message."""
 _OK: Final = 200
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -31,12 +31,12 @@ async def ask(
     query: Mapping[str, str] | None = None,
     body: Any = None,
 ) -> Answer:
-    """Send a request, a POST where it has a body, and decode its answer.
+    """Send a GET request, or a POST request if there is a body, and decode the answer.
 
-    Redirects are not followed: credentials and queries go to the configured address alone.
+    Redirects are not followed, so that credentials and queries reach only the configured address.
 
     Raises:
-        SourceError: There is no answer, it is a refusal or a redirect, or it does not decode.
+        SourceError: There is no answer, or the answer is an error, a redirect or not decodable.
     """
     connector = aiohttp.TCPConnector(ssl=not source.is_insecure)
     try:
@@ -57,13 +57,15 @@ async def ask(
         raise SourceError(str(error)) from error
     if reply.status in _REDIRECTS:
         target = reply.headers.get("Location", "")[:_SHOWN]
-        raise SourceError(f"redirected to {target!r}, which is not followed: name that address if it is the right one")
+        raise SourceError(
+            f"redirected to {target!r}; redirects are not followed, configure that address instead if it is right"
+        )
     if reply.status != _OK:
         raise SourceError(f"refused: {reply.status} {content[:_SHOWN].decode(errors='replace')}")
     try:
         return decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise SourceError(f"an answer that is no measurement: {error}") from error
+        raise SourceError(f"the answer is not a measurement: {error}") from error
 
 
 def _credentials(source: UsageSource) -> dict[str, str]:

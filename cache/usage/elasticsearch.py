@@ -1,4 +1,4 @@
-"""Elasticsearch: one search for all nodes together, over the documents that Metricbeat writes."""
+"""Elasticsearch: reads the usage of all nodes with one search over the documents of Metricbeat."""
 
 import math
 from collections.abc import Collection
@@ -46,22 +46,22 @@ _ANSWER: Final = msgspec.json.Decoder(_Answer)
 
 
 class Elasticsearch:
-    """Asks the search API of Elasticsearch; its fields are fractions from 0 to 1."""
+    """Reads node usage from the search API of Elasticsearch. Its fields are fractions from 0 to 1."""
 
     def __init__(self, source: UsageSource) -> None:
-        """Take where it is and how its documents name nodes."""
+        """Prepare to search at the address and in the index of `source`."""
         self._source = source
 
     async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:
-        """Return averages of the nodes that have documents with both CPU and memory.
+        """Return the average usage of each node whose documents have both CPU and memory.
 
         Raises:
-            SourceError: The search failed, or found only a part in its time.
+            SourceError: The search failed, or timed out with partial results.
         """
         path = f"/{quote(self._source.index, safe='*,')}/_search"
         answer = await ask(self._source, path, decoder=_ANSWER, body=search(self._source.host_field, nodes))
         if answer.timed_out:
-            raise SourceError("the search was cut short")
+            raise SourceError("the search timed out with partial results")
         buckets = answer.aggregations.nodes.buckets
         cpu = {NodeName(each.key): (_percent(each.cpu), now) for each in buckets}
         memory = {NodeName(each.key): (_percent(each.memory), now) for each in buckets}
@@ -74,7 +74,7 @@ class Elasticsearch:
 
 
 def search(host_field: str, nodes: Collection[NodeName]) -> dict[str, Any]:
-    """Return the search for averages by node."""
+    """Return the search request for average usage by node."""
     names = sorted(nodes)
     return {
         "size": 0,

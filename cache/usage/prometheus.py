@@ -1,4 +1,7 @@
-"""Prometheus: two queries for all nodes together; the label `instance` of a series is the name of its node."""
+"""Prometheus: reads the usage of all nodes with two queries.
+
+The label `instance` of a series is the name of its node.
+"""
 
 import math
 from collections.abc import Collection, Mapping
@@ -44,14 +47,14 @@ _ROWS: Final = msgspec.json.Decoder(list[_Row])
 
 
 class Prometheus:
-    """Asks the HTTP API of Prometheus."""
+    """Reads node usage from the HTTP API of Prometheus."""
 
     def __init__(self, source: UsageSource) -> None:
-        """Take where it is."""
+        """Prepare to query at the address of `source`."""
         self._source = source
 
     async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:
-        """Return averages of the nodes that have series of both CPU and memory.
+        """Return the average usage of each node that has series of both CPU and memory.
 
         Raises:
             SourceError: A query failed.
@@ -61,12 +64,12 @@ class Prometheus:
         return paired(cpu, memory)
 
     async def _query(self, query: str, nodes: Collection[NodeName], now: float) -> dict[NodeName, tuple[float, float]]:
-        """Return percent and moment by node; of several series of one node the highest counts."""
+        """Return percent and time by node. The highest of several series of one node counts."""
         answer = await ask(self._source, "/api/v1/query", decoder=_ANSWER, query={"query": query})
         if answer.status != "success":
             raise SourceError(f"the query failed: {answer.error or answer.status}")
         if answer.data.result_type != _VECTOR:
-            raise SourceError(f"an answer of type {answer.data.result_type!r}, expected {_VECTOR!r}")
+            raise SourceError(f"the result has type {answer.data.result_type!r}, expected {_VECTOR!r}")
         found: dict[NodeName, tuple[float, float]] = {}
         for row in _rows(answer.data.result):
             name, percent = NodeName(row.metric.get("instance", "")), _number(row.value[1])
@@ -79,7 +82,7 @@ def _rows(result: msgspec.Raw) -> list[_Row]:
     try:
         return _ROWS.decode(result)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise SourceError(f"an answer that is no measurement: {error}") from error
+        raise SourceError(f"the answer is not a measurement: {error}") from error
 
 
 def _number(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Source: what all kinds of monitoring systems have in common."""
+"""Source: the interface of monitoring systems."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, Protocol
@@ -10,21 +10,21 @@ from pyroclast.model.usage import NodeUsage
 __all__ = ["PERIOD", "SourceError", "UsageReader", "paired"]
 
 PERIOD: Final = "10m"
-"""Over which averages are taken."""
+"""Period of the averages."""
 
 
 class SourceError(PyroclastError):
-    """A source did not answer, or with something else than measurements; earlier ones stay until they are too old."""
+    """A source did not answer, or its answer is not a measurement. Earlier measurements stay until they are too old."""
 
 
 class UsageReader(Protocol):
     """A monitoring system."""
 
     async def measure(self, nodes: Collection[NodeName], now: float) -> dict[NodeName, NodeUsage]:
-        """Return what is known of these nodes; those of which nothing is known are left out.
+        """Return the usage of the nodes that the source measures.
 
         Args:
-            nodes: Their names.
+            nodes: The names of all nodes.
             now: Seconds since 1970.
 
         Raises:
@@ -36,7 +36,10 @@ class UsageReader(Protocol):
 def paired(
     cpu: Mapping[NodeName, tuple[float, float]], memory: Mapping[NodeName, tuple[float, float]]
 ) -> dict[NodeName, NodeUsage]:
-    """Join (percent, moment) by node; a node without one of the two is not measured, the older moment holds."""
+    """Join (percent, time) of CPU and memory by node.
+
+    A node without one of the two is left out. The older time is the time of the measurement.
+    """
     return {
         name: NodeUsage(cpu_percent=percent, memory_percent=memory[name][0], measured=min(measured, memory[name][1]))
         for name, (percent, measured) in cpu.items()

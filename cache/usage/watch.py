@@ -1,10 +1,10 @@
-"""Watch: measurements come into the books again and again, as long as a source is configured.
+"""Usage watch: collects measurements at intervals while a source is configured.
 
-    idle ──a source is named──▶ collecting ──▶ waiting for the interval ──┐
-      ▲                            ▲ └──────────────◀─────────────────────┘
-      └──none is named any more────┘   another source is asked at once
+    idle ──source configured──▶ collecting ──▶ waiting for the interval ──┐
+      ▲                           ▲ └──────────────◀──────────────────────┘
+      └──source removed───────────┘   a changed source is read immediately
 
-A source that fails changes nothing: what was measured stays in the books with its moment, and grows too old to be used.
+If a source fails, the earlier measurements stay in the cluster state until they are too old.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from pyroclast.model.usage import NodeUsage, UsageSource
 __all__ = ["UsageWatch"]
 
 COLLECTION_SECONDS: Final = 60.0
-"""Time that one collection has."""
+"""Timeout of one collection."""
 LEAST_INTERVAL_SECONDS: Final = 1.0
 
 _log = structlog.get_logger(__name__)
 
 
 class UsageWatch:
-    """Collects measurements; everything happens on the loop's thread."""
+    """Collects measurements. All methods run on the thread of one event loop."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class UsageWatch:
         """Prepare to collect.
 
         Args:
-            state: Where measurements go, and whose nodes are asked about.
-            client: Speaks to the API server, behind which an adaptor may be.
-            on_failure: Is told the type of a source that failed, each time.
-            clock: For waiting and for moments.
-            collection_seconds: Time that one collection has.
+            state: The cluster state, which stores the measurements of its nodes.
+            client: The client of the API server, for the custom metrics API.
+            on_failure: Receives the type of the source after each failure.
+            clock: Clock for waits and timestamps.
+            collection_seconds: Timeout of one collection.
         """
         self._state = state
         self._client = client
@@ -62,8 +62,8 @@ class UsageWatch:
         self._changed = asyncio.Event()
         self._is_failing = False
 
-    def follow(self, source: UsageSource | None) -> None:
-        """Ask this source from now on, at once where it is another; None for none."""
+    def set_source(self, source: UsageSource | None) -> None:
+        """Read this source from now on, immediately if it has changed; None stops the collection."""
         if source != self._source:
             self._source = source
             self._changed.set()
@@ -84,14 +84,14 @@ class UsageWatch:
         names = [NodeName(name) for name in self._state.stored("Node")]
         try:
             async with asyncio.timeout(self._collection_seconds):
-                found = await self._made(source).measure(names, self._clock.wall())
+                found = await self._source_of(source).measure(names, self._clock.wall())
             if names and not found:
-                raise SourceError("of no node of the cluster: are its series named by node?")  # noqa: TRY301 - told as all failures are
+                raise SourceError("no node of the cluster is measured: check the node names of its series")  # noqa: TRY301 - handled below like every failure
         except (SourceError, TimeoutError) as error:
             self._is_failing = True
             self._on_failure(source.type)
-            why = str(error) or f"no answer within {self._collection_seconds:g} s"
-            _log.warning("usage_not_measured", source=source.type, address=source.address, error=why)
+            reason = str(error) or f"no answer within {self._collection_seconds:g} s"
+            _log.warning("usage_not_measured", source=source.type, address=source.address, error=reason)
             return
         if self._is_failing:
             self._is_failing = False
@@ -99,7 +99,7 @@ class UsageWatch:
         if source == self._source:
             self._state.measure(self._with_earlier(found))
 
-    def _made(self, source: UsageSource) -> UsageReader:
+    def _source_of(self, source: UsageSource) -> UsageReader:
         match source.type:
             case "prometheus":
                 return Prometheus(source)
@@ -109,12 +109,12 @@ class UsageWatch:
                 return Adaptor(self._client)
 
     def _with_earlier(self, found: Mapping[NodeName, NodeUsage]) -> dict[NodeName, NodeUsage]:
-        """Return what was found, and what was known of other nodes that are still there."""
+        """Return the new measurements, and the earlier ones of the other nodes that still exist."""
         known, earlier = self._state.stored("Node"), self._state.usage
         return {name: each for name, each in {**earlier, **found}.items() if name in known}
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not when another source is named."""
+        """Wait for the interval, or until the source changes."""
         waiting = [asyncio.create_task(self._clock.sleep(seconds)), asyncio.create_task(self._wait_for_change())]
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -12,7 +12,7 @@ from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.background import Background
-from pyroclast.cache.sync.event_handlers import FOLLOWED
+from pyroclast.cache.sync.event_handlers import WATCHED_KINDS
 from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import Ownership
 from pyroclast.cache.sync.wake_triggers import Trigger
@@ -92,7 +92,7 @@ def make_cache(
         on_fault=Faults(metrics),
         on_waiting_pod=lambda pod: _watched(pod, metrics),
         on_trigger=on_trigger,
-        background=Background(on_surprise=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
+        background=Background(on_failure=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
         make_state=ClusterState if recorder is None else partial(RecordedBooks, recorder),
     )
     return cache, writers
@@ -139,7 +139,7 @@ def followed(options: Options) -> tuple[Resource[Any], ...]:
         resources.POD_DISRUPTION_BUDGETS.kind: not enabled("PodDisruptionBudgetsSupport"),
         resources.NUMATOPOLOGIES.kind: not enabled("ResourceTopology"),
     }
-    return tuple(kind for kind in FOLLOWED if not switched_off.get(kind.kind, False))
+    return tuple(kind for kind in WATCHED_KINDS if not switched_off.get(kind.kind, False))
 
 
 class Faults:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.sync.background import Background
-from pyroclast.cache.sync.on_demand_informer import EVERY, Wanted
+from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
 from pyroclast.framework.configuration import Profile
 from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
 from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
@@ -20,17 +20,17 @@ _PATIENCE_SECONDS: Final = 10.0
 class Wants(NamedTuple):
     """What is to be followed; None for nothing of a kind."""
 
-    device_map: Wanted | None = None
+    device_map: RequiredObjects | None = None
     """The ConfigMap about devices."""
-    node_metrics: Wanted | None = None
+    node_metrics: RequiredObjects | None = None
 
 
 def wants_of(profile: Profile, cards: DeviceShareArgs | None) -> Wants:
     """Return what a configuration asks for that wants cards to be shared so."""
     named = map_of(cards)
     return Wants(
-        device_map=None if named is None else Wanted(*named),
-        node_metrics=EVERY if is_asked_for(profile) else None,
+        device_map=None if named is None else RequiredObjects(*named),
+        node_metrics=EVERY_OBJECT if is_asked_for(profile) else None,
     )
 
 
@@ -39,7 +39,8 @@ class WantedKinds:
 
     def __init__(self, cache: SchedulerCache) -> None:
         """Prepare to follow."""
-        self._device_map, self._node_metrics = cache.watch_of(CONFIG_MAPS), cache.watch_of(NODE_METRICS)
+        self._device_map = cache.on_demand_informer(CONFIG_MAPS)
+        self._node_metrics = cache.on_demand_informer(NODE_METRICS)
 
     def start(self, background: Background) -> None:
         """Begin to follow what will be wanted."""
@@ -48,8 +49,8 @@ class WantedKinds:
 
     def follow(self, wants: Wants) -> None:
         """Follow these from now on."""
-        self._device_map.follow(wants.device_map)
-        self._node_metrics.follow(wants.node_metrics)
+        self._device_map.require(wants.device_map)
+        self._node_metrics.require(wants.node_metrics)
 
     async def wait(self) -> None:
         """Wait until what is wanted is in the books, or the patience ends."""

@@ -289,7 +289,7 @@ class _Process:
 
     def _follow(self, configuration: Configuration, wants: Wants) -> None:
         """Ask the source of usage that a configuration names, read gangs as it says, and follow what it wants."""
-        self._usage.follow(read_source(configuration.profiles[0].metrics))
+        self._usage.set_source(read_source(configuration.profiles[0].metrics))
         self._cache.state.follow_gangs(gang_rules(configuration.profiles[0]))
         self._wanted.follow(wants)
 

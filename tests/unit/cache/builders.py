@@ -1,4 +1,4 @@
-"""Objects in a line each, for tests of the cache."""
+"""Builders of objects for the tests of the cache."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def pod(
 
 
 def node(name: str = "n1", *, labels: dict[str, str] | None = None, **allocatable: str) -> wire.Node:
-    """A node of 4 CPU and 10 pods unless told otherwise."""
+    """A node of 4 CPU and 10 pods by default."""
     return wire.Node(
         metadata=wire.ObjectMeta(name=name, uid=name, labels=labels or {}),
         status=wire.NodeStatus(allocatable=allocatable or {"cpu": "4", "memory": "8Gi", "pods": "10"}),
@@ -79,21 +79,21 @@ def queue(name: str = "q", *, state: str = "", **spec: Any) -> wire.Queue:
 
 
 def filled(cluster_state: ClusterState, *objects: Any) -> ClusterState:
-    """Put objects into books."""
+    """Apply objects to a cluster state."""
     for each in objects:
         cluster_state.apply(type(each).__name__, each)
     return cluster_state
 
 
 def task(cluster_state: ClusterState, uid: str) -> Task:
-    """Find a task that must be there."""
+    """Return a task that must exist."""
     found = cluster_state.task(TaskId(uid))
     assert found is not None
     return found
 
 
 def used(cluster_state: ClusterState, name: str = "n1") -> dict[str, int]:
-    """What a node's row `used` says."""
+    """Return the used amounts of a node."""
     snapshot = cluster_state.snapshot()
     table = snapshot.nodes
     return snapshot.resources.amounts(table.state[table.rows.used, table.column[NodeName(name)]])

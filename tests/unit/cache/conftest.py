@@ -1,4 +1,4 @@
-"""A server in memory with the custom kinds, and a cache that follows it."""
+"""An API server in memory with the custom kinds, and a cache that watches it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ from tests.unit.kube.world import FakeClock, World
 
 
 @dataclass
-class Following:
-    """A cluster, and the cache that follows it."""
+class WatchedCluster:
+    """A cluster, and the cache that watches it."""
 
     world: World
     cache: SchedulerCache
@@ -33,7 +33,7 @@ class Following:
     faults: list[ObjectError] = field(default_factory=list)
 
     async def seen(self, kind: str, count: int) -> None:
-        """Wait until the books hold so many objects of a kind."""
+        """Wait until the cluster state has this number of objects of a kind."""
         await self.world.soon(lambda: len(self.cache.state.stored(kind)) == count)
 
     async def queue(self, name: str) -> Any:
@@ -41,7 +41,7 @@ class Following:
         return await self.world.client.request_json("GET", f"/apis/scheduling.volcano.sh/v1beta1/queues/{name}")
 
     async def events(self, reason: str) -> list[Any]:
-        """List the events of a reason, when all are written."""
+        """Return the events with a reason, after all events are written."""
         await self.writers.events.drain()
         listed = await self.world.client.request_json("GET", "/api/v1/events")
         return [event for event in listed["items"] if event["reason"] == reason]
@@ -78,8 +78,8 @@ class Following:
 
 
 @pytest.fixture
-async def following(tmp_path: Path) -> AsyncIterator[Following]:
-    """A cache that is made but not started, beside a server that has pod groups and queues."""
+async def watched(tmp_path: Path) -> AsyncIterator[WatchedCluster]:
+    """A cache that is not started, and an API server with pod groups and queues."""
     async with Emulator(port=0) as emulator:
         cluster = await connect(ClusterOptions(kubeconfig=str(emulator.kubeconfig(tmp_path / "kubeconfig"))))
         async with Client(cluster, component="tests", timeout=30.0) as client:
@@ -97,7 +97,7 @@ async def following(tmp_path: Path) -> AsyncIterator[Following]:
             cache = SchedulerCache(
                 client, writers, StateOptions(assume_seconds=30.0), audit_seconds=0, on_fault=faults.append
             )
-            made = Following(world, cache, writers, world.clock, faults)
+            made = WatchedCluster(world, cache, writers, world.clock, faults)
             yield made
             await cache.stop()
             await world.stop()

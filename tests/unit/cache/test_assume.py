@@ -1,4 +1,4 @@
-"""Plans assumed into the books: whole or not at all, until the cluster shows or denies them."""
+"""Assumed plans: a plan is assumed completely or not at all, until the API server shows or refuses it."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ def gang(*pods: Any, minimum: int = 2) -> ClusterState:
     return filled(state, queue(), node(), group("g", minimum=minimum), *members)
 
 
-def test_a_plan_shows_in_the_next_snapshot() -> None:
-    """Its pods are Binding on their nodes, with the binding's annotations, and take room there."""
+def test_an_assumed_plan_is_in_the_next_snapshot() -> None:
+    """Its pods are Binding on their nodes, have the annotations of the binding, and count as used."""
     state = gang()
     plan = bind_plan(("a", "n1"), ("b", "n1"), annotations={"volcano.sh/topology-decision": "{}"})
 
@@ -39,12 +39,12 @@ def test_a_plan_shows_in_the_next_snapshot() -> None:
     [
         ((("a", "n1"), ("gone", "n1")), "ns/gone: the pod is gone"),
         ((("a", "n1"), ("b", "nowhere")), "ns/b: node nowhere is gone"),
-        ((("a", "n1"), ("busy", "n1")), "ns/busy: the pod is Running, no longer Pending"),
-        ((("a", "n1"), ("big", "n1")), "ns/big: node n1 has no room: insufficient cpu"),
+        ((("a", "n1"), ("busy", "n1")), "ns/busy: the pod is Running, not Pending"),
+        ((("a", "n1"), ("big", "n1")), "ns/big: insufficient cpu on node n1"),
     ],
 )
 def test_one_bad_bind_refuses_the_whole_plan(binds: tuple[tuple[str, str], ...], fault: str) -> None:
-    """Nothing of it is taken, and the fault is named."""
+    """No part of the plan is assumed, and the fault is returned."""
     state = gang(
         pod("a", group="g", cpu="1"),
         pod("b", group="g", cpu="1"),
@@ -57,33 +57,33 @@ def test_one_bad_bind_refuses_the_whole_plan(binds: tuple[tuple[str, str], ...],
     assert state.snapshot() is before
 
 
-def test_room_is_counted_over_the_whole_plan() -> None:
-    """Two pods that fit alone but not together are refused, by the pod limit too."""
+def test_capacity_is_counted_over_the_whole_plan() -> None:
+    """Two pods that fit alone but not together are refused, also because of the limit of pods."""
     state = ClusterState()
     filled(state, queue(), node(cpu="4", pods="1"), group("g"), pod("a", group="g"), pod("b", group="g"))
 
     (fault,) = state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
 
-    assert fault == "ns/b: node n1 has no room: insufficient pods"
+    assert fault == "ns/b: insufficient pods on node n1"
 
 
-def test_a_full_resource_that_is_not_asked_for_does_not_matter() -> None:
-    """CPU is overcommitted already, by a node that shrank; a pod that asks for none still fits."""
+def test_an_overcommitted_resource_that_the_pod_does_not_request_is_ignored() -> None:
+    """The CPU of a node that shrank is overcommitted. A pod without a CPU request still fits."""
     state = gang(pod("old", node="n1", phase="Running", cpu="9"), pod("a", group="g", memory="1Gi"))
 
     assert state.assume(bind_plan(("a", "n1")), 0.0) == []
 
 
 def test_a_pod_cannot_be_assumed_twice() -> None:
-    """A second plan for the same pod comes too late."""
+    """A second plan for the same pod is refused."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
 
-    assert state.assume(bind_plan(("a", "n1")), 0.0) == ["ns/a: the pod is Binding, no longer Pending"]
+    assert state.assume(bind_plan(("a", "n1")), 0.0) == ["ns/a: the pod is Binding, not Pending"]
 
 
 def test_an_update_without_a_node_keeps_the_assumption() -> None:
-    """An older event of a pod that is on its way changes nothing about where it goes."""
+    """An older event of an assumed pod does not change its node."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
     filled(state, pod("a", group="g", cpu="1", labels={"new": "label"}))
@@ -93,8 +93,8 @@ def test_an_update_without_a_node_keeps_the_assumption() -> None:
 
 
 @pytest.mark.parametrize(("phase", "status"), [("Pending", TaskStatus.BOUND), ("Running", TaskStatus.RUNNING)])
-def test_the_echo_settles_a_bind(phase: str, status: TaskStatus) -> None:
-    """The pod shows its node: what it says counts, and no amount is counted twice."""
+def test_a_pod_with_a_node_settles_the_bind(phase: str, status: TaskStatus) -> None:
+    """The state of the pod counts, and no amount is counted twice."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
     filled(state, pod("a", group="g", node="n1", phase=phase, cpu="1"))
@@ -105,7 +105,7 @@ def test_the_echo_settles_a_bind(phase: str, status: TaskStatus) -> None:
 
 
 def test_a_deletion_settles_a_bind() -> None:
-    """A pod that is deleted on its way goes nowhere."""
+    """A pod that is deleted before its bind is not bound."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
     state.remove("Pod", pod("a"))
@@ -114,8 +114,8 @@ def test_a_deletion_settles_a_bind() -> None:
     assert not state.assumed()
 
 
-def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
-    """Room counts as used and releasing; an update without deletion keeps it so."""
+def test_an_assumed_eviction_is_releasing_until_the_pod_is_deleted() -> None:
+    """Its amounts count as used and releasing. An update without a deletion does not change that."""
     running = pod("a", group="g", node="n1", phase="Running", cpu="1")
     state = gang(running)
     assert state.assume(eviction_plan("a", "n1"), 0.0) == []
@@ -137,11 +137,11 @@ def test_an_eviction_is_releasing_until_the_pod_says_so() -> None:
         ("gone", "n1", "ns/gone: the pod is gone"),
         ("a", "n2", "ns/a: the pod is not on node n2"),
         ("done", "n1", "ns/done: the pod has finished"),
-        ("b", "n1", "ns/b: the pod is on its way, the server has not confirmed its node"),
+        ("b", "n1", "ns/b: the pod is being bound, and the API server has not confirmed its node"),
     ],
 )
-def test_an_eviction_of_the_wrong_pod_is_refused(victim: str, at: str, fault: str) -> None:
-    """Gone, elsewhere, finished, or not there yet."""
+def test_an_eviction_of_a_pod_that_cannot_be_evicted_is_refused(victim: str, at: str, fault: str) -> None:
+    """The pod is gone, on another node, finished, or not bound yet."""
     state = gang(pod("a", node="n1", phase="Running"), pod("done", node="n1", phase="Succeeded"), pod("b", group="g"))
     state.assume(bind_plan(("b", "n1")), 0.0)
 
@@ -149,7 +149,7 @@ def test_an_eviction_of_the_wrong_pod_is_refused(victim: str, at: str, fault: st
 
 
 def test_forgetting_a_bind_makes_the_pod_pending_again() -> None:
-    """Its room is free; the annotations of the binding are gone."""
+    """Its amounts are idle, and the annotations of the binding are removed."""
     state = gang()
     state.assume(bind_plan(("a", "n1"), annotations={"x": "y"}), 0.0)
 
@@ -161,8 +161,8 @@ def test_forgetting_a_bind_makes_the_pod_pending_again() -> None:
     assert not state.forget(TaskId("a"), NodeName("n1"))
 
 
-def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
-    """It stays flagged until it is whole again."""
+def test_a_gang_with_a_failed_bind_is_broken() -> None:
+    """The gang counts as broken until enough members run."""
     state = gang()
     state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
     filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1"))
@@ -173,8 +173,8 @@ def test_a_gang_whose_bind_failed_in_part_is_repaired_first() -> None:
     assert state.snapshot().broken_gangs == frozenset()
 
 
-def test_a_gang_that_holds_nothing_is_not_repaired() -> None:
-    """All of its binds failed: it is fresh work."""
+def test_a_gang_without_bound_members_is_not_broken() -> None:
+    """All of its binds failed, so it is placed like a new gang."""
     state = gang()
     state.assume(bind_plan(("a", "n1"), ("b", "n1")), 0.0)
     state.forget(TaskId("a"), NodeName("n1"), failed=True)
@@ -183,8 +183,8 @@ def test_a_gang_that_holds_nothing_is_not_repaired() -> None:
     assert state.snapshot().broken_gangs == frozenset()
 
 
-def test_a_gang_whose_pod_its_node_refuses_is_repaired() -> None:
-    """A kubelet says OutOfcpu to a bound pod: the gang lacks one that it had."""
+def test_a_gang_with_a_pod_that_its_node_refused_is_broken() -> None:
+    """A kubelet fails a bound pod with OutOfcpu, so that the gang lacks a member."""
     state = gang(
         pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", node="n1", phase="Pending")
     )
@@ -194,16 +194,16 @@ def test_a_gang_whose_pod_its_node_refuses_is_repaired() -> None:
     assert state.snapshot().broken_gangs == {"ns/g"}
 
 
-def test_a_gang_half_bound_by_a_killed_scheduler_is_repaired() -> None:
-    """After the first lists, a gang with some but not all of its minimum counts as broken."""
+def test_a_gang_that_a_killed_scheduler_left_half_bound_is_broken() -> None:
+    """After the first lists, a gang with fewer bound members than its minimum counts as broken."""
     state = gang(pod("a", group="g", node="n1", phase="Running", cpu="1"), pod("b", group="g", cpu="1"))
     state.mark_half_bound()
 
     assert state.snapshot().broken_gangs == {"ns/g"}
 
 
-def test_echoes_that_do_not_come_are_overdue() -> None:
-    """After ten seconds here; more time can be given."""
+def test_assumptions_without_confirmation_are_overdue() -> None:
+    """They are overdue after ten seconds in this test, and later if they are extended."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 100.0)
 
@@ -213,16 +213,16 @@ def test_echoes_that_do_not_come_are_overdue() -> None:
     assert state.overdue(115.0) == []
 
 
-def test_a_rebuild_keeps_what_is_assumed() -> None:
-    """Assumptions are no part of the objects, and are carried over."""
+def test_a_rebuild_keeps_assumptions() -> None:
+    """No object contains them, so they are carried over."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
 
     assert used(state.rebuild()) == used(state) == {"cpu": 1000, "pods": 1000}
 
 
-def test_whom_a_budget_keeps_is_no_victim_until_budgets_change() -> None:
-    """The server refused to evict it: another must be found; a rebuild says the same, and a new budget forgets it."""
+def test_a_pod_whose_eviction_a_budget_refused_is_no_victim_until_budgets_change() -> None:
+    """A rebuild keeps the protection, and a new budget ends it."""
     state = filled(
         ClusterState(), queue(), group("g"), node(), pod("a", group="g", node="n1", phase="Running", cpu="1")
     )
@@ -237,8 +237,8 @@ def test_whom_a_budget_keeps_is_no_victim_until_budgets_change() -> None:
     assert task(state, "a").preemptable
 
 
-def test_a_bind_that_fails_late_leaves_a_later_eviction_alone() -> None:
-    """The pod was seen bound, and another plan evicts it: the old bind's failure says nothing about that."""
+def test_the_late_failure_of_a_bind_keeps_a_later_eviction() -> None:
+    """The pod was seen as bound, and another plan evicts it. The old failure does not end that assumption."""
     state = gang()
     state.assume(bind_plan(("a", "n1")), 0.0)
     filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1"))
@@ -251,8 +251,8 @@ def test_a_bind_that_fails_late_leaves_a_later_eviction_alone() -> None:
     assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
 
-def test_a_bind_that_fails_late_leaves_a_later_bind_alone() -> None:
-    """It was forgotten once and decided anew for another node, where the pod stays."""
+def test_the_late_failure_of_a_bind_keeps_a_later_bind() -> None:
+    """The first bind was forgotten, and another plan binds the pod to another node. It stays there."""
     state = filled(gang(), node("n2"))
     state.assume(bind_plan(("a", "n1")), 0.0)
     state.forget(TaskId("a"), NodeName("n1"))
@@ -265,8 +265,8 @@ def test_a_bind_that_fails_late_leaves_a_later_bind_alone() -> None:
 
 
 @pytest.mark.parametrize("at", ["n2", ""], ids=["moved", "deleted"])
-def test_a_pod_that_went_elsewhere_leaves_the_node_that_was_assumed(at: str) -> None:
-    """Another scheduler bound it, or it was deleted, before the failure was told: the audit finds no trace of it."""
+def test_a_pod_on_another_node_does_not_count_on_the_assumed_node(at: str) -> None:
+    """Another scheduler bound or deleted it before the failure is known. The audit finds no difference."""
     state = filled(gang(), node("n2"))
     state.assume(bind_plan(("a", "n1")), 0.0)
     if at:

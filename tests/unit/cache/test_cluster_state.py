@@ -1,4 +1,4 @@
-"""What the books make of objects."""
+"""The cluster state of objects."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ from tests.unit.cache.builders import filled, group, node, pod, queue, task, use
 
 
 def reasons(snapshot: Snapshot) -> dict[str, str]:
-    """Why each outsider waits."""
+    """Return the reason of each orphan pod."""
     return {each.task.name: each.refusal.reason for each in snapshot.orphan_pods}
 
 
-def test_an_unchanged_cluster_is_the_same_snapshot() -> None:
-    """Nothing happened: same object, same generation."""
+def test_an_unchanged_cluster_has_the_same_snapshot() -> None:
+    """The object and the generation are the same."""
     cluster_state = filled(ClusterState(), queue(), node(), group("g"), pod("p", group="g"))
 
     first = cluster_state.snapshot()
@@ -34,7 +34,7 @@ def test_an_unchanged_cluster_is_the_same_snapshot() -> None:
 
 
 def test_a_heartbeat_changes_nothing() -> None:
-    """A Node update that differs by times alone makes no new snapshot."""
+    """An update of a Node that differs only in times does not make a new snapshot."""
     cluster_state = filled(ClusterState(), node())
     first = cluster_state.snapshot()
     condition = wire.Condition(type="Ready", status="True", last_transition_time="2026-01-01T00:00:00Z")
@@ -48,7 +48,7 @@ def test_a_heartbeat_changes_nothing() -> None:
 
 
 def test_an_old_snapshot_does_not_change() -> None:
-    """What a cycle decides on stays as it was, and nobody can write to it."""
+    """The input of a cycle stays the same, and it is read-only."""
     cluster_state = filled(ClusterState(), queue(), node(), group("g"), pod("p", group="g", cpu="1"))
     before = cluster_state.snapshot()
     filled(cluster_state, pod("p", group="g", node="n1", cpu="1", phase="Running"))
@@ -61,8 +61,8 @@ def test_an_old_snapshot_does_not_change() -> None:
         before.job_table.counts[0, 0] = 1
 
 
-def test_nodes_stand_in_the_order_of_their_names() -> None:
-    """Whatever the order of arrival; columns follow the names."""
+def test_nodes_are_sorted_by_name() -> None:
+    """The order of their events has no effect, and the columns have the order of the names."""
     cluster_state = filled(ClusterState(), node("b"), node("c", cpu="1"), node("a", cpu="2"))
     cluster_state.snapshot()
     filled(cluster_state, node("aa", cpu="3"))
@@ -75,7 +75,7 @@ def test_nodes_stand_in_the_order_of_their_names() -> None:
 
 
 def test_facts_are_shared_while_no_node_changes() -> None:
-    """Masks derived from Node objects outlive the coming and going of pods."""
+    """Masks computed from Node objects stay valid while pods change."""
     cluster_state = filled(ClusterState(), queue(), node(), group("g"))
     facts = cluster_state.snapshot().nodes.facts
     filled(cluster_state, pod("p", group="g", node="n1", cpu="1", phase="Running"))
@@ -94,8 +94,8 @@ def test_facts_are_shared_while_no_node_changes() -> None:
         ("Failed", True, (0, 0, 0, 0)),
     ],
 )
-def test_what_a_task_adds_to_its_node(phase: str, leaving: bool, blocks: tuple[int, int, int, int]) -> None:
-    """Releasing tasks are used and releasing; finished ones are nothing; all others are used."""
+def test_the_amounts_of_a_task_on_its_node(phase: str, leaving: bool, blocks: tuple[int, int, int, int]) -> None:
+    """Releasing tasks count as used and releasing. Finished tasks do not count. All others count as used."""
     cluster_state = filled(ClusterState(), node(), pod("p", node="n1", phase=phase, leaving=leaving, cpu="1"))
     table = cluster_state.snapshot().nodes
     cpu = [int(table.state[block, 0][0]) for block in (table.rows.used, table.rows.releasing, table.rows.viewed)]
@@ -105,7 +105,7 @@ def test_what_a_task_adds_to_its_node(phase: str, leaving: bool, blocks: tuple[i
 
 
 def test_a_new_resource_name_keeps_all_amounts() -> None:
-    """The space grows: rows move and are rescaled, counts stay exact."""
+    """The space grows, rows move and are rescaled, and the numbers stay exact."""
     offered: dict[str, Any] = {"cpu": "4", "pods": "10", "nvidia.com/gpu": "8"}
     asked: dict[str, Any] = {"nvidia.com/gpu": "2"}
     more: dict[str, Any] = {"aaa.com/x": "3", "nvidia.com/gpu": "500m"}
@@ -125,7 +125,7 @@ def test_a_new_resource_name_keeps_all_amounts() -> None:
 
 
 def test_the_job_table_counts_by_status() -> None:
-    """Pending, allocated, gated and total requests, and counts by status."""
+    """It has pending, allocated, gated and total requests, and the number of tasks by status."""
     cluster_state = filled(
         ClusterState(),
         queue(),
@@ -154,8 +154,8 @@ def test_the_job_table_counts_by_status() -> None:
     assert snapshot.queue_names[table.queue[column]] == "q"
 
 
-def test_jobs_and_tasks_stand_in_the_order_of_their_ids() -> None:
-    """Maps are sorted, so nothing depends on who came first."""
+def test_jobs_and_tasks_are_sorted_by_id() -> None:
+    """The order of events has no effect."""
     cluster_state = filled(ClusterState(), queue(), group("b"), group("a"), pod("z", group="a"), pod("y", group="a"))
 
     jobs = cluster_state.snapshot().jobs
@@ -164,8 +164,8 @@ def test_jobs_and_tasks_stand_in_the_order_of_their_ids() -> None:
     assert list(jobs[JobId("ns/a")].tasks) == ["y", "z"]
 
 
-def test_pods_without_a_place_in_the_snapshot_are_told_why() -> None:
-    """No group named, a group that is not there, a queue that is not there, a broken group, a broken pod."""
+def test_orphan_pods_have_a_reason() -> None:
+    """The pod names no group, or its group or queue is missing, or its group or the pod itself is broken."""
     cluster_state = filled(
         ClusterState(),
         queue(),
@@ -189,8 +189,8 @@ def test_pods_without_a_place_in_the_snapshot_are_told_why() -> None:
     }
 
 
-def test_a_broken_queue_fences_its_own_jobs_alone() -> None:
-    """Jobs of other queues are served; the message names queue and field."""
+def test_a_broken_queue_affects_only_its_own_jobs() -> None:
+    """The message names the queue and the field."""
     cluster_state = filled(
         ClusterState(),
         queue("bad", capability={"cpu": "lots"}),
@@ -203,13 +203,13 @@ def test_a_broken_queue_fences_its_own_jobs_alone() -> None:
     snapshot = cluster_state.snapshot()
 
     assert list(snapshot.jobs) == ["ns/g"]
-    (outsider,) = snapshot.orphan_pods
-    assert outsider.refusal.reason == "InvalidQueue"
-    assert outsider.refusal.message == "queue bad: spec.capability: 'lots' is not a quantity"
+    (orphan,) = snapshot.orphan_pods
+    assert orphan.refusal.reason == "InvalidQueue"
+    assert orphan.refusal.message == "queue bad: spec.capability: 'lots' is not a quantity"
 
 
-def test_a_broken_pod_is_fenced_and_takes_its_place() -> None:
-    """Reported once with name and path; on its node it counts as one pod."""
+def test_a_broken_pod_counts_as_one_pod_of_its_node() -> None:
+    """It is reported once with its name and the path of the field."""
     seen: list[ObjectError] = []
     cluster_state = filled(ClusterState(report=seen.append), node(), pod("p", node="n1", phase="Running", cpu="much"))
 
@@ -218,8 +218,8 @@ def test_a_broken_pod_is_fenced_and_takes_its_place() -> None:
     assert cluster_state.fault_counts == {"Pod": 1}
 
 
-def test_a_job_appears_when_its_queue_does() -> None:
-    """And leaves with it; its column keeps its counts, and belongs to no queue meanwhile."""
+def test_a_job_is_in_the_snapshot_while_its_queue_exists() -> None:
+    """While the queue is missing, the column of the job keeps its numbers and has no queue."""
     cluster_state = filled(ClusterState(), group("g"), pod("p", group="g", cpu="1"))
     assert not cluster_state.snapshot().jobs
 
@@ -233,16 +233,16 @@ def test_a_job_appears_when_its_queue_does() -> None:
     assert snapshot.job_table.counts[TaskStatus.PENDING, 0] == 1
 
 
-def test_a_group_without_a_queue_is_in_the_default_one() -> None:
-    """An empty `spec.queue` means the configured default."""
+def test_a_group_without_a_queue_name_is_in_the_default_queue() -> None:
+    """An empty `spec.queue` means the configured default queue."""
     cluster_state = ClusterState(StateOptions(default_queue=QueueName("q")))
     filled(cluster_state, queue(), group("g", queue=""))
 
     assert cluster_state.snapshot().jobs[JobId("ns/g")].queue == "q"
 
 
-def test_priority_follows_the_classes() -> None:
-    """The class named, else the global default, else 0; a change reaches the jobs there are."""
+def test_the_priority_class_determines_the_priority() -> None:
+    """It is the named class, or the global default, or 0. A change of a class affects existing jobs."""
     cluster_state = filled(ClusterState(), queue(), group("g", priority_class_name="high"), group("h"))
     assert [job.priority for job in cluster_state.snapshot().jobs.values()] == [0, 0]
 
@@ -256,14 +256,14 @@ def test_priority_follows_the_classes() -> None:
 
 
 def test_an_empty_queue_state_is_open() -> None:
-    """A queue that no controller has touched takes work."""
+    """A queue whose status no controller has written accepts jobs."""
     queues = filled(ClusterState(), queue("new"), queue("shut", state="Closed")).snapshot().queues
 
     assert [queues[QueueName(name)].is_open for name in ("new", "shut")] == [True, False]
 
 
-def test_a_node_that_comes_back_is_as_full_as_it_was() -> None:
-    """Deleting a Node object leaves the accounting of its pods."""
+def test_a_node_that_is_created_again_has_the_same_usage() -> None:
+    """The deletion of a Node object does not change the accounting of its pods."""
     cluster_state = filled(ClusterState(), node(), pod("p", node="n1", phase="Running", cpu="1"))
     cluster_state.remove("Node", node())
     assert not cluster_state.snapshot().nodes.names
@@ -273,16 +273,16 @@ def test_a_node_that_comes_back_is_as_full_as_it_was() -> None:
     assert used(cluster_state) == {"cpu": 1000, "pods": 1000}
 
 
-def test_a_pod_may_come_before_its_node() -> None:
-    """An unknown node is no node of the table, until it is there."""
+def test_a_pod_may_be_known_before_its_node() -> None:
+    """A node without an object is not in the table."""
     cluster_state = filled(ClusterState(), pod("p", node="n1", phase="Running", cpu="1"))
     assert len(cluster_state.snapshot().nodes) == 0
 
     assert used(filled(cluster_state, node())) == {"cpu": 1000, "pods": 1000}
 
 
-def test_pods_of_others_take_room_but_do_not_wait() -> None:
-    """A bound pod of another scheduler counts on its node; a pending one is none of our business."""
+def test_pods_of_other_schedulers_only_use_resources() -> None:
+    """A bound pod of another scheduler counts on its node. A pending one is ignored."""
     cluster_state = filled(
         ClusterState(),
         node(),
@@ -294,16 +294,16 @@ def test_pods_of_others_take_room_but_do_not_wait() -> None:
     assert not cluster_state.snapshot().orphan_pods
 
 
-def test_every_pod_is_ours_when_scheduler_names_are_not_looked_at() -> None:
-    """As in simulations."""
+def test_every_pod_is_scheduled_if_scheduler_names_are_ignored() -> None:
+    """Simulations use this option."""
     cluster_state = ClusterState(StateOptions(ignore_scheduler_name=True))
     filled(cluster_state, queue(), group("g"), pod("p", group="g", scheduler="default-scheduler"))
 
     assert len(cluster_state.snapshot().jobs[JobId("ns/g")].tasks) == 1
 
 
-def test_a_single_pod_is_a_gang_of_one_on_request() -> None:
-    """With `single`, a pod without a group is a job of its own, in the queue that it names, and leaves with it."""
+def test_a_pod_without_a_group_is_a_gang_of_one_with_the_option_single() -> None:
+    """The job is in the queue that the pod names, and is removed with the pod."""
     cluster_state = ClusterState(StateOptions(ungrouped_pods="single"))
     filled(cluster_state, queue(), pod("p", cpu="1", annotations={"scheduling.volcano.sh/queue-name": "q"}))
     (job,) = cluster_state.snapshot().jobs.values()
@@ -316,8 +316,8 @@ def test_a_single_pod_is_a_gang_of_one_on_request() -> None:
     assert not cluster_state.snapshot().jobs
 
 
-def test_a_gang_of_one_joins_the_group_that_it_gets() -> None:
-    """A controller names a group later: the made-up one is gone."""
+def test_a_gang_of_one_joins_the_group_that_a_controller_adds() -> None:
+    """The made-up group is removed."""
     cluster_state = ClusterState(StateOptions(ungrouped_pods="single", default_queue=QueueName("q")))
     filled(cluster_state, queue(), pod("p"))
     filled(cluster_state, group("g"), pod("p", group="g"))
@@ -325,8 +325,8 @@ def test_a_gang_of_one_joins_the_group_that_it_gets() -> None:
     assert list(cluster_state.snapshot().jobs) == ["ns/g"]
 
 
-def test_a_node_that_stops_matching_the_selector_leaves() -> None:
-    """And comes back when it matches again, with what runs on it."""
+def test_a_node_that_stops_matching_the_selector_is_removed() -> None:
+    """It is added again with its usage when it matches again."""
     cluster_state = ClusterState(StateOptions(node_selector=NodeFilter.parse(["pool:batch", "broken"])))
     filled(cluster_state, node(labels={"pool": "batch"}), pod("p", node="n1", phase="Running", cpu="1"))
     assert cluster_state.snapshot().nodes.names == ("n1",)
@@ -338,8 +338,8 @@ def test_a_node_that_stops_matching_the_selector_leaves() -> None:
     assert used(cluster_state) == {"cpu": 1000, "pods": 1000}
 
 
-def test_schedulers_on_a_ring_share_everything_once() -> None:
-    """Each pod, group and node is in the books of exactly one of two schedulers."""
+def test_each_object_belongs_to_one_scheduler_of_a_ring() -> None:
+    """Each pod, group and node is in the state of exactly one of two schedulers."""
     ring = HashRing(("s-0", "s-1"))
     both = [ClusterState(StateOptions(ownership=Ownership(ring, member))) for member in ring.members]
     for number in range(20):
@@ -356,8 +356,8 @@ def test_schedulers_on_a_ring_share_everything_once() -> None:
         assert min(count) > 0
 
 
-def test_pods_of_one_owner_stay_together_on_a_ring() -> None:
-    """The key is the owner's name, for pods and for their group."""
+def test_pods_of_one_owner_belong_to_one_scheduler_of_a_ring() -> None:
+    """The key is the name of the owner, for pods and for their group."""
     ring = HashRing(("s-0", "s-1"))
     owner = ring.owner("train")
     cluster_state = ClusterState(StateOptions(ownership=Ownership(ring, owner)))
@@ -366,8 +366,8 @@ def test_pods_of_one_owner_stay_together_on_a_ring() -> None:
     assert len(cluster_state.snapshot().orphan_pods) == 10
 
 
-def test_shards_leave_out_what_others_use() -> None:
-    """Wanted 1 to 4, others use 2, 3 and 4: ours is 1; without our object nothing is ours."""
+def test_a_shard_lacks_the_nodes_that_other_shards_use() -> None:
+    """Nodes 1 to 4 are desired, and other shards use 2, 3 and 4, so node 1 is left. A missing shard has no nodes."""
 
     def shard(name: str, desired: tuple[str, ...], used_now: tuple[str, ...] = ()) -> wire.NodeShard:
         return wire.NodeShard(
@@ -392,13 +392,13 @@ def test_shards_leave_out_what_others_use() -> None:
     assert not cluster_state.snapshot().nodes.in_shard.any()
 
 
-def test_everything_is_in_the_shard_without_sharding() -> None:
-    """The mode `none` looks at no NodeShard."""
+def test_all_nodes_are_in_the_shard_without_sharding() -> None:
+    """The mode `none` ignores NodeShard objects."""
     assert filled(ClusterState(), node()).snapshot().nodes.in_shard.all()
 
 
-def test_a_pod_made_anew_under_its_name_replaces_the_old_one() -> None:
-    """The old UID is forgotten, even when its deletion was never seen."""
+def test_a_new_pod_with_the_same_name_replaces_the_old_one() -> None:
+    """The old UID is forgotten, even if its deletion was not reported."""
     cluster_state = filled(
         ClusterState(), queue(), node(), group("g"), pod("p", group="g", node="n1", phase="Running", cpu="1")
     )
@@ -409,16 +409,16 @@ def test_a_pod_made_anew_under_its_name_replaces_the_old_one() -> None:
     assert used(cluster_state) == {}
 
 
-def test_a_group_made_anew_survives_the_late_deletion_of_its_predecessor() -> None:
-    """Deletion is of a UID, not of a name."""
+def test_a_new_group_survives_the_late_deletion_of_the_old_one() -> None:
+    """A deletion applies to a UID, not to a name."""
     cluster_state = filled(ClusterState(), queue(), group("g", uid="second"))
     cluster_state.remove("PodGroup", group("g", uid="first"))
 
     assert list(cluster_state.snapshot().jobs) == ["ns/g"]
 
 
-def test_a_job_whose_group_is_deleted_leaves_and_its_running_pods_stay_accounted() -> None:
-    """Until the last pod is gone."""
+def test_a_job_without_its_group_is_removed_and_its_running_pods_stay_accounted() -> None:
+    """Its running pods count on their nodes until they are gone."""
     cluster_state = filled(
         ClusterState(), queue(), node(), group("g"), pod("p", group="g", node="n1", phase="Running", cpu="1")
     )
@@ -432,22 +432,29 @@ def test_a_job_whose_group_is_deleted_leaves_and_its_running_pods_stay_accounted
 
 
 def test_placed_tasks_with_affinity_are_listed() -> None:
-    """Only those on nodes of the table."""
+    """Only tasks on nodes of the table are listed."""
 
-    def shy(name: str, on: str) -> wire.Pod:
+    def with_anti_affinity(name: str, on: str) -> wire.Pod:
         made = pod(name, node=on, phase="Running" if on else "Pending", group="g")
         spec = wire.PodSpec(
             scheduler_name="volcano", node_name=on, affinity=wire.Affinity(pod_anti_affinity=wire.PodAffinity())
         )
         return wire.Pod(metadata=made.metadata, spec=spec, status=made.status)
 
-    cluster_state = filled(ClusterState(), node(), shy("b", "n1"), shy("a", "n1"), shy("c", ""), shy("d", "unknown"))
+    cluster_state = filled(
+        ClusterState(),
+        node(),
+        with_anti_affinity("b", "n1"),
+        with_anti_affinity("a", "n1"),
+        with_anti_affinity("c", ""),
+        with_anti_affinity("d", "unknown"),
+    )
 
     assert [each.id for each in cluster_state.snapshot().tasks_with_affinity] == ["a", "b"]
 
 
 def test_lookups_are_frozen_and_shared_until_their_kind_changes() -> None:
-    """Another kind's change copies nothing."""
+    """A change of another kind copies nothing."""
     space = wire.Namespace(metadata=wire.ObjectMeta(name="ns"))
     service = wire.Service(metadata=wire.ObjectMeta(name="s", namespace="ns"))
     cluster_state = filled(ClusterState(), space)
@@ -459,8 +466,8 @@ def test_lookups_are_frozen_and_shared_until_their_kind_changes() -> None:
     assert (dict(before.services), dict(after.services)) == ({}, {"ns/s": service})
 
 
-def test_templates_of_pods_that_are_gone_are_forgotten() -> None:
-    """A long life with ever new templates does not grow without end."""
+def test_templates_of_deleted_pods_are_forgotten() -> None:
+    """Memory does not grow without end while new templates appear."""
     cluster_state = ClusterState()
     for number in range(5000):
         filled(cluster_state, pod("p", node="n1", phase="Running", cpu=f"{number + 1}m"))
@@ -469,8 +476,8 @@ def test_templates_of_pods_that_are_gone_are_forgotten() -> None:
     assert len(cluster_state.translator.templates) <= 1001
 
 
-def test_broken_columns_are_reused() -> None:
-    """Jobs that come and go take no more columns than there are at a time."""
+def test_freed_columns_are_reused() -> None:
+    """The number of columns is the largest number of jobs at one time."""
     cluster_state = filled(ClusterState(), queue())
     for number in range(500):
         filled(cluster_state, group(f"g{number}"), pod("p", group=f"g{number}", uid=f"u{number}"))
@@ -483,7 +490,7 @@ def test_broken_columns_are_reused() -> None:
 
 
 def test_a_node_of_another_ring_member_is_not_used() -> None:
-    """Its pods are tracked only when they are ours."""
+    """Only pods of this scheduler are tracked on it."""
     ring = HashRing(("s-0", "s-1"))
     ours = Ownership(ring, "s-0")
     name = next(f"n{number}" for number in range(99) if ring.owner(f"n{number}") == "s-1")

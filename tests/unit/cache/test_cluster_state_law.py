@@ -1,4 +1,4 @@
-"""The law of the books: whatever happens, in whatever order, they equal those made anew from the objects."""
+"""Law of the cluster state: after any events in any order it equals a rebuild from its objects."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def pods(draw: st.DrawFn) -> wire.Pod:
 
 @st.composite
 def nodes(draw: st.DrawFn) -> wire.Node:
-    """A node, sometimes one that the selector leaves out."""
+    """A node, sometimes one that the selector does not match."""
     return wire.Node(
         metadata=wire.ObjectMeta(
             name=draw(st.sampled_from(NODES)), uid="n", labels=draw(st.sampled_from(({"use": "yes"}, {})))
@@ -133,11 +133,11 @@ START: tuple[tuple[str, Any], ...] = (
         for name in NODES
     ),
 )
-"""A sound cluster, so that most of what happens matters."""
+"""A valid cluster, so that most changes have an effect."""
 
 
 def binds(state: ClusterState) -> st.SearchStrategy[Plan]:
-    """A plan that binds or evicts some known task, sensible or not."""
+    """A valid or invalid plan that binds or evicts a known task."""
     tasks = sorted(task for task in (TaskId("p1"), TaskId("p2"), TaskId("p3"), TaskId("p4")) if state.task(task))
     return st.builds(
         lambda task, node, leaves: plan_for(state, task, node, leaves=leaves),
@@ -148,7 +148,7 @@ def binds(state: ClusterState) -> st.SearchStrategy[Plan]:
 
 
 def plan_for(state: ClusterState, task: str, node: str, *, leaves: bool) -> Plan:
-    """Bind the task to the node, or evict it from where it is."""
+    """Bind the task to the node, or evict it from its node."""
     known = state.task(TaskId(task))
     common: dict[str, Any] = {"task": TaskId(task), "job": JobId("ns/a"), "namespace": "ns", "name": task}
     if leaves:
@@ -160,7 +160,7 @@ def plan_for(state: ClusterState, task: str, node: str, *, leaves: bool) -> Plan
 
 
 def step(state: ClusterState, data: st.DataObject, now: float) -> None:
-    """Let one thing happen."""
+    """Make one random change."""
     match data.draw(st.integers(0, 8)):
         case 0 | 1 | 2:
             state.apply("Pod", data.draw(pods()))
@@ -191,8 +191,8 @@ def step(state: ClusterState, data: st.DataObject, now: float) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), ungrouped=st.sampled_from(("wait", "single")))
-def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ungrouped: str) -> None:
-    """Objects and plans come and go in any order; a fresh rebuild says the same as the running books."""
+def test_the_running_state_equals_a_rebuild_after_any_events(data: st.DataObject, ungrouped: str) -> None:
+    """Objects and plans change in any order, and a rebuild equals the running state."""
     options = StateOptions(
         ungrouped_pods=ungrouped,
         node_selector=NodeFilter.parse(["use:yes"]),
@@ -215,8 +215,8 @@ def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject, ung
 
 @settings(max_examples=50, deadline=None)
 @given(objects=st.lists(st.one_of(pods(), groups(), nodes()), max_size=15), order=st.randoms(use_true_random=False))
-def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> None:
-    """The same last versions of all objects give the same snapshot, whatever came first."""
+def test_the_order_of_events_does_not_matter(objects: list[Any], order: Any) -> None:
+    """Equal last versions of all objects give equal snapshots."""
     latest = {(type(each).__name__, each.metadata.key): each for each in objects}
     everything = [(kind, each) for (kind, _), each in latest.items()] + list(OTHERS)
     shuffled = everything.copy()
@@ -231,8 +231,8 @@ def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> Non
     assert differences(one.snapshot(), other.snapshot()) == []
 
 
-def test_differences_are_found_and_named() -> None:
-    """The audit is no blind man: a pod that the running books do not know is named."""
+def test_differences_are_found_and_reported() -> None:
+    """The audit reports a pod that the running state does not contain."""
     state = ClusterState()
     for kind, each in OTHERS:
         state.apply(kind, each)

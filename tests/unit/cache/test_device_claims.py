@@ -38,20 +38,20 @@ def state() -> ClusterState:
 
 
 def test_tasks_with_claims_are_listed() -> None:
-    """In the order of their ids, until they are gone; a rebuild finds the same."""
-    there = state()
-    assert [task.name for task in there.snapshot().tasks_with_claims] == ["a", "b"]
-    there.remove("Pod", pod("a", claims=True))
-    assert [task.name for task in there.snapshot().tasks_with_claims] == ["b"]
-    assert differences(there.snapshot(), there.rebuild().snapshot()) == []
+    """They are sorted until they are deleted, and a rebuild lists the same tasks."""
+    cluster = state()
+    assert [task.name for task in cluster.snapshot().tasks_with_claims] == ["a", "b"]
+    cluster.remove("Pod", pod("a", claims=True))
+    assert [task.name for task in cluster.snapshot().tasks_with_claims] == ["b"]
+    assert differences(cluster.snapshot(), cluster.rebuild().snapshot()) == []
 
 
-def test_a_claim_that_comes_late_wakes_its_users() -> None:
-    """The job gets a new revision, so that what it was told before is not repeated."""
-    there = state()
-    before = there.snapshot()
-    there.apply("ResourceClaim", CLAIM)
-    after = there.snapshot()
+def test_a_later_claim_updates_the_jobs_of_its_pods() -> None:
+    """The job has a new revision, so that its earlier result is not repeated."""
+    cluster = state()
+    before = cluster.snapshot()
+    cluster.apply("ResourceClaim", CLAIM)
+    after = cluster.snapshot()
 
     column = after.jobs[JobId("ns/g")].column
     assert after.job_table.revision[column] > before.job_table.revision[column]

@@ -1,4 +1,4 @@
-"""Koordinator's Devices: each is part of what is known of its node."""
+"""Devices of Koordinator: each device belongs to its node."""
 
 from typing import Any
 
@@ -21,19 +21,19 @@ def device(health: bool = True, **metadata: Any) -> dict[str, Any]:
 
 
 def apply(state: ClusterState, *objects: dict[str, Any]) -> None:
-    """Take over objects."""
+    """Apply objects to a cluster state."""
     for kind, each in decoded(objects):
         state.apply(kind, each)
 
 
 def node_of(state: ClusterState) -> Node:
-    """Return the one node."""
+    """Return the only node."""
     (node,) = state.snapshot().nodes.facts.nodes
     return node
 
 
-def test_a_device_that_comes_late_is_its_nodes() -> None:
-    """And goes as it came."""
+def test_a_later_device_belongs_to_its_node() -> None:
+    """The deletion of the device removes it from the node."""
     state = ClusterState()
     apply(state, NODE)
     assert node_of(state).device is None
@@ -47,8 +47,8 @@ def test_a_device_that_comes_late_is_its_nodes() -> None:
     assert node_of(state).device is None
 
 
-def test_what_says_nothing_new_leaves_the_node_as_it_is() -> None:
-    """An agent dates its findings again and again: what was worked out about all nodes stays."""
+def test_an_update_without_changes_keeps_the_node() -> None:
+    """Agents update their objects often, and computed masks of nodes must stay valid."""
     state = ClusterState()
     apply(state, NODE, device())
     before = state.snapshot().nodes.facts
@@ -61,10 +61,10 @@ def test_what_says_nothing_new_leaves_the_node_as_it_is() -> None:
     assert state.snapshot().nodes.facts is not before
 
 
-def test_devices_of_other_projects_are_others() -> None:
-    """The name of the kind is anybody's."""
+def test_devices_of_other_projects_are_ignored() -> None:
+    """Other API groups use the same kind name."""
     noted: list[str] = []
     objects = [{**device(), "apiVersion": "example.com/v1"}]
 
     assert decoded(objects, note=noted.append) == []
-    assert noted == ["example.com/v1 Device plays no part in scheduling: ignored"]
+    assert noted == ["example.com/v1 Device does not affect scheduling: ignored"]

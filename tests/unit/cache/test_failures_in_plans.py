@@ -1,4 +1,4 @@
-"""One part of a plan that fails in an unforeseen way takes no other part with it."""
+"""An unexpected exception in one part of a plan does not affect the other parts."""
 
 from typing import Any
 
@@ -15,56 +15,56 @@ from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue
 
 
 class Quiet:
-    """A status writer or an event recorder that takes everything."""
+    """A status writer or an event recorder without effect."""
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: None
 
 
-class BreakingEvictor:
-    """Breaks at one pod; the others leave."""
+class RaisingEvictor:
+    """Raises for one pod, and evicts the others."""
 
     heeds_budgets = False
 
-    def __init__(self, breaks_at: str, *, in_rehearsal: bool = False) -> None:
-        self._breaks_at, self._in_rehearsal = breaks_at, in_rehearsal
+    def __init__(self, raises_at: str, *, in_dry_run: bool = False) -> None:
+        self._raises_at, self._in_dry_run = raises_at, in_dry_run
 
     async def evict(self, eviction: Eviction) -> EvictionOutcome:
         """Evict."""
-        if eviction.name == self._breaks_at and not self._in_rehearsal:
+        if eviction.name == self._raises_at and not self._in_dry_run:
             raise RuntimeError("connection pool is gone")
         return EvictionOutcome(eviction=eviction, is_leaving=True)
 
     async def rehearse(self, eviction: Eviction) -> EvictionOutcome:
-        """Ask."""
-        if eviction.name == self._breaks_at and self._in_rehearsal:
+        """Evict in a dry run."""
+        if eviction.name == self._raises_at and self._in_dry_run:
             raise RuntimeError("connection pool is gone")
         return EvictionOutcome(eviction=eviction, is_leaving=True)
 
 
 class Binder:
-    """Binds everything, or breaks."""
+    """Binds everything, or raises."""
 
-    def __init__(self, *, breaks: bool = False) -> None:
-        self._breaks = breaks
+    def __init__(self, *, raises: bool = False) -> None:
+        self._raises = raises
 
     async def bind(self, plan: Plan) -> PlanOutcome:
         """Bind."""
-        if self._breaks:
+        if self._raises:
             raise RuntimeError("plugin is broken")
         return PlanOutcome(plan=plan, binds=tuple(BindOutcome(bind=each, is_bound=True) for each in plan.binds))
 
 
 def writers(binder: Any = None, evictor: Any = None) -> ClusterWriters:
-    """Make hands that write nothing."""
+    """Return writers without effect."""
     quiet: Any = Quiet()
-    evictor = BreakingEvictor("") if evictor is None else evictor
+    evictor = RaisingEvictor("") if evictor is None else evictor
     return ClusterWriters(binder=binder or Binder(), evictor=evictor, statuses=quiet, events=quiet)
 
 
 @pytest.fixture
 def state() -> ClusterState:
-    """Two running pods, and one that waits."""
+    """Two running pods and a waiting pod."""
     return filled(
         ClusterState(),
         queue(),
@@ -77,7 +77,7 @@ def state() -> ClusterState:
 
 
 def evictions(*names: str) -> tuple[Eviction, ...]:
-    """Evict pods."""
+    """Return evictions of pods."""
     return tuple(
         Eviction(task=TaskId(name), job=None, namespace="ns", name=name, node=NodeName("n1"), reason="preempt")
         for name in names
@@ -85,7 +85,7 @@ def evictions(*names: str) -> tuple[Eviction, ...]:
 
 
 def plan(*victims: str, binds: bool = False) -> Plan:
-    """Make a plan."""
+    """Return a plan."""
     made = bind_plan(("c", "n1")) if binds else bind_plan()
     return Plan(
         number=0,
@@ -99,31 +99,31 @@ def plan(*victims: str, binds: bool = False) -> Plan:
     )
 
 
-async def test_an_eviction_that_breaks_leaves_the_others_settled(state: ClusterState) -> None:
-    """The other victim is leaving; the assumption about the first is dropped at once."""
+async def test_an_eviction_that_raises_does_not_affect_the_others(state: ClusterState) -> None:
+    """The other victim is terminating, and the assumption of the first victim ends immediately."""
     made = plan("a", "b")
     assert state.assume(made, 0.0) == []
 
-    await execute_plan(made, state, writers(evictor=BreakingEvictor("a")))
+    await execute_plan(made, state, writers(evictor=RaisingEvictor("a")))
 
     assert set(state.assumed()) == {"b"}
 
 
-async def test_a_rehearsal_that_breaks_drops_the_plan(state: ClusterState) -> None:
-    """Nothing is known of one victim, so nobody leaves, and nothing stays assumed."""
+async def test_a_dry_run_that_raises_drops_the_plan(state: ClusterState) -> None:
+    """The result for one victim is unknown, so no pod is evicted and nothing stays assumed."""
     made = plan("a", "b", binds=True)
     assert state.assume(made, 0.0) == []
 
-    await execute_plan(made, state, writers(evictor=BreakingEvictor("a", in_rehearsal=True)))
+    await execute_plan(made, state, writers(evictor=RaisingEvictor("a", in_dry_run=True)))
 
     assert state.assumed() == {}
 
 
-async def test_a_binder_that_breaks_leaves_nothing_assumed(state: ClusterState) -> None:
-    """A binder from outside; the pod is placed anew in a later cycle, and nobody is evicted for it."""
+async def test_a_binder_that_raises_leaves_nothing_assumed(state: ClusterState) -> None:
+    """A later cycle places the pod again, and no pod is evicted for it."""
     made = plan("a", binds=True)
     assert state.assume(made, 0.0) == []
 
-    await execute_plan(made, state, writers(binder=Binder(breaks=True)))
+    await execute_plan(made, state, writers(binder=Binder(raises=True)))
 
     assert state.assumed() == {}

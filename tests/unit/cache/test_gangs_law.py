@@ -1,4 +1,4 @@
-"""The law of the books, for gangs: whatever members, pod groups and configurations do, a rebuild says the same."""
+"""Law of the cluster state for gangs: after any changes it equals a rebuild from its objects."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ LISTS = ("", '["ns/a","ns/b"]', '["ns/b","ns/a"]', '["ns/a","ns/b","ns/c"]', '["
 RULES = (GangRules(), GangRules(match_policy="only-waiting"), None)
 
 
-def said(draw: st.DrawFn) -> dict[str, str]:
-    """What pods and pod groups say alike."""
+def annotations_of_gang(draw: st.DrawFn) -> dict[str, str]:
+    """Annotations that pods and pod groups have in common."""
     each = {
         GROUPS: draw(st.sampled_from(LISTS)),
         MATCH_POLICY: draw(st.sampled_from(("", *MATCH_POLICIES, "foo"))),
@@ -36,7 +36,7 @@ def pods(draw: st.DrawFn) -> wire.Pod:
         **({} if by_label else {NAME: gang}),
         **({"scheduling.k8s.io/group-name": "a"} if of_group else {}),
         MIN_AVAILABLE: draw(st.sampled_from(("0", "1", "2", "x"))),
-        **said(draw),
+        **annotations_of_gang(draw),
     }
     request = draw(st.sampled_from(({"cpu": "1"}, {"cpu": "1"}, {"cpu": "broken"})))
     return wire.Pod(
@@ -62,21 +62,21 @@ def pods(draw: st.DrawFn) -> wire.Pod:
 
 @st.composite
 def pod_groups(draw: st.DrawFn) -> wire.GangPodGroup:
-    """A pod group, sometimes with a minimum that is none."""
+    """A pod group, sometimes with an invalid minimum."""
     return wire.GangPodGroup(
         metadata=wire.ObjectMeta(
             name=draw(st.sampled_from(GANGS)),
             namespace="ns",
             uid="g",
             resource_version=str(next(VERSIONS)),
-            annotations=said(draw),
+            annotations=annotations_of_gang(draw),
         ),
         spec=wire.GangPodGroupSpec(min_member=draw(st.integers(-1, 2))),
     )
 
 
 def step(state: ClusterState, data: st.DataObject, now: float) -> None:
-    """Let one thing happen."""
+    """Make one random change."""
     match data.draw(st.integers(0, 7)):
         case 0 | 1 | 2:
             state.apply("Pod", data.draw(pods()))
@@ -98,8 +98,8 @@ def step(state: ClusterState, data: st.DataObject, now: float) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject) -> None:
-    """Members, pod groups, plans and rules come and go in any order, and snapshots are taken now and then."""
+def test_the_running_state_equals_a_rebuild_after_any_events(data: st.DataObject) -> None:
+    """Members, pod groups, plans and rules change in any order, with snapshots in between."""
     state = ClusterState()
     state.follow_gangs(data.draw(st.sampled_from(RULES)))
     for kind, each in START:
@@ -118,17 +118,17 @@ def test_running_books_equal_a_rebuild_after_any_events(data: st.DataObject) -> 
 
 @settings(max_examples=75, deadline=None)
 @given(objects=st.lists(st.one_of(pods(), pod_groups()), max_size=12), order=st.randoms(use_true_random=False))
-def test_order_of_arrival_does_not_matter(objects: list[Any], order: Any) -> None:
-    """The same last versions of all objects give the same snapshot, whatever came first."""
+def test_the_order_of_events_does_not_matter(objects: list[Any], order: Any) -> None:
+    """Equal last versions of all objects give equal snapshots."""
     latest = {(type(each).__name__, each.metadata.key): each for each in objects}
     everything = [("Pod" if kind == "Pod" else "GangPodGroup", each) for (kind, _), each in latest.items()]
     shuffled = everything.copy()
     order.shuffle(shuffled)
 
     one, other = ClusterState(), ClusterState()
-    for state, told in ((one, everything), (other, shuffled)):
+    for state, events in ((one, everything), (other, shuffled)):
         state.follow_gangs(RULES[0])
-        for kind, each in (*START, *told):
+        for kind, each in (*START, *events):
             state.apply(kind, each)
 
     assert differences(one.snapshot(), other.snapshot()) == []

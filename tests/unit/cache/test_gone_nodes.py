@@ -1,4 +1,4 @@
-"""The Numatopology of a node that is deleted goes with it, unless it was written anew."""
+"""The Numatopology of a deleted node is deleted, unless it has changed since."""
 
 from typing import Any
 
@@ -11,34 +11,34 @@ from pyroclast.cache.options import StateOptions
 from pyroclast.kube.errors import ApiError
 from pyroclast.model import wire
 from tests.numatopologies import numatopology
-from tests.unit.cache.conftest import Following
+from tests.unit.cache.conftest import WatchedCluster
 
 PATH = "/apis/nodeinfo.volcano.sh/v1alpha1/numatopologies"
 
 
 @pytest.fixture
-async def described(following: Following) -> Following:
-    """Two nodes with what describes them, followed by a cache."""
-    await following.world.define("numatopologies", "Numatopology", group="nodeinfo.volcano.sh", version="v1alpha1")
+async def described(watched: WatchedCluster) -> WatchedCluster:
+    """Two nodes with a Numatopology each."""
+    await watched.world.define("numatopologies", "Numatopology", group="nodeinfo.volcano.sh", version="v1alpha1")
     for name in ("n1", "n2"):
-        await following.node(name)
-        await following.world.post(PATH, dict(numatopology(name)))
-    return following
+        await watched.node(name)
+        await watched.world.post(PATH, dict(numatopology(name)))
+    return watched
 
 
-async def topologies(following: Following) -> list[str]:
-    """Names of what is left on the server."""
-    listed = await following.world.client.request_json("GET", PATH)
+async def topologies(watched: WatchedCluster) -> list[str]:
+    """Return the names of the Numatopologies of the server."""
+    listed = await watched.world.client.request_json("GET", PATH)
     return [item["metadata"]["name"] for item in listed["items"]]
 
 
-async def delete_node(following: Following, name: str) -> None:
+async def delete_node(watched: WatchedCluster, name: str) -> None:
     """Delete a node."""
-    await following.world.client.request_json("DELETE", f"/api/v1/nodes/{name}")
+    await watched.world.client.request_json("DELETE", f"/api/v1/nodes/{name}")
 
 
-async def test_it_goes_with_its_node(described: Following) -> None:
-    """The one of the node that stays, stays."""
+async def test_a_numatopology_is_deleted_after_its_node(described: WatchedCluster) -> None:
+    """The Numatopology of the other node stays."""
     assert await described.cache.start(patience_seconds=10)
     await delete_node(described, "n1")
     await described.seen("Numatopology", 1)
@@ -46,8 +46,8 @@ async def test_it_goes_with_its_node(described: Following) -> None:
     assert await topologies(described) == ["n2"]
 
 
-async def test_who_does_not_lead_deletes_nothing(described: Following) -> None:
-    """The leader does."""
+async def test_a_follower_deletes_no_numatopology(described: WatchedCluster) -> None:
+    """Only the leader deletes it."""
     cache = SchedulerCache(
         described.world.client, described.writers, StateOptions(), audit_seconds=0, may_write=lambda: False
     )
@@ -61,8 +61,8 @@ async def test_who_does_not_lead_deletes_nothing(described: Following) -> None:
     assert await topologies(described) == ["n1", "n2"]
 
 
-async def test_one_that_was_written_since_stays(described: Following) -> None:
-    """A node of the name is back, and its exporter was faster."""
+async def test_a_numatopology_that_has_changed_is_not_deleted(described: WatchedCluster) -> None:
+    """A node with the same name exists again, and its exporter has written the object."""
     found: dict[str, Any] = await described.world.client.request_json("GET", f"{PATH}/n1")
     old = wire.ObjectMeta(name="n1", uid=found["metadata"]["uid"], resource_version="1")
 
@@ -71,7 +71,7 @@ async def test_one_that_was_written_since_stays(described: Following) -> None:
     assert await topologies(described) == ["n1", "n2"]
 
 
-async def test_one_that_is_gone_already_is_no_trouble(described: Following) -> None:
+async def test_a_numatopology_that_is_gone_is_no_error(described: WatchedCluster) -> None:
     """Another scheduler deleted it."""
     with capture_logs() as logs:
         await delete_topology(described.world.client, wire.ObjectMeta(name="n9", uid="u", resource_version="1"))
@@ -81,19 +81,19 @@ async def test_one_that_is_gone_already_is_no_trouble(described: Following) -> N
 
 
 class Refusing:
-    """A client whose server refuses everything."""
+    """A client whose server refuses all requests."""
 
     async def request_json(self, *_: object, **__: object) -> None:
-        """Refuse."""
+        """Refuse the request."""
         raise ApiError(403, "Forbidden", "not yours")
 
 
-async def test_a_refusal_is_logged() -> None:
-    """And ends nothing."""
+async def test_a_refused_deletion_is_logged() -> None:
+    """The work continues."""
     client: Any = Refusing()
     with capture_logs() as logs:
         await delete_topology(client, wire.ObjectMeta(name="n1", uid="u", resource_version="1"))
 
     assert [(each["event"], each["node"], each["error"]) for each in logs] == [
-        ("numatopology_stays", "n1", "403 Forbidden: not yours")
+        ("numatopology_not_deleted", "n1", "403 Forbidden: not yours")
     ]

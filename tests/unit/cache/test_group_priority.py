@@ -1,4 +1,4 @@
-"""The priority class of a PodGroup, held to the priority of its pods."""
+"""The priority of a PodGroup, limited to the priority of its pods."""
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ LOW = wire.PriorityClass(metadata=wire.ObjectMeta(name="low"), value=5)
 
 
 def member(name: str, priority: int | None, *, phase: str = "Pending", of: str = "") -> wire.Pod:
-    """A pod of the group, with the priority that the server gave it."""
+    """A pod of the group, with the priority in its spec."""
     made = pod(name, group="g", phase=phase)
     spec = msgspec.structs.replace(made.spec, priority=priority, priority_class_name=of)
     return msgspec.structs.replace(made, spec=spec)
@@ -29,21 +29,21 @@ def priority(*pods: wire.Pod, caps: bool) -> int:
 
 @pytest.mark.parametrize("value", [0, 7])
 def test_a_group_has_at_most_the_priority_of_its_pods(value: int) -> None:
-    """Where that is asked: a quota on priority classes is asked about pods alone."""
+    """The option applies because quotas on priority classes limit only pods."""
     members = [member("a", value), member("b", -3)]
 
     assert priority(*members, caps=True) == value
     assert priority(*members, caps=False) == 100
 
 
-def test_a_pod_that_the_server_gave_no_priority_has_that_of_its_class() -> None:
-    """As where the admission plugin of priorities is off."""
+def test_a_pod_without_a_priority_has_that_of_its_class() -> None:
+    """The admission plugin of priorities may be disabled."""
     assert priority(member("a", None, of="low"), caps=True) == 5
     assert priority(member("a", None), caps=True) == 0
 
 
-def test_a_group_is_not_raised_and_one_without_pods_waits_by_its_class() -> None:
-    """Nothing is placed, and nobody evicted, for a group without pods; pods that have ended are none."""
+def test_pods_do_not_raise_a_group_and_a_group_without_pods_has_the_priority_of_its_class() -> None:
+    """A group without living pods has nothing to place, and no pod is evicted for it."""
     ended = member("b", 2000, phase="Succeeded")
 
     assert priority(member("a", 2000), caps=True) == 100

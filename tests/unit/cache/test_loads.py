@@ -1,4 +1,4 @@
-"""What nodes use follows the objects, each read once for each version, and what cannot be read is named once."""
+"""Loads of nodes: each object is read once per version, and each fault is reported once."""
 
 import json
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ NOW = 1_000_000_000.0
 
 
 def apply(state: ClusterState, *objects: Mapping[str, Any]) -> None:
-    """Take over objects."""
+    """Apply objects to a cluster state."""
     for kind, each in decoded(objects):
         state.apply(kind, each)
 
 
 def read(metric: Mapping[str, Any]) -> tuple[NodeLoad | None, list[tuple[str, str]]]:
-    """What an object says, and path and message of what cannot be read in it."""
+    """Return the load of an object, and path and message of each fault."""
     faults: list[ObjectError] = []
     state = ClusterState(report=faults.append)
     apply(state, metric)
@@ -37,8 +37,8 @@ def read(metric: Mapping[str, Any]) -> tuple[NodeLoad | None, list[tuple[str, st
     return load, [(fault.path, fault.message) for fault in faults]
 
 
-def test_all_of_it_is_read() -> None:
-    """CPU in thousandths, everything else in whole units, rounded up; pods without amounts are not measured."""
+def test_all_fields_are_read() -> None:
+    """CPU is in thousandths, other resources in whole units, rounded up. Pods without amounts are not measured."""
     load, faults = read(
         node_metric(
             "n1",
@@ -63,8 +63,8 @@ def test_all_of_it_is_read() -> None:
     assert load.statistic("p50", 0) == load.usage
 
 
-def test_an_object_that_says_nothing_yet() -> None:
-    """No moment, no usage; reports come every minute."""
+def test_an_empty_object_has_no_usage() -> None:
+    """It has no time and no usage, and the default interval of one minute."""
     load, faults = read({"kind": "NodeMetric", "metadata": {"name": "n1"}})
 
     assert faults == []
@@ -73,8 +73,8 @@ def test_an_object_that_says_nothing_yet() -> None:
 
 
 @pytest.mark.parametrize("amount", ["much", "-1"])
-def test_a_node_whose_use_cannot_be_read_is_unknown(amount: str) -> None:
-    """And the field is named."""
+def test_a_node_with_unreadable_usage_is_unknown(amount: str) -> None:
+    """The fault names the field."""
     load, faults = read(node_metric("n1", {"cpu": amount}, at=NOW))
 
     assert load is None
@@ -86,8 +86,8 @@ def test_a_node_whose_use_cannot_be_read_is_unknown(amount: str) -> None:
     ]
 
 
-def test_other_parts_that_cannot_be_read_are_left_out() -> None:
-    """The rest counts: a moment, an interval, a statistic, a period, a pod, the system."""
+def test_other_unreadable_fields_are_ignored() -> None:
+    """The other fields count: a time, an interval, a statistic, a period, a pod, the system."""
     load, faults = read(
         node_metric(
             "n1",
@@ -119,8 +119,8 @@ def test_other_parts_that_cannot_be_read_are_left_out() -> None:
     ]
 
 
-def test_it_is_read_once_for_each_version() -> None:
-    """What did not change is the same reading; faults are told again only with another version."""
+def test_an_object_is_read_once_per_version() -> None:
+    """The result is the same object until the next version. Faults are reported once per version."""
     faults: list[ObjectError] = []
     state = ClusterState(report=faults.append)
     apply(state, node_metric("n1", {"cpu": "x"}, at=NOW), node_metric("n2", {"cpu": "1"}, at=NOW))
@@ -133,8 +133,8 @@ def test_it_is_read_once_for_each_version() -> None:
     assert len(faults) == 1
 
 
-def test_an_object_that_goes_is_forgotten() -> None:
-    """As if nothing had been measured."""
+def test_a_deleted_object_is_forgotten() -> None:
+    """The node has no measurement."""
     state = ClusterState()
     ((kind, metric),) = decoded([node_metric("n1", {"cpu": "1"}, at=NOW)])
     state.apply(kind, metric)
@@ -145,8 +145,8 @@ def test_an_object_that_goes_is_forgotten() -> None:
     assert state.snapshot().loads == {}
 
 
-def test_a_dump_has_it() -> None:
-    """What is read of the dump is what was read."""
+def test_a_dump_has_loads() -> None:
+    """The loads read from the dump equal the original ones."""
     metric = node_metric(
         "n1", {"cpu": "1"}, at=NOW, pods=[pod_metric("a", {"cpu": "1"})], statistics={"5m": {"avg": {"cpu": "1"}}}
     )
@@ -164,8 +164,8 @@ def test_a_dump_has_it() -> None:
     )
 
 
-def test_what_follows_from_it_is_kept_while_its_node_has_the_same_tasks() -> None:
-    """A copy of them is the same; another task, or the same one in another state, is not."""
+def test_estimates_are_cached_while_the_node_has_the_same_tasks() -> None:
+    """A copy of the tasks has the same result. Another task or another state of a task has not."""
     load, _ = read(node_metric("n1", {"cpu": "1"}, at=NOW))
     state = ClusterState()
     apply(state, {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n1", "containers": []}})

@@ -1,4 +1,4 @@
-"""The inside of nodes follows the objects, and an object that cannot be read is named once."""
+"""NUMA nodes: each Numatopology is read once per version, and each fault is reported once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ N1, N2 = NodeName("n1"), NodeName("n2")
 
 
 def apply(state: ClusterState, *objects: Mapping[str, Any]) -> None:
-    """Take over objects."""
+    """Apply objects to a cluster state."""
     for kind, each in decoded(objects):
         state.apply(kind, each)
 
 
-def test_a_topology_is_read_once_for_each_version() -> None:
-    """What did not change is the same reading; a snapshot of other changes has the same mapping."""
+def test_a_numatopology_is_read_once_per_version() -> None:
+    """The result is the same object until the next version. Other changes keep the mapping."""
     state = ClusterState()
     apply(state, numatopology("n1"), numatopology("n2"))
     first = state.snapshot().numa
@@ -35,8 +35,8 @@ def test_a_topology_is_read_once_for_each_version() -> None:
     assert changed.free == 0b11110000
 
 
-def test_a_topology_that_goes_is_forgotten() -> None:
-    """As if it had never been."""
+def test_a_deleted_numatopology_is_forgotten() -> None:
+    """The node has no Numatopology."""
     state = ClusterState()
     ((kind, topology),) = decoded([numatopology("n1")])
     state.apply(kind, topology)
@@ -47,8 +47,8 @@ def test_a_topology_that_goes_is_forgotten() -> None:
     assert state.snapshot().numa == {}
 
 
-def test_a_broken_topology_is_named_once_and_the_rest_is_served() -> None:
-    """It is told again when it changes and is still broken."""
+def test_a_broken_numatopology_is_reported_once_per_version() -> None:
+    """Other nodes are not affected."""
     faults: list[ObjectError] = []
     state = ClusterState(report=faults.append)
     apply(state, numatopology("n1", free="0-"), numatopology("n2"))
@@ -57,9 +57,9 @@ def test_a_broken_topology_is_named_once_and_the_rest_is_served() -> None:
 
     apply(state, {"kind": "Queue", "metadata": {"name": "q"}}, numatopology("n2", free="0"))
     state.snapshot()
-    told = [(fault.kind, fault.name, fault.path, fault.message) for fault in faults]
+    reported = [(fault.kind, fault.name, fault.path, fault.message) for fault in faults]
     message = "'0-' is neither a CPU nor a range of CPUs such as 2-4"
-    assert told == [("Numatopology", "n1", "spec.numares.cpu.allocatable", message)]
+    assert reported == [("Numatopology", "n1", "spec.numares.cpu.allocatable", message)]
     assert state.fault_counts == {"Numatopology": 1}
 
     apply(state, numatopology("n1", free="1-"))
@@ -68,7 +68,7 @@ def test_a_broken_topology_is_named_once_and_the_rest_is_served() -> None:
 
 
 def test_tasks_with_different_policies_share_no_template() -> None:
-    """What the annotation says decides where a pod may go."""
+    """The annotation affects the placement of the pod."""
     pods = [
         {"kind": "Pod", "metadata": {"name": name, "annotations": annotations}, "spec": {"schedulerName": "volcano"}}
         for name, annotations in (

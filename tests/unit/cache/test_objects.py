@@ -1,4 +1,4 @@
-"""Clusters from files, and dumps back into files."""
+"""Cluster state from files, and dumps to files."""
 
 import json
 import resource
@@ -34,8 +34,8 @@ GROUP = {
 QUEUE = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "q"}}
 
 
-def test_what_a_server_fills_in_is_filled_in() -> None:
-    """Namespace `default`, UIDs, and a new pod is Pending."""
+def test_missing_fields_are_filled_in() -> None:
+    """The namespace is `default`, objects have UIDs, and a new pod is Pending."""
     snapshot = state_from_objects([POD, GROUP, QUEUE]).snapshot()
     (job,) = snapshot.jobs.values()
     (only,) = job.tasks.values()
@@ -45,7 +45,7 @@ def test_what_a_server_fills_in_is_filled_in() -> None:
 
 
 def test_lists_are_unfolded() -> None:
-    """`kubectl get -o json` gives a List; typed lists name the kind of their items themselves."""
+    """`kubectl get -o json` prints a List. Typed lists name the kind of their items."""
     bare = {key: value for key, value in POD.items() if key not in {"kind", "apiVersion"}}
     typed = {"apiVersion": "v1", "kind": "PodList", "items": [bare]}
     outer = {"apiVersion": "v1", "kind": "List", "items": [typed, GROUP, QUEUE]}
@@ -53,8 +53,8 @@ def test_lists_are_unfolded() -> None:
     assert len(state_from_objects([outer]).snapshot().jobs) == 1
 
 
-def test_kinds_that_play_no_part_are_noted_once() -> None:
-    """Also a PodGroup of another API group."""
+def test_kinds_that_do_not_affect_scheduling_are_noted_once() -> None:
+    """A PodGroup of another API group is one of them."""
     notes: list[str] = []
     other = {"apiVersion": "scheduling.example.com/v1", "kind": "PodGroup", "metadata": {"name": "g"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
@@ -63,14 +63,14 @@ def test_kinds_that_play_no_part_are_noted_once() -> None:
 
     assert not state.stored("PodGroup")
     assert notes == [
-        "(no kind) plays no part in scheduling: ignored",
-        "scheduling.example.com/v1 PodGroup plays no part in scheduling: ignored",
-        "v1 Secret plays no part in scheduling: ignored",
+        "(no kind) does not affect scheduling: ignored",
+        "scheduling.example.com/v1 PodGroup does not affect scheduling: ignored",
+        "v1 Secret does not affect scheduling: ignored",
     ]
 
 
-def test_a_broken_object_is_left_out_and_reported() -> None:
-    """The rest of the file is served."""
+def test_a_broken_object_is_ignored_and_reported() -> None:
+    """Other objects of the file are not affected."""
     faults: list[ObjectError] = []
     broken = {**GROUP, "metadata": {"name": "broken"}, "spec": {"minMember": "three"}}
 
@@ -82,8 +82,8 @@ def test_a_broken_object_is_left_out_and_reported() -> None:
     ]
 
 
-def test_the_last_of_two_objects_of_a_name_counts() -> None:
-    """As when files are applied one after the other, whatever versions they carry."""
+def test_the_last_of_two_objects_with_one_name_counts() -> None:
+    """Files behave as if they were applied in their order, regardless of resource versions."""
     older = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 5, "queue": "q"}}
     newer = {**GROUP, "metadata": {"name": "g", "resourceVersion": "9"}, "spec": {"minMember": 2, "queue": "q"}}
 
@@ -93,7 +93,7 @@ def test_the_last_of_two_objects_of_a_name_counts() -> None:
 
 
 def everything() -> ClusterState:
-    """Books with something of most kinds, and decisions in flight."""
+    """Return a cluster state with objects of most kinds and with assumptions."""
     claim = wire.PersistentVolumeClaim(metadata=wire.ObjectMeta(name="c", namespace="ns", uid="c"))
     high = wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=9)
     state = ClusterState(StateOptions(ignore_scheduler_name=True))
@@ -114,7 +114,7 @@ def everything() -> ClusterState:
 
 
 def test_a_dump_is_read_back_as_the_same_cluster() -> None:
-    """Decisions that had no echo yet are in it as if they had."""
+    """It contains assumptions as if the server had confirmed them."""
     state = everything()
     dumped: dict[str, Any] = json.loads(take_dump(state, 1e9).encode())
 
@@ -127,8 +127,8 @@ def test_a_dump_is_read_back_as_the_same_cluster() -> None:
     assert [job.priority for job in again.snapshot().jobs.values()] == [9]
 
 
-def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
-    """No difference that could change a decision."""
+def test_a_dump_of_an_unchanged_cluster_is_complete() -> None:
+    """The audit finds no difference."""
     state = ClusterState()
     filled(state, queue(), node(), group("g", minimum=2), pod("p", group="g", node="n1", phase="Running", cpu="1"))
 
@@ -137,8 +137,8 @@ def test_a_dump_of_a_resting_cluster_loses_nothing() -> None:
     assert differences(state.snapshot(), again.snapshot()) == []
 
 
-def test_a_dump_holds_what_was_measured_and_the_moment() -> None:
-    """To the last bit, since a load stands or falls with its threshold."""
+def test_a_dump_has_measurements_and_the_time() -> None:
+    """The numbers are exact, because decisions compare them with thresholds."""
     state = ClusterState()
     filled(state, node())
     usage = {NodeName("n1"): NodeUsage(cpu_percent=80.00000000000001, memory_percent=1 / 3, measured=1_799_999_999.25)}
@@ -150,8 +150,8 @@ def test_a_dump_holds_what_was_measured_and_the_moment() -> None:
     assert state_from_objects([dumped]).snapshot().usage == usage
 
 
-def test_measurements_are_written_by_hand_too() -> None:
-    """With a time as people write it; one that cannot be read is left out and told."""
+def test_measurements_can_be_written_by_users() -> None:
+    """The time may be RFC 3339. A time that cannot be read is reported, and its measurement is ignored."""
     measured = {"kind": "NodeUsage", "metadata": {"name": "n1"}, "cpuPercent": 50, "memoryPercent": 40}
     faults: list[ObjectError] = []
 
@@ -162,15 +162,15 @@ def test_measurements_are_written_by_hand_too() -> None:
     assert [(fault.kind, fault.name) for fault in faults] == [("NodeUsage", "n1")] * 2
 
 
-def test_a_dump_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
-    """An empty file, or half a List, would pass for the cluster."""
+def test_a_dump_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    """A partial file would look like the whole cluster."""
     dump = take_dump(state_from_objects([]), 1e9)
     whole = tmp_path / "whole.json"
     dump.write(whole)
     assert whole.read_bytes() == dump.encode()
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # as a disk that is full
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # like a full disk
     try:
         with pytest.raises(OSError, match="File too large"):
             dump.write(tmp_path / "cut.json")

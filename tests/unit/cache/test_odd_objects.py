@@ -1,4 +1,4 @@
-"""Odd objects cost nobody else anything, and what changes is seen at once: amounts, classes, nodes, members."""
+"""Unusual objects and changes: amounts, priority classes, nodes and members of sub-jobs."""
 
 import msgspec
 import pytest
@@ -15,8 +15,8 @@ from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue
 MEBIBYTE = 2**20
 
 
-def test_a_negative_amount_is_fenced_and_named() -> None:
-    """The group that needs less than nothing waits; its neighbour is served."""
+def test_a_group_with_a_negative_amount_is_refused_and_reported() -> None:
+    """Other groups are not affected."""
     state = filled(
         ClusterState(),
         queue(),
@@ -28,14 +28,14 @@ def test_a_negative_amount_is_fenced_and_named() -> None:
     snapshot = state.snapshot()
 
     assert list(snapshot.jobs) == ["ns/sound"]
-    (outsider,) = snapshot.orphan_pods
-    assert (outsider.task.name, outsider.refusal.reason) == ("a", "InvalidPodGroup")
-    assert "spec.minResources.cpu" in outsider.refusal.message
+    (orphan,) = snapshot.orphan_pods
+    assert (orphan.task.name, orphan.refusal.reason) == ("a", "InvalidPodGroup")
+    assert "spec.minResources.cpu" in orphan.refusal.message
 
 
 @pytest.mark.parametrize("names", [("high", "low"), ("low", "high")])
-def test_of_two_default_classes_the_lower_holds(names: tuple[str, str]) -> None:
-    """Whichever came first."""
+def test_the_lower_of_two_default_classes_counts(names: tuple[str, str]) -> None:
+    """The order of their events has no effect."""
     values = {"high": 100, "low": 10}
     classes = (
         wire.PriorityClass(metadata=wire.ObjectMeta(name=name), value=values[name], global_default=True)
@@ -46,8 +46,8 @@ def test_of_two_default_classes_the_lower_holds(names: tuple[str, str]) -> None:
     assert state.snapshot().jobs[JobId("ns/g")].priority == 10
 
 
-def test_a_pod_on_its_way_to_a_node_that_shrank_counts() -> None:
-    """It is there, and the node has less than nothing free."""
+def test_a_pod_bound_to_a_node_that_shrank_counts() -> None:
+    """Its amounts are used, and the idle amount of the node is negative."""
     state = filled(ClusterState(), queue(), node(), group("g"), pod("a", group="g", cpu="3"))
     assert state.assume(bind_plan(("a", "n1")), 0.0) == []
 
@@ -60,8 +60,8 @@ def test_a_pod_on_its_way_to_a_node_that_shrank_counts() -> None:
     assert snapshot.resources.amounts(idle)["cpu"] == -1000
 
 
-def test_images_are_counted_anew_when_nodes_come_and_go() -> None:
-    """An image on the only node is on all of them; with a second node it is on half, and counts half."""
+def test_image_scores_change_with_the_number_of_nodes() -> None:
+    """An image on the only node counts fully. With a second node without the image it counts half."""
     held = (wire.ContainerImage(names=("app:1",), size_bytes=1000 * MEBIBYTE),)
     first = node()
     first = msgspec.structs.replace(first, status=msgspec.structs.replace(first.status, images=held))
@@ -81,13 +81,13 @@ def test_images_are_counted_anew_when_nodes_come_and_go() -> None:
 
 
 def member(name: str, priority: int) -> wire.Pod:
-    """A pod of part a of the group."""
+    """A pod of sub-group a of the group."""
     made = pod(name, group="g", labels={"part": "a"})
     return msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, priority=priority))
 
 
-def test_a_sub_job_is_as_important_as_its_members_are_now() -> None:
-    """When the important one is gone the part is what the others are, in books that have known it."""
+def test_a_sub_job_has_the_priority_of_its_current_members() -> None:
+    """After the deletion of the member with the highest priority, the sub-job has that of the others."""
     policy = wire.SubGroupPolicySpec(name="part", match_label_keys=("part",), sub_group_size=1)
     state = filled(
         ClusterState(), queue(), group("g", sub_group_policy=(policy,)), member("usual", 2), member("more", 9)

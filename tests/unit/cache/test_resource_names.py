@@ -1,4 +1,4 @@
-"""Names of resources that nothing offers are bounded, whatever tenants invent, and cost no decision."""
+"""Resource names that no node or queue offers: the number of their rows is limited."""
 
 from typing import Any
 
@@ -26,8 +26,8 @@ def invented(begin: int, count: int) -> dict[str, Any]:
     return {odd(number): "1" for number in range(begin, begin + count)}
 
 
-def test_pod_groups_with_thousands_of_invented_names_have_few_rows() -> None:
-    """The rows are those that every cluster has, one that is shared, and the first names in alphabetical order."""
+def test_thousands_of_invented_resource_names_have_few_rows() -> None:
+    """The space has the fixed rows, the shared row, and the first names in alphabetical order."""
     state = filled(
         ClusterState(),
         queue("q"),
@@ -47,8 +47,8 @@ def test_pod_groups_with_thousands_of_invented_names_have_few_rows() -> None:
     assert differences(snapshot, state.rebuild().snapshot()) == []
 
 
-def test_a_pod_that_asks_for_a_name_without_a_row_fits_nowhere() -> None:
-    """The shared row is offered by no node."""
+def test_a_pod_that_requests_a_name_without_a_row_fits_on_no_node() -> None:
+    """No node offers the shared row."""
     state = filled(
         ClusterState(),
         queue("q"),
@@ -62,8 +62,8 @@ def test_a_pod_that_asks_for_a_name_without_a_row_fits_nowhere() -> None:
 
 
 @pytest.mark.parametrize("offers_first", [False, True])
-def test_a_name_that_a_node_begins_to_offer_has_a_row(offers_first: bool) -> None:
-    """Pods that waited under the shared row fit, as after a restart."""
+def test_a_name_that_a_node_starts_to_offer_has_a_row(offers_first: bool) -> None:
+    """Pods that requested it under the shared row fit, as after a restart."""
     offering = node("n2", cpu="4", pods="10", **amount(odd(900), "2"))
     asking = [
         group("crowd", min_resources=invented(0, 500)),
@@ -80,8 +80,8 @@ def test_a_name_that_a_node_begins_to_offer_has_a_row(offers_first: bool) -> Non
     assert state.assume(bind_plan(("p", "n2")), 1.0) == []
 
 
-def test_a_name_that_no_node_offers_any_more_may_lose_its_row() -> None:
-    """The choice follows the objects, not the order in which they came."""
+def test_a_name_that_no_node_offers_any_more_can_lose_its_row() -> None:
+    """The choice depends on the objects, not on the order of their events."""
     state = filled(
         ClusterState(),
         queue("q"),
@@ -97,8 +97,8 @@ def test_a_name_that_no_node_offers_any_more_may_lose_its_row() -> None:
     assert differences(snapshot, state.rebuild().snapshot()) == []
 
 
-def test_names_that_are_gone_make_room_for_others() -> None:
-    """When the crowd has left, refusals name the resource again."""
+def test_unused_names_free_their_rows() -> None:
+    """After the other names are gone, refusals name the resource again."""
     state = filled(
         ClusterState(), queue("q"), group("crowd", min_resources=invented(0, 500)), pod("p", **amount(odd(900), "1"))
     )
@@ -111,8 +111,8 @@ def test_names_that_are_gone_make_room_for_others() -> None:
     assert differences(state.snapshot(), state.rebuild().snapshot()) == []
 
 
-def test_a_zero_amount_asks_for_nothing() -> None:
-    """A pod may name a resource that does not exist, with an amount of 0."""
+def test_a_zero_amount_is_no_request() -> None:
+    """A pod may request 0 of a resource that does not exist."""
     names = ResourceNames()
     names.fold(dict.fromkeys(map(odd, range(MOST_UNOFFERED)), 1000))
 

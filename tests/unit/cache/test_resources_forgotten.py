@@ -1,4 +1,4 @@
-"""Resources that nothing speaks of any more leave the books; those that anything speaks of stay, to the number."""
+"""Rows of unused resources are dropped, and all other amounts stay exact."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,17 +10,17 @@ from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue
 
 
 def odd(number: int) -> str:
-    """A resource that somebody thought of."""
+    """Return an invented resource name."""
     return f"example.com/r{number:03}"
 
 
 def amount(name: str, text: str) -> dict[str, Any]:
-    """An amount, for the builders."""
+    """Return an amount for the builders."""
     return {name: text}
 
 
 def offering(numbers: Iterable[int]) -> list[Any]:
-    """Return nodes that offer a resource each, with a pod that uses it."""
+    """Return nodes that offer one resource each, and a pod on each node that uses it."""
     return [
         each
         for number in numbers
@@ -32,14 +32,14 @@ def offering(numbers: Iterable[int]) -> list[Any]:
 
 
 def remove(state: ClusterState, numbers: Iterable[int]) -> None:
-    """Take them away."""
+    """Remove these nodes and pods."""
     for number in numbers:
         state.remove("Pod", pod(f"p{number}"))
         state.remove("Node", node(f"m{number}"))
 
 
-def test_rows_of_resources_that_are_gone_go() -> None:
-    """Nodes with ever new names of resources must not fill the memory, and what is left counts as before."""
+def test_rows_of_unused_resources_are_dropped() -> None:
+    """New resource names must not fill the memory, and the other amounts stay correct."""
     state = filled(
         ClusterState(),
         queue("q", capability={"cpu": "8", "q.example.com/x": "3"}),
@@ -50,7 +50,7 @@ def test_rows_of_resources_that_are_gone_go() -> None:
     )
     assert len(state.snapshot().resources) > 300
     remove(state, range(300))
-    assert len(state.snapshot().resources) > 300, "not at each turn: it costs a look at everything"
+    assert len(state.snapshot().resources) > 300, "rows are not dropped each time, because this reads the whole state"
     filled(state, *offering(range(1000, 1400)))
     remove(state, range(1000, 1400))
 
@@ -66,8 +66,8 @@ def test_rows_of_resources_that_are_gone_go() -> None:
     assert used == {"cpu": 1000, "pods": 1000, "p.example.com/x": 500}
 
 
-def test_a_resource_that_comes_back_is_there_again() -> None:
-    """Also by a pod of a template that is remembered, and a plan is taken of it."""
+def test_a_resource_that_is_used_again_has_a_row_again() -> None:
+    """A pod of a known template requests it, and a plan with this pod is assumed."""
     state = filled(ClusterState(), queue("q"), group("g"), node("n1", cpu="4", pods="500", **amount(odd(0), "2")))
     names = [odd(number) for number in range(300)]
     filled(state, *(pod(name.rpartition("/")[2], group="g", **amount(name, "1")) for name in names))

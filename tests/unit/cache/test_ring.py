@@ -18,8 +18,8 @@ KEYS = (*VECTORS["odd"], *(f"node-{number}" for number in range(300)))
 
 
 @pytest.mark.parametrize("ring", VECTORS["owners"])
-def test_every_key_has_the_owner_that_volcano_gives_it(ring: str) -> None:
-    """In a ring of both kinds of scheduler each node has exactly one owner."""
+def test_every_key_has_the_same_owner_as_in_volcano(ring: str) -> None:
+    """In a ring of both schedulers each node has exactly one owner."""
     base, size = ring.split()
     members = tuple(f"{base}-{number}" for number in range(int(size)))
 
@@ -29,7 +29,7 @@ def test_every_key_has_the_owner_that_volcano_gives_it(ring: str) -> None:
 
 
 def test_a_key_belongs_to_the_first_point_after_it() -> None:
-    """Twenty points a member, CRC-32 of `<i><member>`, the next one strictly greater."""
+    """Each member has twenty points, the CRC-32 of `<i><member>`. The next point is strictly greater."""
     points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
     ring = HashRing(MEMBERS)
 
@@ -38,8 +38,8 @@ def test_a_key_belongs_to_the_first_point_after_it() -> None:
         assert ring.owner(key) == (after[0] if after else points[0][1])
 
 
-def test_a_key_past_the_last_point_wraps() -> None:
-    """It belongs to the first point of the ring."""
+def test_a_key_after_the_last_point_belongs_to_the_first_point() -> None:
+    """The ring has no end."""
     points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
     last = points[-1][0]
     key = next(f"k{number}" for number in range(10**6) if crc32(f"k{number}".encode()) > last)
@@ -47,8 +47,8 @@ def test_a_key_past_the_last_point_wraps() -> None:
     assert HashRing(MEMBERS).owner(key) == points[0][1]
 
 
-def test_a_key_on_a_point_belongs_to_the_next() -> None:
-    """Strictly greater: the point's own text hashes to the point itself."""
+def test_a_key_on_a_point_belongs_to_the_next_point() -> None:
+    """The text of a point hashes to the point itself."""
     points = sorted((crc32(f"{number}{member}".encode()), member) for member in MEMBERS for number in range(20))
     position = bisect_right(points, (crc32(b"7volcano-1"), "~"))
 
@@ -56,25 +56,25 @@ def test_a_key_on_a_point_belongs_to_the_next() -> None:
 
 
 def test_every_member_owns_a_fair_part() -> None:
-    """Twenty points are coarse, but nobody is left without work."""
+    """Twenty points are coarse, but each member has some keys."""
     owners = [HashRing(MEMBERS).owner(f"pod-{number}") for number in range(3000)]
 
     assert min(owners.count(member) for member in MEMBERS) > 300
 
 
 def test_the_ring_is_derived_from_the_pod_name() -> None:
-    """`volcano-1` of three: members 0 to 2 of the same base."""
+    """The pod `volcano-1` of three has the members 0 to 2 of the same base name."""
     assert Ownership.of_pod("volcano-1", 3) == Ownership(HashRing(MEMBERS), "volcano-1")
 
 
 def test_a_pod_name_without_an_ordinal_is_refused() -> None:
-    """There is no base to name the others by."""
+    """The names of the other members cannot be derived from it."""
     with pytest.raises(ValueError, match="ordinal"):
         Ownership.of_pod("volcano", 3)
 
 
 def test_the_key_is_the_first_owner_or_the_name() -> None:
-    """What one owner made stays together."""
+    """Objects of one owner have the same key."""
     owned = wire.ObjectMeta(name="p", owner_references=(wire.OwnerReference(name="job"), wire.OwnerReference(name="x")))
 
     assert (owner_key(owned), owner_key(wire.ObjectMeta(name="p"))) == ("job", "p")

@@ -1,4 +1,4 @@
-"""What annotations tell of shared cards, in the books: assumed ones too, and what makes templates differ."""
+"""Annotations of shared cards: in assumed pods, and in templates."""
 
 import pytest
 
@@ -17,8 +17,8 @@ from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue
 from tests.unit.plugins.cards import register
 
 
-def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
-    """What is assumed shows the annotations of the binding in the next snapshot; forgotten, it shows none."""
+def test_a_card_is_used_as_soon_as_its_bind_is_assumed() -> None:
+    """The next snapshot has the annotations of the assumed binding, until it is forgotten."""
     state = filled(ClusterState(), queue(), node(), group("g"), pod("a", group="g", cpu="1"))
     ids = "GPU-0,NVIDIA,100,10:"
     assert state.assume(bind_plan(("a", "n1"), annotations={VGPU_IDS: ids}), 0.0) == []
@@ -37,8 +37,8 @@ def test_a_card_that_was_given_is_taken_before_the_server_says_so() -> None:
 
 
 @pytest.mark.parametrize("key", [*TELLING, *TELLING_OF_DEVICES])
-def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
-    """What is known of one of them is not said of another."""
+def test_pods_with_different_card_annotations_share_no_template(key: str) -> None:
+    """Results for one of them are not valid for the other."""
     one, other = (pod(name, cpu="1", annotations={key: name}) for name in ("a", "b"))
     state = filled(ClusterState(), one, other, pod("c", cpu="1"), pod("d", cpu="1", annotations={VGPU_IDS: "x"}))
     numbers = {name: task(state, name).template.number for name in "abcd"}
@@ -47,8 +47,8 @@ def test_pods_that_want_other_cards_share_no_template(key: str) -> None:
     assert numbers["c"] == numbers["d"]
 
 
-def test_pods_that_are_kept_apart_otherwise_share_no_template() -> None:
-    """A label says so, the only one that bears on devices."""
+def test_pods_with_different_isolation_labels_share_no_template() -> None:
+    """It is the only label that affects devices."""
     one, other, third = (
         pod(name, cpu="1", labels={ISOLATION_PROVIDER: by}) for name, by in zip("abc", "xyx", strict=True)
     )

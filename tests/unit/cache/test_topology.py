@@ -18,7 +18,7 @@ def node(name: str, **labels: str) -> dict[str, Any]:
 
 
 def hyper_node(name: str, selector: dict[str, Any]) -> dict[str, Any]:
-    """A HyperNode of nodes."""
+    """A HyperNode whose members are nodes."""
     members = [{"type": "Node", "selector": selector}]
     return {"kind": "HyperNode", "metadata": {"name": name}, "spec": {"tier": 1, "members": members}}
 
@@ -27,7 +27,7 @@ BY_LABEL = hyper_node("rack", {"labelMatch": {"matchLabels": {"rack": "a"}}})
 
 
 def apply(state: ClusterState, *objects: dict[str, Any]) -> None:
-    """Take over objects."""
+    """Apply objects to a cluster state."""
     for kind, each in decoded(objects, report=_fail, note=_fail):
         state.apply(kind, each)
 
@@ -37,7 +37,7 @@ def _fail(error: object) -> None:
 
 
 def nodes_of(state: ClusterState, name: str) -> list[str]:
-    """Names of the nodes of a domain."""
+    """Return the names of the nodes of a domain."""
     snapshot = state.snapshot()
     topology = snapshot.topology
     assert isinstance(topology, Topology)
@@ -45,8 +45,8 @@ def nodes_of(state: ClusterState, name: str) -> list[str]:
     return [snapshot.nodes.names[column] for column in columns]
 
 
-def test_a_node_that_loses_its_label_leaves() -> None:
-    """Members by label are those that have it now."""
+def test_a_node_that_loses_its_label_is_no_member() -> None:
+    """Members by label are the nodes that have the label now."""
     state = ClusterState()
     apply(state, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
     assert nodes_of(state, "rack") == ["n1", "n2"]
@@ -56,8 +56,8 @@ def test_a_node_that_loses_its_label_leaves() -> None:
     assert nodes_of(state, "rack") == ["n2"]
 
 
-def test_a_node_that_goes_leaves() -> None:
-    """A vanished node is nowhere a member."""
+def test_a_deleted_node_is_no_member() -> None:
+    """It is removed from all HyperNodes."""
     state = ClusterState()
     apply(state, BY_LABEL, node("n1", rack="a"), node("n2", rack="a"))
     state.remove("Node", state.stored("Node")["n1"])
@@ -65,8 +65,8 @@ def test_a_node_that_goes_leaves() -> None:
     assert nodes_of(state, "rack") == ["n2"]
 
 
-def test_the_tree_is_the_same_object_while_nothing_of_it_changed() -> None:
-    """Pods that come and go make no new tree."""
+def test_the_tree_is_the_same_object_until_it_changes() -> None:
+    """Changes of pods do not make a new tree."""
     state = ClusterState()
     apply(state, BY_LABEL, node("n1", rack="a"))
     before = state.snapshot().topology
@@ -83,20 +83,20 @@ def test_the_tree_is_the_same_object_while_nothing_of_it_changed() -> None:
     assert state.snapshot().topology is before
 
 
-def test_a_fault_is_reported_when_it_appears() -> None:
-    """Once, however many snapshots are taken, and again after it was healed."""
-    told: list[ObjectError] = []
-    state = ClusterState(report=told.append)
+def test_a_new_fault_is_reported() -> None:
+    """It is reported once, and again if it disappears and appears again."""
+    reported: list[ObjectError] = []
+    state = ClusterState(report=reported.append)
     broken = hyper_node("rack", {"exactMatch": {"name": "n9"}})
     apply(state, broken, node("n1"))
     state.snapshot()
     apply(state, node("n2"))
     state.snapshot()
-    assert [(error.kind, error.name) for error in told] == [("HyperNode", "rack")]
+    assert [(error.kind, error.name) for error in reported] == [("HyperNode", "rack")]
 
     apply(state, node("n9"))
     state.snapshot()
     state.remove("Node", state.stored("Node")["n9"])
     state.snapshot()
 
-    assert len(told) == 2
+    assert len(reported) == 2

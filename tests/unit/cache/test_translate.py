@@ -1,4 +1,4 @@
-"""Objects of the API as nouns."""
+"""Translation of API objects."""
 
 from typing import Any
 
@@ -27,12 +27,12 @@ def translator() -> Translator:
 
 
 def no_volumes(_: wire.Pod) -> Amounts:
-    """Pods need nothing attached."""
+    """Return no volumes for any pod."""
     return NO_AMOUNTS
 
 
 def made(translator: Translator, each: wire.Pod) -> Task:
-    """The task of a pod."""
+    """Return the task of a pod."""
     return translator.task(each, translator.job_id(each), no_volumes)
 
 
@@ -53,7 +53,7 @@ def made(translator: Translator, each: wire.Pod) -> Task:
     ],
 )
 def test_status_of_a_pod(translator: Translator, phase: str, leaving: bool, on: str, status: TaskStatus) -> None:
-    """Deletion counts while pending or running; a finished pod is finished, deleted or not."""
+    """A deletion changes the status of pending and running pods, but not of finished ones."""
     assert made(translator, pod("p", phase=phase, leaving=leaving, node=on)).status is status
 
 
@@ -74,7 +74,7 @@ def test_status_of_a_pod(translator: Translator, phase: str, leaving: bool, on: 
 def test_preemptability_and_zone_of_a_task(
     translator: Translator, annotations: dict[str, str], labels: dict[str, str], preemptable: bool, zone: str
 ) -> None:
-    """The annotation wins over the label; the zone looks at annotations alone; absent means preemptable."""
+    """The annotation overrides the label. Only annotations set the zone. A pod without them is preemptable."""
     task = made(translator, pod("p", annotations=annotations, labels=labels))
 
     assert (task.preemptable, task.revocable_zone) == (preemptable, zone)
@@ -86,7 +86,7 @@ def test_preemptability_and_zone_of_a_task(
     [(None, None, 1), (7, None, 7), (7, "9", 9), (7, "-3", -3), (7, "2147483648", 7), (None, "high", 1)],
 )
 def test_priority_of_a_task(translator: Translator, spec: int | None, annotation: str | None, priority: int) -> None:
-    """1, else what the spec says, else what the annotation says when it is a 32-bit integer."""
+    """It is 1, or the priority of the spec, or the annotation if it is a 32-bit integer."""
     notes = {"volcano.sh/task-priority": annotation} if annotation else {}
     each = wire.Pod(
         metadata=wire.ObjectMeta(name="p", namespace="ns", uid="p", annotations=notes), spec=wire.PodSpec(priority=spec)
@@ -96,7 +96,7 @@ def test_priority_of_a_task(translator: Translator, spec: int | None, annotation
 
 
 def test_role_and_job_of_a_task(translator: Translator) -> None:
-    """The role's annotation wins over the label, unless it is empty; the job is the group in the pod's namespace."""
+    """A role annotation that is not empty overrides the label. The job is the group in the namespace of the pod."""
     key = "volcano.sh/task-spec"
     both = made(translator, pod("p", group="g", annotations={key: "master"}, labels={key: "worker"}))
     label = made(translator, pod("p", labels={key: "worker"}))
@@ -108,7 +108,7 @@ def test_role_and_job_of_a_task(translator: Translator) -> None:
 
 
 def test_equal_pods_share_a_template(translator: Translator) -> None:
-    """Names, labels, priorities, gates and claims make no difference; requests and images do."""
+    """Names, labels, priorities, gates and claims do not affect the template. Requests and images do."""
     plain = made(translator, pod("a", cpu="1"))
     claim = wire.Volume(name="x", persistent_volume_claim=wire.PersistentVolumeClaimVolumeSource(claim_name="c"))
 
@@ -119,7 +119,7 @@ def test_equal_pods_share_a_template(translator: Translator) -> None:
 
 
 def test_inline_volumes_are_part_of_a_template(translator: Translator) -> None:
-    """A disk that only one node can use at a time constrains placement by itself."""
+    """A disk that only one node can use at a time restricts placement."""
 
     def with_disk(name: str, disk: str) -> wire.Pod:
         source = wire.GcePersistentDisk(pd_name=disk)
@@ -132,8 +132,8 @@ def test_inline_volumes_are_part_of_a_template(translator: Translator) -> None:
     assert one.template.spec.volumes[0].gce_persistent_disk is not None
 
 
-def test_a_running_container_with_its_own_request_shares_the_template(translator: Translator) -> None:
-    """Statuses that repeat the request, as kubelets write them, make no new template; a resize does."""
+def test_a_running_container_with_the_requested_amounts_shares_the_template(translator: Translator) -> None:
+    """A status that repeats the request does not make a new template. A resize does."""
     pending = made(translator, pod("a", cpu="1"))
 
     def running(cpu: str) -> wire.Pod:
@@ -149,8 +149,8 @@ def test_a_running_container_with_its_own_request_shares_the_template(translator
     assert made(translator, running("2")).template.request["cpu"] == 2000
 
 
-def test_a_resize_of_a_whole_pod_makes_a_new_template(translator: Translator) -> None:
-    """Pod-level amounts in the status make a template where they differ from those in the spec."""
+def test_a_resize_of_pod_level_resources_makes_a_new_template(translator: Translator) -> None:
+    """The amounts in the status differ from those in the spec."""
 
     def whole(given: str) -> wire.Pod:
         each = pod("b", cpu="1", node="n1", phase="Running")
@@ -169,14 +169,14 @@ def test_a_resize_of_a_whole_pod_makes_a_new_template(translator: Translator) ->
 
 
 def test_templates_are_trimmed(translator: Translator) -> None:
-    """Nobody can mistake one pod's node or priority for the template's."""
+    """A template does not contain the node or the priority of one pod."""
     spec = made(translator, pod("a", node="n1", phase="Running", gates="g")).template.spec
 
     assert (spec.node_name, spec.scheduler_name, spec.scheduling_gates) == ("", "", ())
 
 
 def test_a_group_is_parsed(translator: Translator) -> None:
-    """Queue, minimums, phase, waiting time; what is absent stays absent."""
+    """Queue, minimums, phase and waiting time are parsed. Absent fields stay absent."""
     facts = translator.group(
         group(
             "g",
@@ -194,8 +194,8 @@ def test_a_group_is_parsed(translator: Translator) -> None:
     assert facts.revocable_zone == "*"
 
 
-def test_a_bare_group(translator: Translator) -> None:
-    """Pending, in the default queue, nothing reserved, no preemptability said."""
+def test_an_empty_group_has_defaults(translator: Translator) -> None:
+    """It is Pending, in the default queue, without minimum resources and without preemptability."""
     facts = translator.group(group("g", queue=""))
 
     assert (facts.phase, facts.queue, facts.min_resources) == (PodGroupPhase.PENDING, "default", None)
@@ -212,7 +212,7 @@ def test_a_bare_group(translator: Translator) -> None:
     ],
 )
 def test_waiting_time(translator: Translator, annotations: dict[str, str], seconds: float | None) -> None:
-    """The prefixed key wins; zero, negative and unreadable ones are ignored."""
+    """The prefixed key has precedence. Zero, negative and unreadable values are ignored."""
     assert translator.group(group("g", annotations=annotations)).waiting_seconds == seconds
 
 
@@ -224,8 +224,10 @@ def test_waiting_time(translator: Translator, annotations: dict[str, str], secon
         ({"phase": "Dreaming"}, "status.phase"),
     ],
 )
-def test_odd_groups_are_served_and_reported(translator: Translator, spec: dict[str, Any], path: str) -> None:
-    """A negative minimum is none; an unknown phase is Pending."""
+def test_broken_fields_of_groups_have_defaults_and_are_reported(
+    translator: Translator, spec: dict[str, Any], path: str
+) -> None:
+    """A negative minimum counts as 0. An unknown phase counts as Pending."""
     facts = translator.group(group("g", **spec))
 
     assert (facts.min_available, sum(facts.min_by_role.values()), facts.phase) == (0, 0, PodGroupPhase.PENDING)
@@ -243,10 +245,10 @@ def test_odd_groups_are_served_and_reported(translator: Translator, spec: dict[s
         ("", "", ("", "")),
     ],
 )
-def test_a_path_that_begins_elsewhere_is_below_the_root(
+def test_a_path_without_the_root_is_below_the_root(
     translator: Translator, path: str, weights: str, whole: tuple[str, str]
 ) -> None:
-    """As admission writes it, whether or not it was asked."""
+    """Admission writes the path like this, but the webhooks may not be installed."""
     annotations = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
     queue = translator.queue(wire.Queue(metadata=wire.ObjectMeta(name="q", annotations=annotations)))
 
@@ -254,7 +256,7 @@ def test_a_path_that_begins_elsewhere_is_below_the_root(
 
 
 def test_a_queue_is_parsed(translator: Translator) -> None:
-    """Amounts, parent, hierarchy; unset reclaimable means yes."""
+    """Amounts, parent and hierarchy are parsed. An unset `reclaimable` means true."""
     made_queue = translator.queue(
         queue(
             weight=4,
@@ -270,8 +272,8 @@ def test_a_queue_is_parsed(translator: Translator) -> None:
     assert (made_queue.deserved, made_queue.guarantee) == ({"memory": 2**30 * 1000}, {"cpu": 500})
 
 
-def test_a_node_is_oversubscribed_as_long_as_it_says_so(translator: Translator) -> None:
-    """CPU in milli, memory in bytes, beside what it reports; a removed annotation leaves nothing behind."""
+def test_a_node_is_oversubscribed_while_it_has_the_annotations(translator: Translator) -> None:
+    """CPU is in thousandths, memory in bytes, in addition to the reported amounts."""
     each = wire.Node(
         metadata=wire.ObjectMeta(
             name="n1",
@@ -291,13 +293,13 @@ def test_a_node_is_oversubscribed_as_long_as_it_says_so(translator: Translator) 
 
 
 def test_a_broken_amount_of_a_node_is_not_offered(translator: Translator) -> None:
-    """The rest of the node is used, and the fault is reported."""
+    """The other amounts count, and the fault is reported."""
     assert translator.node(node(cpu="4", memory="lots", pods="-1")).allocatable == {"cpu": 4000}
     assert len(FAULTS) == 2
 
 
-def test_unreadable_oversubscription_is_nothing(translator: Translator) -> None:
-    """And reported."""
+def test_unreadable_oversubscription_is_ignored(translator: Translator) -> None:
+    """It is reported."""
     each = wire.Node(metadata=wire.ObjectMeta(name="n", annotations={"volcano.sh/oversubscription-cpu": "nan"}))
 
     assert translator.node(each).oversubscribed == {"cpu": 0}
@@ -305,7 +307,7 @@ def test_unreadable_oversubscription_is_nothing(translator: Translator) -> None:
 
 
 def lookup(driver: str = "disk.example.com", *, pv_driver: str | None = None, owner: str = "") -> VolumeLookup:
-    """One claim `ns/c` of the class `fast`, bound to a volume when that has a driver."""
+    """One claim `ns/c` of the class `fast`, bound to a volume if `pv_driver` is set."""
     owners = (wire.OwnerReference(uid=owner, controller=True),) if owner else ()
     claim = wire.PersistentVolumeClaim(
         metadata=wire.ObjectMeta(name="c", namespace="ns", owner_references=owners),
@@ -341,17 +343,17 @@ def claiming(name: str = "c") -> wire.Pod:
     ],
 )
 def test_attached_volumes_of_a_pod(found: VolumeLookup, amounts: Amounts) -> None:
-    """The bound volume's driver, else the class's; local and ignored ones count nothing."""
+    """The driver of the bound volume counts, or that of the class. Local and ignored drivers do not count."""
     assert found.needed(claiming()) == amounts
 
 
-def test_an_unknown_claim_counts_nothing_yet() -> None:
-    """Whoever learns of it later asks again."""
+def test_an_unknown_claim_counts_nothing() -> None:
+    """The pod is translated again when the claim is known."""
     assert lookup().needed(claiming("later")) == {}
 
 
-def test_an_ephemeral_claim_must_be_the_pods_own() -> None:
-    """A claim of the same name that somebody else owns is no claim of this pod."""
+def test_an_ephemeral_claim_must_be_controlled_by_the_pod() -> None:
+    """A claim with the same name and another owner is not a claim of this pod."""
     scratch = wire.Volume(name="scratch", ephemeral=wire.EphemeralVolumeSource())
 
     assert lookup(owner="p").needed(pod("p", volumes=(scratch,)))
@@ -360,7 +362,7 @@ def test_an_ephemeral_claim_must_be_the_pods_own() -> None:
 
 
 def test_attach_limits_of_a_node() -> None:
-    """The published count, or as good as unlimited."""
+    """It is the published count, or practically unlimited."""
     drivers = (
         wire.CSINodeDriver(name="a/b", allocatable=wire.VolumeNodeResources(count=3)),
         wire.CSINodeDriver(name="c"),
@@ -371,14 +373,14 @@ def test_attach_limits_of_a_node() -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])
-def test_true_in_gos_vocabulary(text: str) -> None:
-    """Six words."""
+def test_true_values_of_go(text: str) -> None:
+    """Go has six texts for true."""
     assert parse_bool(text) is True
 
 
 @pytest.mark.parametrize("text", ["", "yes", "on", "tRUE", " true"])
-def test_no_boolean(text: str) -> None:
-    """Nothing else is one."""
+def test_invalid_booleans(text: str) -> None:
+    """All other texts are invalid."""
     with pytest.raises(ValueError, match="boolean"):
         parse_bool(text)
 
@@ -388,26 +390,26 @@ def test_no_boolean(text: str) -> None:
     [("90s", 90.0), ("1h30m", 5400.0), ("1.5h", 5400.0), ("300ms", 0.3), ("0", 0.0), ("-2m", -120.0), ("+1s", 1.0)],
 )
 def test_durations(text: str, seconds: float) -> None:
-    """As Go writes them."""
+    """The format is that of Go."""
     assert parse_seconds(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "5", "1 h", "h", "1d", "1h!", "9999999999h"])
-def test_no_duration(text: str) -> None:
-    """A number without a unit, unknown units, gaps, more than Go can hold."""
+def test_invalid_durations(text: str) -> None:
+    """A number without a unit, unknown units, gaps, and values out of the range of Go."""
     with pytest.raises(ValueError, match="duration"):
         parse_seconds(text)
 
 
 @pytest.mark.parametrize("text", ["", "1.0", "0x1", "2147483648", "1_000"])
-def test_no_32_bit_integer(text: str) -> None:
-    """Out of range, or not in plain digits."""
+def test_invalid_32_bit_integers(text: str) -> None:
+    """Values out of range, or not in plain digits."""
     with pytest.raises(ValueError, match="integer"):
         parse_int32(text)
 
 
-def test_node_selector_takes_any_one_label() -> None:
-    """Split at the first colon, trimmed; entries without a value are ignored."""
+def test_the_node_selector_needs_one_matching_label() -> None:
+    """Entries are split at the first colon and trimmed. Entries without a value are ignored."""
     selector = NodeFilter.parse(["pool: batch", "a:b:c", "nothing", "empty:"])
 
     assert selector.selects({"pool": "batch"})
@@ -416,5 +418,5 @@ def test_node_selector_takes_any_one_label() -> None:
 
 
 def test_no_valid_entry_selects_every_node() -> None:
-    """As without the flag."""
+    """The result is the same as without the flag."""
     assert NodeFilter.parse(["nonsense"]).selects({})

@@ -1,4 +1,4 @@
-"""Volumes that become known late change what pods ask for."""
+"""Requests of pods follow their volumes."""
 
 import msgspec
 
@@ -23,8 +23,8 @@ CLAIMING = pod(
 )
 
 
-def test_a_pod_before_its_claim_its_class_and_its_volume() -> None:
-    """Each step changes the request; nobody has to touch the pod."""
+def test_a_pod_follows_its_claim_class_and_volume() -> None:
+    """Each new object changes the request without a change of the pod."""
     state = filled(ClusterState(), queue(), group("g"), CLAIMING)
     assert task(state, "p").template.best_effort
 
@@ -42,8 +42,8 @@ def test_a_pod_before_its_claim_its_class_and_its_volume() -> None:
     assert task(state, "p").template.best_effort
 
 
-def test_a_claim_that_moves_to_another_volume() -> None:
-    """What it was bound to before concerns its pods no longer; what it is bound to now does, whichever comes first."""
+def test_a_pod_follows_a_claim_that_moves_to_another_volume() -> None:
+    """The old volume no longer affects the pod. The new one does, in any order of events."""
     moved = msgspec.structs.replace(CLAIM, spec=msgspec.structs.replace(CLAIM.spec, volume_name="w"))
     state = filled(ClusterState(), queue(), group("g"), CLAIMING, CLAIM, VOLUME, CLASS, moved)
     assert task(state, "p").template.request[LIMIT] == 1000
@@ -60,8 +60,8 @@ def test_a_claim_that_moves_to_another_volume() -> None:
     assert task(state, "p").template.request[LIMIT] == 1000
 
 
-def test_a_node_offers_what_its_drivers_attach() -> None:
-    """A CSINode that comes late adds its limits to the node, and takes them away with it."""
+def test_a_node_offers_the_volumes_that_its_drivers_attach() -> None:
+    """A CSINode that is created later adds its limits to the node. Its deletion removes them."""
     drivers = (wire.CSINodeDriver(name="disk.example.com", allocatable=wire.VolumeNodeResources(count=2)),)
     limits = wire.CSINode(metadata=wire.ObjectMeta(name="n1"), spec=wire.CSINodeSpec(drivers=drivers))
     state = filled(ClusterState(), node())

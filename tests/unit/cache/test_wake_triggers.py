@@ -1,4 +1,4 @@
-"""Which changes a scheduler at rest should not leave to the next periodic cycle."""
+"""Wake triggers: which changes start a cycle before the next periodic one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,30 +14,30 @@ from tests.unit.cache.builders import bind_plan, eviction_plan, group, node, pod
 
 
 class Cluster:
-    """Books that are fed, and the triggers of each change."""
+    """A cluster state, and the triggers of each change."""
 
     def __init__(self) -> None:
         self.state = ClusterState()
         self._triggers: list[Trigger] = []
 
     def __call__(self, kind: str, new: Any, *, old: Any = None) -> list[Trigger]:
-        """Make one change, and return what it triggers."""
+        """Make one change, and return its triggers."""
         self._triggers.clear()
-        feeder = EventHandlers(kind, self.state, self._triggers.append)
+        handlers = EventHandlers(kind, self.state, self._triggers.append)
         if old is None:
-            feeder.added(new)
+            handlers.added(new)
         else:
-            feeder.updated(old, new)
+            handlers.updated(old, new)
         return list(self._triggers)
 
-    def gone(self, kind: str, old: Any) -> list[Trigger]:
-        """Delete an object, and return what it triggers."""
+    def deleted(self, kind: str, old: Any) -> list[Trigger]:
+        """Delete an object, and return the triggers."""
         self._triggers.clear()
         EventHandlers(kind, self.state, self._triggers.append).deleted(old)
         return list(self._triggers)
 
 
-WORK, ROOM, NOTHING = [Trigger.NEW_WORK], [Trigger.NEW_ROOM], list[Trigger]()
+WORK, CAPACITY, NOTHING = [Trigger.NEW_WORK], [Trigger.NEW_CAPACITY], list[Trigger]()
 
 
 @pytest.fixture
@@ -60,36 +60,36 @@ def test_a_pod_that_can_start_is_new_work(cluster: Cluster) -> None:
 
 
 def test_a_gang_is_new_work_once_it_has_its_minimum(cluster: Cluster) -> None:
-    """Until then there is nothing to decide."""
+    """A gang with fewer pods cannot be placed."""
     assert cluster("Pod", pod("a", group="two", cpu="1")) == NOTHING
     assert cluster("Pod", pod("b", group="two", cpu="1")) == WORK
 
 
-def test_a_pod_waits_for_its_group(cluster: Cluster) -> None:
-    """The group that comes after its pods is the new work."""
+def test_a_pod_without_its_group_triggers_nothing(cluster: Cluster) -> None:
+    """The group that is created later is new work."""
     assert cluster("Pod", pod("a", group="late", cpu="1")) == NOTHING
     assert cluster("PodGroup", group("late", minimum=1)) == WORK
 
 
-def test_pods_of_other_schedulers_are_none_of_ours(cluster: Cluster) -> None:
-    """Neither when they come nor when they go."""
+def test_pending_pods_of_other_schedulers_trigger_nothing(cluster: Cluster) -> None:
+    """Neither their creation nor their deletion is a trigger."""
     foreign = pod("a", scheduler="default-scheduler", cpu="1")
 
     assert cluster("Pod", foreign) == NOTHING
-    assert cluster.gone("Pod", foreign) == NOTHING
+    assert cluster.deleted("Pod", foreign) == NOTHING
 
 
-def test_pods_of_other_schedulers_free_room_when_they_end(cluster: Cluster) -> None:
-    """What they used on our nodes is new room."""
+def test_the_end_of_a_pod_of_another_scheduler_is_new_capacity(cluster: Cluster) -> None:
+    """It used resources of a node."""
     running = pod("a", scheduler="default-scheduler", node="n1", phase="Running", cpu="1")
     ended = pod("a", scheduler="default-scheduler", node="n1", phase="Succeeded", cpu="1")
 
     assert cluster("Pod", running) == NOTHING
-    assert cluster("Pod", ended, old=running) == ROOM
+    assert cluster("Pod", ended, old=running) == CAPACITY
 
 
-def test_the_last_gate_of_a_pod_that_is_lifted_is_new_work(cluster: Cluster) -> None:
-    """The specification changed."""
+def test_the_removal_of_the_last_scheduling_gate_is_new_work(cluster: Cluster) -> None:
+    """The spec of the pod changes."""
     gated, free = pod("a", group="one", gates="hold"), pod("a", group="one")
     cluster("Pod", gated)
 
@@ -104,10 +104,8 @@ def test_the_last_gate_of_a_pod_that_is_lifted_is_new_work(cluster: Cluster) -> 
     ],
     ids=("condition", "nomination"),
 )
-def test_what_the_scheduler_writes_into_a_waiting_pod_triggers_nothing(
-    cluster: Cluster, written: wire.PodStatus
-) -> None:
-    """Otherwise each cycle would wake the next."""
+def test_status_updates_of_a_waiting_pod_trigger_nothing(cluster: Cluster, written: wire.PodStatus) -> None:
+    """Otherwise each cycle would start the next one."""
     waiting = pod("a", group="one", cpu="1")
     cluster("Pod", waiting)
 
@@ -115,7 +113,7 @@ def test_what_the_scheduler_writes_into_a_waiting_pod_triggers_nothing(
 
 
 def test_the_scheduler_s_own_bind_triggers_nothing(cluster: Cluster) -> None:
-    """Neither the annotations that go before it, nor the node, nor the start of the pod."""
+    """Neither the annotations before the bind nor the node nor the start of the pod is a trigger."""
     waiting = pod("a", group="one", cpu="1")
     cluster("Pod", waiting)
     assert not cluster.state.assume(bind_plan(("a", "n1")), 0.0)
@@ -137,24 +135,24 @@ def test_the_scheduler_s_own_bind_triggers_nothing(cluster: Cluster) -> None:
     ],
     ids=("leaving", "failed", "smaller"),
 )
-def test_a_running_pod_that_takes_less_is_new_room(cluster: Cluster, change: Callable[[], wire.Pod]) -> None:
-    """It leaves, it ends, or it shrinks in place."""
+def test_a_running_pod_that_uses_less_is_new_capacity(cluster: Cluster, change: Callable[[], wire.Pod]) -> None:
+    """It terminates, finishes, or is resized in place."""
     running = pod("a", group="one", node="n1", phase="Running", cpu="2")
     cluster("Pod", running)
 
-    assert cluster("Pod", change(), old=running) == ROOM
+    assert cluster("Pod", change(), old=running) == CAPACITY
 
 
-def test_a_pod_that_is_gone_is_new_room(cluster: Cluster) -> None:
-    """Room, and places in gangs and queues."""
+def test_a_deleted_pod_is_new_capacity(cluster: Cluster) -> None:
+    """It frees resources of its node and of its queue."""
     running = pod("a", group="one", node="n1", phase="Running", cpu="2")
     cluster("Pod", running)
 
-    assert cluster.gone("Pod", running) == ROOM
+    assert cluster.deleted("Pod", running) == CAPACITY
 
 
 def test_heartbeats_trigger_nothing(cluster: Cluster) -> None:
-    """They come every ten seconds from each node, and change versions and times."""
+    """Each node sends them every ten seconds. They change versions and times."""
     first, second = (
         msgspec.structs.replace(node(), metadata=wire.ObjectMeta(name="n1", uid="n1", resource_version=version))
         for version in ("7", "8")
@@ -172,15 +170,15 @@ def test_reports_of_agents_in_annotations_of_nodes_trigger_nothing(cluster: Clus
     assert cluster("Node", msgspec.structs.replace(known, metadata=metadata), old=known) == NOTHING
 
 
-def test_nodes_that_come_or_offer_more_are_new_room(cluster: Cluster) -> None:
-    """New amounts, labels or taints."""
-    assert cluster("Node", node("n2")) == ROOM
-    assert cluster("Node", node("n2", cpu="8"), old=node("n2")) == ROOM
-    assert cluster("Node", node("n2", labels={"zone": "a"}), old=node("n2")) == ROOM
+def test_new_or_changed_nodes_are_new_capacity(cluster: Cluster) -> None:
+    """They have new amounts, labels or taints."""
+    assert cluster("Node", node("n2")) == CAPACITY
+    assert cluster("Node", node("n2", cpu="8"), old=node("n2")) == CAPACITY
+    assert cluster("Node", node("n2", labels={"zone": "a"}), old=node("n2")) == CAPACITY
 
 
-def test_what_the_scheduler_writes_into_groups_triggers_nothing(cluster: Cluster) -> None:
-    """Phase, conditions and annotations are its own."""
+def test_status_updates_of_groups_trigger_nothing(cluster: Cluster) -> None:
+    """The scheduler writes phase, conditions and annotations."""
     known = group("one", minimum=1)
     written = group("one", minimum=1, phase="Inqueue", annotations={"topology": "rack-1"})
 
@@ -188,25 +186,25 @@ def test_what_the_scheduler_writes_into_groups_triggers_nothing(cluster: Cluster
     assert cluster("PodGroup", group("one", minimum=3), old=written) == WORK
 
 
-def test_what_the_scheduler_writes_into_queues_triggers_nothing(cluster: Cluster) -> None:
-    """Amounts are its own; limits and states are not."""
+def test_allocated_amounts_of_queues_trigger_nothing(cluster: Cluster) -> None:
+    """The scheduler writes these amounts. Limits and states are triggers."""
     known = queue()
     written = msgspec.structs.replace(known, status=wire.QueueStatus(allocated={"cpu": "1"}))
 
     assert cluster("Queue", written, old=known) == NOTHING
-    assert cluster("Queue", queue(weight=3), old=written) == ROOM
-    assert cluster("Queue", queue(state="Closed"), old=queue(state="Open")) == ROOM
+    assert cluster("Queue", queue(weight=3), old=written) == CAPACITY
+    assert cluster("Queue", queue(state="Closed"), old=queue(state="Open")) == CAPACITY
 
 
-def test_an_eviction_under_way_is_no_second_trigger(cluster: Cluster) -> None:
-    """Its deletion mark is new room; what the kubelet writes after it is not."""
+def test_an_eviction_triggers_once(cluster: Cluster) -> None:
+    """The deletion timestamp is new capacity. Later updates of the kubelet are not."""
     running = pod("a", group="one", node="n1", phase="Running", cpu="2")
     cluster("Pod", running)
     assert not cluster.state.assume(eviction_plan("a", "n1"), 0.0)
     leaving = pod("a", group="one", node="n1", phase="Running", cpu="2", leaving=True)
     reported = msgspec.structs.replace(leaving, status=wire.PodStatus(phase="Running", reason="Evicted"))
 
-    assert cluster("Pod", leaving, old=running) == ROOM
+    assert cluster("Pod", leaving, old=running) == CAPACITY
     assert cluster("Pod", reported, old=leaving) == NOTHING
 
 
@@ -219,12 +217,12 @@ def test_measurements_and_workloads_trigger_nothing(cluster: Cluster) -> None:
     assert cluster("ReplicaSet", replicas) == NOTHING
 
 
-def test_volumes_and_budgets_are_new_room(cluster: Cluster) -> None:
-    """They may be what pods wait for."""
+def test_volumes_and_budgets_are_new_capacity(cluster: Cluster) -> None:
+    """Pods may wait for them."""
     claim = wire.PersistentVolumeClaim(metadata=wire.ObjectMeta(name="data", namespace="ns"))
     annotated = msgspec.structs.replace(
         claim, metadata=wire.ObjectMeta(name="data", namespace="ns", annotations={"selected-node": "n1"})
     )
 
-    assert cluster("PersistentVolumeClaim", claim) == ROOM
+    assert cluster("PersistentVolumeClaim", claim) == CAPACITY
     assert cluster("PersistentVolumeClaim", annotated, old=claim) == NOTHING

@@ -62,7 +62,7 @@ async def test_work_that_comes_during_the_pause_ends_it() -> None:
 async def test_new_room_ends_the_pause_only_while_work_waits(work_waits: bool) -> None:
     """Nodes and queues of a cluster without pending pods may change as often as they like."""
     pause = CyclePause(LONG)
-    pause.trigger(Trigger.NEW_ROOM)
+    pause.trigger(Trigger.NEW_CAPACITY)
 
     ends = ends_early if work_waits else ends_at_once
     assert await ends(pause, work_waits=work_waits) is work_waits

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.cache.sync.on_demand_informer import EVERY, Wanted
+from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
 from pyroclast.plugins.deviceshare import args_of
 from pyroclast.scheduler.daemon.on_demand_kinds import Wants, wants_of
 from pyroclast.scheduler.daemon.settings import read_configuration
@@ -26,11 +26,11 @@ CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
     [
         (["{name: gang}"], Wants()),
         (["{name: usage}", "{name: deviceshare}"], Wants()),
-        (["{name: load-aware}"], Wants(node_metrics=EVERY)),
-        ([CARDS], Wants(device_map=Wanted("kube-system", "volcano-vgpu-device-config"))),
+        (["{name: load-aware}"], Wants(node_metrics=EVERY_OBJECT)),
+        ([CARDS], Wants(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"))),
         (
             [CARDS, "{name: load-aware}"],
-            Wants(device_map=Wanted("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY),
+            Wants(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY_OBJECT),
         ),
     ],
 )
