@@ -1,5 +1,5 @@
-"""Phases of a cycle, one per file; the configuration's `actions:` line gives their order.
+"""Actions of a cycle, one per file; the configuration's `actions:` line gives their order.
 
-Belongs here: in which order jobs are offered what. Does not: who deserves what (plugins), how placements are made and
-undone (framework).
+Belongs here: the order in which jobs are offered resources. Does not belong here: fair shares (plugins), and how
+placements are made and undone (framework).
 """

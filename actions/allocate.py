@@ -1,13 +1,12 @@
-"""Allocate: give free resources to pending jobs, evicting nothing.
+"""Allocate: place pending jobs on idle resources, without evictions.
 
-Queues take turns by their share; a queue that has had enough is left out. Of a queue the first job is worked on: its
-tasks are placed in order until it is ready; where that leads nowhere, once more with those first that make it ready,
-and then its members are searched for places together (`framework.placement`). A
-ready job's places are committed, and a job with tasks left gets its next turn after the others; a job that only waits
-for room being released keeps its places for this cycle; an attempt that leads to neither is undone before the next job
-is looked at, but for what members of patient gangs keep. A gang that is ready only if its best-effort members count is
-committed when those are placed too: by backfill, or at the end of this action where backfill is not configured, or
-where others could be evicted for that gang before its turn comes.
+Queues take turns by share; an overused queue is skipped. The first job of a queue is tried: its tasks are placed in
+order until it is ready. If this fails, the tasks that make it ready are tried first, and then places for all members
+are searched together (`framework.placement`). The placements of a ready job are committed; a job with tasks left gets
+its next turn after the others. A job that is only pipelined keeps its placements for this cycle. Any other attempt is
+undone before the next job is tried, except for placements that patient gangs keep. A gang that is ready only if its
+best-effort members count is committed when those are placed too: by backfill, or at the end of this action if backfill
+is not configured or if an action could evict for the gang before.
 """
 
 from collections import Counter
@@ -38,13 +37,13 @@ EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocate(Action):
-    """Place pending tasks on free resources."""
+    """Place pending tasks on idle resources."""
 
     name = "allocate"
     args: AllocateArgs = field(default_factory=AllocateArgs)
 
     def execute(self, session: Session) -> None:
-        """Offer free resources to each pending job in turn."""
+        """Offer idle resources to each pending job in turn."""
         session.searches_gangs = self.args.gangSearch
         order = WorkOrder(session, workable_jobs(session, self.args.namespaceTemplates))
         worksheets: dict[JobId, list[Worksheet]] = {}
@@ -66,18 +65,18 @@ class Allocate(Action):
                 order.return_job(job)
             order.return_queue(queue)
         for job in behind_gates:
-            job.reasons.misfit = None  # its next turn may open gates, even where none helps the tasks that have none
+            job.reasons.misfit = None  # its next turn may lift gates, even if no node fits its ungated tasks
         if not backfill_follows(session.following_actions):
             complete_deferred(session)
 
 
 def backfill_follows(following: Sequence[str]) -> bool:
-    """Return whether backfill comes before any action that could evict for gangs which only wait for backfill."""
+    """Return whether backfill runs before any action that could evict for gangs that only wait for backfill."""
     return "backfill" in following and EVICTING.isdisjoint(following[: following.index("backfill")])
 
 
 def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]:
-    """Return the jobs that may be worked on; without enqueue in the configuration the gate is open to all."""
+    """Return the jobs to try. If enqueue is not configured, all jobs are admitted."""
     if "enqueue" not in session.extensions.profile.actions:
         for job in session.jobs.at_admission():  # also jobs without tasks: their controllers wait for the phase
             job.phase = PodGroupPhase.INQUEUE
@@ -95,7 +94,7 @@ def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]
 
 
 def leave_out_unlike_jobs(session: Session, most: int) -> None:
-    """Leave jobs of namespaces out of this cycle that have more than so many unlike templates waiting."""
+    """Skip jobs of a namespace in this cycle beyond a number of distinct templates."""
     table = session.snapshot.job_table
     waiting = table.counts[TaskStatus.PENDING]
     if waiting.sum() <= most:
@@ -111,13 +110,13 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
 
 
 def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:
-    """Tell jobs why their queue is not served any further."""
+    """Refuse jobs because their queue is not served any further."""
     for job in jobs:
         job.refuse(refusal)
 
 
 def lift_gates(session: Session, job: SessionJob) -> bool:
-    """Take the gate of their queue off tasks that it has room for, one after the other; tell whether none is left."""
+    """Lift the queue's gate of tasks that the queue can hold, one by one. Return whether no gate is left."""
     if not session.snapshot.lifts_queue_gates:
         return True
     queue, is_done = session.queues.by_name[job.queue], True
@@ -133,7 +132,7 @@ def lift_gates(session: Session, job: SessionJob) -> bool:
 
 
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
-    """Place tasks of a job and keep what is worth keeping; True when the job should have another turn."""
+    """Place tasks of a job and keep useful placements. Return whether the job should have another turn."""
     with session.statement() as statement:
         if place_job(session, statement, job, sheets):
             if job.relies_on_best_effort:
@@ -148,7 +147,7 @@ def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
 
 
 def commit(session: Session, job: SessionJob, statement: Statement) -> None:
-    """Commit places of a ready job, with those that were deferred while it relied on best-effort members, if any."""
+    """Commit placements of a ready job, together with deferred ones from when it relied on best-effort members."""
     deferred = session.deferred.take(job)
     if deferred is not None:
         deferred.merge(statement)

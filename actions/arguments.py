@@ -1,4 +1,4 @@
-"""Arguments that several actions take."""
+"""Arguments that several actions have."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class PlacingArgs:
     """Arguments of an action that places tasks."""
 
     predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+    """Accepted for compatibility: verdicts of nodes are always updated, so there is nothing to disable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,8 @@ class AllocateArgs(PlacingArgs):
     """Arguments of the action allocate."""
 
     gangSearch: bool = True  # noqa: N815  # as above
-    """Whether the members of a gang are searched for places together where placing them in order finds none."""
+    """Whether places for the members of a gang are searched together if placing them in order fails."""
     namespaceTemplates: int = argument("namespaceTemplates", MOST_TEMPLATES, least=0)  # noqa: N815  # as above
-    """Unlike templates of the waiting jobs of one namespace that are looked at in a cycle, before others of its jobs
-    wait for a later one; 0 for no limit."""
+    """Distinct templates of one namespace's waiting jobs that are tried in a cycle, before its other jobs wait for a
+    later cycle; 0 for no limit.
+    """

@@ -1,7 +1,7 @@
-"""Backfill: place tasks that ask for nothing, wherever a node still takes a pod.
+"""Backfill: place best-effort tasks on any node that accepts another pod.
 
-Queue by queue and job by job, each drained before the next. A job's best-effort tasks are bound when with them its
-minimum runs: those that no node takes do not count.
+Queue by queue and job by job. A job's best-effort tasks are bound if its minimum runs with them; tasks that no node
+accepts do not count.
 """
 
 from dataclasses import dataclass, field
@@ -26,15 +26,17 @@ class Backfill(Action):
 
     def execute(self, session: Session) -> None:
         """Place the best-effort tasks of each job."""
-        order = WorkOrder(session, (job for job in session.jobs.with_pending_tasks() if is_concerned(session, job)))
+        order = WorkOrder(
+            session, (job for job in session.jobs.with_pending_tasks() if has_best_effort_work(session, job))
+        )
         while (queue := order.next_queue()) is not None:
             while (job := order.next_job(queue)) is not None:
                 complete(session, job)
         complete_deferred(session)
 
 
-def is_concerned(session: Session, job: SessionJob) -> bool:
-    """Tell whether a job has best-effort tasks to place and may be worked on."""
+def has_best_effort_work(session: Session, job: SessionJob) -> bool:
+    """Return whether a job has best-effort tasks to place and may be tried."""
     if not job.pending_best_effort or job.is_pending or session.jobs.job_valid(job) is not None:
         return False
     refusal = unserved_topology(session, job)

@@ -1,7 +1,7 @@
 """Enqueue: admit pending jobs to their queue.
 
-Queues take turns; in a queue jobs are asked in their order. A job without minimum resources is admitted; any other is
-admitted when the plugins vote for it. A job that is refused waits for the next cycle and blocks no other job.
+Queues take turns; the jobs of a queue are tried in order. A job without minimum resources is admitted; any other is
+admitted if the plugins vote for it. A refused job waits for the next cycle and blocks no other job.
 """
 
 from dataclasses import dataclass, field
@@ -26,13 +26,14 @@ class EnqueueArgs:
     """Arguments of enqueue."""
 
     count_evictions: bool = argument("countEvictions", True)
-    """Whether what the configured actions may evict for a job does not count against it at admission, nor what is
-    promised to jobs of lower priority in its queue; false restores Volcano's rule."""
+    """Whether resources that the configured actions could evict for a job, and those promised to jobs of lower priority
+    in its queue, do not count against it at admission; false restores Volcano's rule.
+    """
     free_unusable_promises: bool = argument("freeUnusablePromises", True)
-    """Whether admitted jobs that cannot use what is promised to them keep no other job out; false restores Volcano's
-    rule."""
+    """Whether admitted jobs that cannot use their promised resources block no other job; false restores Volcano's rule.
+    """
     pods_grace_period: Fraction = argument("podsGracePeriod", _GRACE_PERIOD, parse=duration)
-    """How long an admitted job may lack pods for its minimum before it keeps no other job out, a Go duration."""
+    """Time that an admitted job may lack pods for its minimum before it blocks no other job, a Go duration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ class Enqueue(Action):
     args: EnqueueArgs = field(default_factory=EnqueueArgs)
 
     def execute(self, session: Session) -> None:
-        """Ask for each pending job whether it may be worked on."""
+        """Decide for each pending job whether it is admitted."""
         self._set_rules(session)
         order = WorkOrder(session, session.jobs.at_admission())
         while (queue := order.next_queue()) is not None:
@@ -70,9 +71,9 @@ class Enqueue(Action):
 
 
 def note_lacking_pods(session: Session, grace_seconds: float) -> None:
-    """Note since when admitted jobs lack pods, and ask for a cycle when the first grace period ends.
+    """Record since when admitted jobs lack pods, and request a cycle at the end of the first grace period.
 
-    In its first cycle a scheduler cannot know since when, and takes the age of the group.
+    In its first cycle a scheduler does not know this time and uses the age of the group.
     """
     table = session.snapshot.job_table
     known, is_first = session.report.lacking_pods_since, session.cycle == 1

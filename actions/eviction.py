@@ -1,4 +1,4 @@
-"""What actions that evict share: who may have others evicted, for which tasks, and what those are told who may not."""
+"""Shared code of evicting actions: eligible jobs and tasks, and the reasons for the others."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,22 +17,22 @@ __all__ = [
     "RUNNING_OR_BOUND",
     "Preemptors",
     "eligible_tasks",
-    "nobody_eligible",
+    "no_eligible_tasks",
     "preemptors",
     "queue_refusals",
 ]
 
 DEFAULT_DOMAINS: Final = 8
-"""Topology domains in which room is looked for, best first."""
+"""Maximum number of topology domains that are searched, best first."""
 RUNNING: Final = frozenset({TaskStatus.RUNNING})
-"""Where in their lives victims of other queues may be."""
+"""Statuses of victims in other queues."""
 RUNNING_OR_BOUND: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
-"""Where victims of the beneficiary's own queue may be."""
+"""Statuses of victims in the beneficiary's own queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preemptors:
-    """Jobs with pending tasks: those for which an action may evict, and the others, each with the reason."""
+    """Jobs with pending tasks: those for which an action may evict, and the others with their reasons."""
 
     starving: list[SessionJob] = field(default_factory=list)
     others: list[tuple[SessionJob, Refusal]] = field(default_factory=list)
@@ -40,11 +40,11 @@ class Preemptors:
     def record_not_eligible(
         self, action: str, refused: Callable[[SessionJob, Task], Refusal | None] = lambda *_: None
     ) -> None:
-        """Tell the others that still wait why nobody is evicted for them.
+        """Record for the other waiting jobs why nothing is evicted for them.
 
         Args:
-            action: Who tells.
-            refused: Says what refuses evictions for a task of a job before anything else; None where nothing does.
+            action: The action.
+            refused: Returns a refusal of evictions for a task that outranks other reasons; None if there is none.
         """
         for job, refusal in self.others:
             task = next(waiting(job), None) if job.counts[TaskStatus.PENDING] else None
@@ -55,29 +55,33 @@ class Preemptors:
 def preemptors(
     session: Session, *, left_to: str = "", leaves: Callable[[SessionJob], bool] = lambda _: False
 ) -> Preemptors:
-    """Return the jobs past their gates that have pending tasks.
+    """Return the admitted jobs that have pending tasks.
 
-    Not those that could not run anyway, nor those whose topology nobody would keep to: they are told by others.
+    Jobs that could not run anyway, and jobs whose topology no plugin serves, are left out: they have other reasons.
 
     Args:
         session: The session.
-        left_to: To which action it leaves jobs.
-        leaves: Which ones.
+        left_to: Name of the action that serves some jobs instead.
+        leaves: Selects these jobs.
     """
     found = Preemptors()
-    full = _refusal(session.action, "HasMinimum", "its minimum runs; nobody is evicted for what is beyond it")
+    full = _refusal(session.action, "HasMinimum", "its minimum runs; no pod is evicted for further members")
     enough = _refusal(
-        session.action, "HasMinimum", "as many run as its minimum; nobody is evicted for a role or a sub-group alone"
+        session.action,
+        "HasMinimum",
+        "as many members run as its minimum; no pod is evicted for a role or a sub-group alone",
     )
-    mild = _refusal(
-        session.action, "NotStarving", "not all plugins of the first tier that speaks of it say that it starves"
+    not_starving = _refusal(
+        session.action, "NotStarving", "not all plugins of the first tier that decides this report it as starving"
     )
-    left = _refusal(session.action, "LeftToOthers", f"with its network topology it is left to {left_to}, which is off")
+    left = _refusal(
+        session.action, "LeftToOthers", f"its network topology is served by {left_to}, which is not configured"
+    )
     for job in session.jobs.admitted_with_pending_tasks():
         if session.jobs.job_valid(job) is not None or unserved_topology(session, job) is not None:
             continue
         if job.start_refused_by:
-            message = f"plugin {job.start_refused_by} does not let the job start, so nothing is evicted for it"
+            message = f"plugin {job.start_refused_by} does not permit the job to start, so no pod is evicted for it"
             found.others.append((job, _refusal(session.action, "StartRefused", message)))
         elif leaves(job):
             if left_to not in session.extensions.profile.actions:
@@ -85,14 +89,14 @@ def preemptors(
         elif session.jobs.job_starving(job):
             found.starving.append(job)
         elif job.is_starving:
-            found.others.append((job, mild))
+            found.others.append((job, not_starving))
         else:
             found.others.append((job, full if session.jobs.job_pipelined(job) else enough))
     return found
 
 
 def queue_refusals(session: Session) -> Callable[[SessionJob, Task], Refusal | None]:
-    """Return what says why a job's queue may take no room from others for a task; asked once for equal tasks."""
+    """Return a function that returns why a job's queue may not reclaim for a task. Equal tasks share the answer."""
     known: dict[tuple[QueueName, int], Refusal | None] = {}
 
     def refusal(job: SessionJob, task: Task) -> Refusal | None:
@@ -106,12 +110,12 @@ def queue_refusals(session: Session) -> Callable[[SessionJob, Task], Refusal | N
 
 
 def waiting(job: SessionJob) -> Iterator[Task]:
-    """Return the pending tasks that only want a place."""
+    """Return the pending tasks that are not gated."""
     return (task for task in job.in_status(TaskStatus.PENDING) if not task.gated)
 
 
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks for which evictions may be made, first to be placed first."""
+    """Return the tasks for which evictions are permitted, in the order of placement."""
     return [
         task
         for task in session.jobs.pending_tasks(job)
@@ -119,14 +123,14 @@ def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     ]
 
 
-def nobody_eligible(action: str, job: SessionJob) -> Refusal | None:
-    """Say why evictions may be made for no task of a job; None where none waits for a place."""
+def no_eligible_tasks(action: str, job: SessionJob) -> Refusal | None:
+    """Return why evictions are permitted for no task of a job; None if no task waits."""
     tasks = list(waiting(job))
     if not tasks:
         return None
     if all(task.pod.spec.preemption_policy == "Never" for task in tasks):
         return _refusal(action, "PreemptionPolicyNever", "its pods have the preemption policy Never")
-    return _refusal(action, "AsksForNothing", "no room is made for pods that ask for none")
+    return _refusal(action, "AsksForNothing", "no pod is evicted for best-effort pods")
 
 
 def _refusal(action: str, reason: str, message: str) -> Refusal:

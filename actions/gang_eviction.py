@@ -1,10 +1,10 @@
-"""What gangpreempt and gangreclaim share: arguments, whose turn it is, the tasks of a gang, and its plan."""
+"""Shared code of gangpreempt and gangreclaim: arguments, order of jobs, tasks of a gang, and its plan."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, nobody_eligible
+from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, no_eligible_tasks
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.minimums import in_front, needed_tasks
@@ -26,25 +26,26 @@ class GangEvictionArgs:
     """Arguments of actions that evict for whole gangs."""
 
     maxDomains: int = DEFAULT_DOMAINS  # noqa: N815  # spelled as in the configuration file
-    """Topology domains in which victims are looked for, best first; 0 or less means 8."""
+    """Maximum number of topology domains that are searched for victims, best first; 0 or less means 8."""
     allowWholeBundle: bool = True  # noqa: N815
-    """Whether a gang may be taken whole where no plan leaves every gang its minimum."""
+    """Whether a gang may be evicted whole if no plan preserves the minimum of every gang."""
     leastHarm: bool = True  # noqa: N815
-    """Whether the plan is taken whose victims matter least, over all domains; else the first plan."""
+    """Whether the least harmful plan over all domains is chosen; otherwise the first plan."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
-    for a later one; 0 for no limit."""
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
+    later cycle; 0 for no limit.
+    """
 
     @property
     def most_domains(self) -> int:
-        """The number of domains that counts."""
+        """The effective number of domains."""
         return self.maxDomains if self.maxDomains > 0 else DEFAULT_DOMAINS
 
 
 def in_turn(session: Session, jobs: Iterable[SessionJob], most_steps: int) -> Iterator[SessionJob]:
-    """Yield jobs for which evictions may be made: each queue has one turn, its jobs go in order.
+    """Yield jobs for which evictions are permitted: each queue has one turn, its jobs are in order.
 
-    What is done before the next job is asked for counts for the share of its namespace.
+    Work before the next job is requested counts for the share of its namespace.
     """
     turns = NamespaceTurns(session, most_steps, jobs)
     order = WorkOrder(session, turns.first())
@@ -60,9 +61,9 @@ def in_turn(session: Session, jobs: Iterable[SessionJob], most_steps: int) -> It
 
 
 def waiting_tasks(session: Session, job: SessionJob) -> list[Task]:
-    """Return the tasks for which evictions may be made, needed ones first; none of those that ask for nothing.
+    """Return the tasks for which evictions are permitted, needed ones first, without best-effort tasks.
 
-    A task that no node could hold even when empty is not needed: others make the gang ready, or none do.
+    A task that no empty node could hold is not needed: either other tasks make the gang ready, or none do.
     """
     tasks = [task for task in eligible_tasks(session, job) if not task.template.best_effort]
     return in_front(needed_tasks(session, job, filter(session.candidates.fits_empty_nodes, tasks)), tasks)
@@ -78,7 +79,7 @@ def planner_of(
     protects: bool,
     spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None],
 ) -> GangPlanner:
-    """Return what finds plans for gangs by an action's rule; `protects` priority, or what queues deserve."""
+    """Return the planner for gangs by an action's rule; `protects` priority, or the deserved amounts of queues."""
 
     def ask(
         task: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = (), first_tier: bool = False
@@ -111,9 +112,9 @@ def planner_of(
 
 
 def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: GangEvictionArgs) -> Refusal | None:
-    """Place a job's minimum in one of its domains at the cost of others; or change nothing, and say why."""
+    """Place a job's minimum in one of its domains with evictions, or change nothing and return why."""
     tasks = waiting_tasks(session, job)
     if not tasks:
-        return nobody_eligible(planner.action, job)
+        return no_eligible_tasks(planner.action, job)
     domains = domains_of(session, job, args.most_domains)
     return planner.place(job, tasks, domains, goes_on=lambda: not session.jobs.job_pipelined(job))

@@ -1,4 +1,4 @@
-"""Gangpreempt: make room for whole gangs by evicting less important work of the same queue.
+"""Gangpreempt: place whole gangs by evicting less important tasks of the same queue.
 
 Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
 nothing happens.
@@ -22,18 +22,18 @@ class GangPreemptArgs(GangEvictionArgs):
     """Arguments of gangpreempt."""
 
     protectPriority: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Whether a pod of a higher priority is spared also where its job's priority is lower."""
+    """Whether a pod with a higher priority is protected even if its job's priority is lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangPreempt(Action):
-    """Evict inside a queue for whole gangs."""
+    """Preempt within a queue for whole gangs."""
 
     name = "gangpreempt"
     args: GangPreemptArgs = field(default_factory=GangPreemptArgs)
 
     def execute(self, session: Session) -> None:
-        """Give each starving job a plan, queue by queue."""
+        """Find a plan for each starving job, queue by queue."""
         planner = planner_of(
             session,
             self.args,
@@ -52,7 +52,7 @@ class GangPreempt(Action):
 
 
 def spares(vetoes: Vetoes, beneficiary: SessionJob, victims_job: SessionJob) -> Refusal | None:
-    """Spare jobs that are no less important, and those whose PodGroup forbids that they lose tasks."""
+    """Protect jobs of equal or higher priority, and jobs whose PodGroup is not preemptable."""
     if victims_job.job.preemptable is False:
         return vetoes.group_marked
     return None if victims_job.priority < beneficiary.priority else vetoes.no_less_important

@@ -1,4 +1,4 @@
-"""Gangreclaim: take room back for whole gangs from other queues that have more than they deserve.
+"""Gangreclaim: place whole gangs by evicting tasks of queues that exceed their deserved amount.
 
 Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
 nothing happens.
@@ -25,18 +25,18 @@ class GangReclaimArgs(GangEvictionArgs):
     """Arguments of gangreclaim."""
 
     protectDeserved: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
+    """Whether a queue within its deserved amount loses nothing, regardless of the tier that decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangReclaim(Action):
-    """Evict across queues for whole gangs."""
+    """Reclaim across queues for whole gangs."""
 
     name = "gangreclaim"
     args: GangReclaimArgs = field(default_factory=GangReclaimArgs)
 
     def execute(self, session: Session) -> None:
-        """Give each starving job a plan, queue by queue."""
+        """Find a plan for each starving job, queue by queue."""
         planner = planner_of(
             session,
             self.args,
@@ -48,7 +48,7 @@ class GangReclaim(Action):
         )
         found = preemptors(session)
         for job in in_turn(session, found.starving, self.args.namespaceSteps):
-            queue = session.queues.by_name[job.queue]  # its use grows with each plan
+            queue = session.queues.by_name[job.queue]  # its usage grows with each plan
             tasks = waiting_tasks(session, job)
             kept = session.queues.overused(queue) or (kept_back(session, job, tasks) if tasks else None)
             refusal = kept or evict_for(session, planner, job, self.args)
@@ -58,7 +58,7 @@ class GangReclaim(Action):
 
 
 def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
-    """Refuse to take room where a job's queue may do so neither for all of its tasks nor for those it needs."""
+    """Refuse if a job's queue may reclaim neither for all of its tasks nor for those that it needs."""
     queue = session.queues.by_name[job.queue]
     refusal = session.queues.preemptive(queue, tasks)
     if refusal is None:
@@ -68,7 +68,7 @@ def kept_back(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Refus
 
 
 def spares(session: Session, vetoes: Vetoes, victims_job: SessionJob) -> Refusal | None:
-    """Spare jobs whose PodGroup or queue forbids that they lose tasks to other queues."""
+    """Protect jobs whose PodGroup or queue forbids reclaim by other queues."""
     if victims_job.job.preemptable is False:
         return vetoes.group_marked
     return None if session.queues.by_name[victims_job.queue].reclaimable else vetoes.queue_kept

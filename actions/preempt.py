@@ -1,13 +1,13 @@
-"""Preempt: make room for jobs of a queue by evicting less important work of the same queue.
+"""Preempt: place jobs of a queue by evicting less important tasks of the same queue.
 
 Queue by queue, job by job in order. A job below its minimum gets a plan that places it, or nothing happens. Then, in
-each such job, more important tasks may take the places of less important ones.
+each such job, more important tasks may replace less important ones.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, nobody_eligible, preemptors
+from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, no_eligible_tasks, preemptors
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Action
@@ -27,35 +27,36 @@ class PreemptArgs:
     """Arguments of preempt."""
 
     predicateErrorCacheEnable: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Accepted for compatibility: verdicts of nodes are always kept true, so there is nothing to switch off."""
+    """Accepted for compatibility: verdicts of nodes are always updated, so there is nothing to disable."""
     enableTopologyAwarePreemption: bool = False  # noqa: N815
-    """Whether the node is chosen whose victims matter least, instead of the node with the best score."""
+    """Whether the node with the least harmful victims is chosen, instead of the node with the best score."""
     topologyAwarePreemptWorkerNum: int = 16  # noqa: N815
     """Accepted for compatibility: nodes are compared in one thread."""
     minCandidateNodesPercentage: int = 10  # noqa: N815
-    """Accepted for compatibility: all nodes are compared, not a share of them."""
+    """Accepted for compatibility: all nodes are compared."""
     minCandidateNodesAbsolute: int = 1  # noqa: N815
     """Accepted for compatibility, as above."""
     maxCandidateNodesAbsolute: int = 100  # noqa: N815
     """Accepted for compatibility, as above."""
     leastHarm: bool = True  # noqa: N815
-    """Whether the plan is taken whose victims matter least, over all nodes; else the first plan."""
+    """Whether the least harmful plan over all nodes is chosen; otherwise the first plan."""
     protectPriority: bool = True  # noqa: N815
-    """Whether a pod of a higher priority is never evicted for one of a lower priority, whatever plugins say."""
+    """Whether a pod is never evicted for one of a lower priority, regardless of plugins."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
-    for a later one; 0 for no limit."""
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
+    later cycle; 0 for no limit.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preempt(Action):
-    """Evict inside a queue."""
+    """Preempt within a queue."""
 
     name = "preempt"
     args: PreemptArgs = field(default_factory=PreemptArgs)
 
     def execute(self, session: Session) -> None:
-        """Give each starving job a plan, queue by queue."""
+        """Find a plan for each starving job, queue by queue."""
         found = preemptors(session, left_to="gangpreempt", leaves=lambda job: job.has_topology)
         if found.starving:
             turns = NamespaceTurns(session, self.args.namespaceSteps, found.starving)
@@ -80,7 +81,7 @@ class Preempt(Action):
 
 
 def planner(session: Session, args: PreemptArgs, *, within_job: bool) -> PreemptionPlanner:
-    """Return what finds plans between jobs of a queue, or inside one job."""
+    """Return the planner between jobs of a queue, or inside one job."""
     return PreemptionPlanner(
         session,
         Rule(
@@ -104,15 +105,15 @@ def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
 
 
 def preempt_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> None:
-    """Place a job's minimum at the cost of other jobs of its queue, or change nothing."""
+    """Place a job's minimum by evicting other jobs of its queue, or change nothing."""
     tasks = eligible_tasks(session, job)
-    refusal = planner.place(job, tasks) if tasks else nobody_eligible(Preempt.name, job)
+    refusal = planner.place(job, tasks) if tasks else no_eligible_tasks(Preempt.name, job)
     if refusal is not None:
         job.refuse_eviction(Preempt.name, refusal)
 
 
 def rearrange(session: Session, planner: PreemptionPlanner, job: SessionJob) -> None:
-    """Place tasks of a job in the places of its less important ones, one by one, until one finds no place."""
+    """Replace less important tasks of a job by more important ones, until one cannot be placed."""
     for task in eligible_tasks(session, job):
         if not planner.exchange(job, task):
             return

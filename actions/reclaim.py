@@ -1,7 +1,7 @@
-"""Reclaim: take room back from other queues that have more than they deserve.
+"""Reclaim: take resources back from other queues that exceed their deserved amount.
 
-Queues take turns by their order, one job a turn, so that none takes more than it lacks. A job below its minimum gets a
-plan that places it, or nothing happens.
+Queues take turns in order, one job per turn, so that none takes more than it lacks. A job below its minimum gets a plan
+that places it, or nothing happens.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pyroclast.actions.eviction import (
     DEFAULT_DOMAINS,
     RUNNING,
     eligible_tasks,
-    nobody_eligible,
+    no_eligible_tasks,
     preemptors,
     queue_refusals,
 )
@@ -38,23 +38,24 @@ class ReclaimArgs(PlacingArgs):
     """Arguments of reclaim."""
 
     leastHarm: bool = True  # noqa: N815  # spelled as in the configuration file
-    """Whether the plan is taken whose victims matter least, over all nodes and queues; else the first plan."""
+    """Whether the least harmful plan over all nodes and queues is chosen; otherwise the first plan."""
     protectDeserved: bool = True  # noqa: N815
-    """Whether a queue that has no more than it deserves loses nothing, whichever tier decides."""
+    """Whether a queue within its deserved amount loses nothing, regardless of the tier that decides."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions are tried in vain in one cycle for the jobs of one namespace, before its other jobs wait
-    for a later one; 0 for no limit."""
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
+    later cycle; 0 for no limit.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclaim(Action):
-    """Evict across queues."""
+    """Reclaim across queues."""
 
     name = "reclaim"
     args: ReclaimArgs = field(default_factory=ReclaimArgs)
 
     def execute(self, session: Session) -> None:
-        """Give each starving job a plan, queues taking turns."""
+        """Find a plan for each starving job; queues take turns."""
         found = preemptors(session, left_to="gangreclaim", leaves=has_topology_of_parts)
         if found.starving:
             turns = NamespaceTurns(session, self.args.namespaceSteps, found.starving)
@@ -82,7 +83,7 @@ class Reclaim(Action):
 
 
 def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
-    """Return what finds plans across queues."""
+    """Return the planner across queues."""
 
     def spares(vetoes: Vetoes, _: SessionJob, victims_job: SessionJob) -> Refusal | None:
         return None if session.queues.by_name[victims_job.queue].reclaimable else vetoes.queue_kept
@@ -103,15 +104,15 @@ def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
 
 
 def has_topology_of_parts(job: SessionJob) -> bool:
-    """Tell whether sub-groups of a job have a network topology: such jobs are left to gangreclaim."""
+    """Return whether sub-groups of a job have a network topology; gangreclaim serves such jobs."""
     return any(policy.network_topology is not None for policy in job.job.group.spec.sub_group_policy)
 
 
 def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> bool:
-    """Place a job's minimum at the cost of other queues, or change nothing; tells whether there is a plan."""
+    """Place a job's minimum by evicting tasks of other queues, or change nothing. Return whether there is a plan."""
     queue = session.queues.by_name[job.queue]
     tasks = eligible_tasks(session, job)
-    first = session.queues.preemptive(queue, [tasks[0]]) if tasks else nobody_eligible(Reclaim.name, job)
+    first = session.queues.preemptive(queue, [tasks[0]]) if tasks else no_eligible_tasks(Reclaim.name, job)
     if not tasks or (
         first is not None and all(session.queues.preemptive(queue, [task]) is not None for task in tasks[1:])
     ):
@@ -126,9 +127,9 @@ def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -
 
 
 def plan_for(session: Session, planner: PreemptionPlanner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
-    """Place a job's minimum in the first of its domains where that can be; None, or why there is no plan.
+    """Place a job's minimum in its first suitable domain. Return None, or why there is no plan.
 
-    Any domain that needs no victim comes before one that does.
+    A domain that needs no victim comes before one that does.
     """
     queue, refusal = session.queues.by_name[job.queue], None
 

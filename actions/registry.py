@@ -1,4 +1,4 @@
-"""The actions that come with Pyroclast, by the names of the configuration file."""
+"""The built-in actions, by their names in the configuration file."""
 
 from typing import Any, Final
 
@@ -27,6 +27,6 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
 
 
 def register_built_in(registry: Registry) -> None:
-    """Make the built-in actions known."""
+    """Register the built-in actions."""
     for action in BUILT_IN:
         registry.register_action(action.name, action)

@@ -1,7 +1,7 @@
-"""Shuffle: let running tasks leave that would be better placed elsewhere, for nobody's sake.
+"""Shuffle: evict running tasks that should move, without a preemptor.
 
-Strategies (plugins) name tasks; what spares tasks (disruption budgets) has the last word; a gang stays at or above its
-minimums, and no more tasks go in a cycle than the budget says. Each strategy's evictions are one plan that names it.
+Strategies (plugins) choose tasks. Protection such as disruption budgets outranks them. A gang stays at or above its
+minimums, and a cycle evicts at most the configured number. The evictions of a strategy are one plan that names it.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ class ShuffleArgs:
     """Arguments of shuffle."""
 
     max_evictions: int = argument("maxEvictions", 0, least=0)
-    """Tasks that may go in one cycle; 0 for as many as strategies name."""
+    """Maximum number of evictions in one cycle; 0 for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shuffle(Action):
-    """Evict what strategies name."""
+    """Evict the tasks that strategies choose."""
 
     name = "shuffle"
     arguments = ShuffleArgs
     args: ShuffleArgs = field(default_factory=ShuffleArgs)
 
     def execute(self, session: Session) -> None:
-        """Evict, one plan for each strategy."""
+        """Evict tasks, with one plan for each strategy."""
         moves = session.evictions.moves(running_tasks(session))
         left = self.args.max_evictions or len(moves)
         for _, named in groupby(moves, key=lambda move: (move.strategy, move.budget)):
@@ -42,13 +42,13 @@ class Shuffle(Action):
 
 
 def running_tasks(session: Session) -> list[Task]:
-    """Return all running tasks on nodes of this session, jobs in the order of their ids."""
+    """Return all running tasks on nodes of this session, sorted by job id."""
     column = session.nodes.table.column
     return [task for job in session.jobs.all() for task in job.in_status(TaskStatus.RUNNING) if task.node in column]
 
 
 def evict(session: Session, moves: Sequence[Move], most: int) -> int:
-    """Evict what one strategy named, as one plan; return how many tasks go."""
+    """Evict the tasks of one strategy as one plan. Return the number of evictions."""
     with session.statement() as statement:
         for move in moves:
             if len(statement.operations) >= most:

@@ -23,7 +23,7 @@ NAMES = (*BENCHMARKS, COSTS)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure each in a process of its own, so that none inherits another's memory."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"which: {', '.join(NAMES)}; all where none is given")
+    parser.add_argument("names", nargs="*", help=f"which: {', '.join(NAMES)}; default: all")
     parser.add_argument("--runs", type=int, default=3, help="cycles to run, of which the median counts")
     parser.add_argument(
         "--seed", type=int, default=0, help="order, ages and names of what is measured; 0: as generated"
@@ -75,8 +75,8 @@ def report(results: Sequence[Result]) -> None:
     print(describe_machine(), end="\n\n")
     print(table(results))
     draw(results, RESULTS / "budgets.png")
-    told = msgspec.json.encode([{**msgspec.to_builtins(each), "verdict": each.verdict} for each in results])
-    (RESULTS / "budgets.json").write_bytes(msgspec.json.format(told) + b"\n")
+    encoded = msgspec.json.encode([{**msgspec.to_builtins(each), "verdict": each.verdict} for each in results])
+    (RESULTS / "budgets.json").write_bytes(msgspec.json.format(encoded) + b"\n")
 
 
 if __name__ == "__main__":

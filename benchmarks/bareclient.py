@@ -1,8 +1,8 @@
 """A bare client: it binds pods as fast as it can while it holds a pod watch, and does nothing else.
 
-`python -m benchmarks.bareclient KUBECONFIG NAMESPACE NODES` lists the namespace's pods, says `ready`, waits for a line
-on its standard input, and binds them to nodes in turn. What it decides costs nothing, so its rate is what the API
-server and a client can do together.
+`python -m benchmarks.bareclient KUBECONFIG NAMESPACE NODES` lists the namespace's pods, prints `ready`, waits for a
+line on its standard input, and binds them to nodes in turn. Its decisions cost nothing, so its rate is the maximum of
+the API server and a client together.
 """
 
 import asyncio

@@ -15,8 +15,8 @@ _BENCHMARKS: Final = {
     name: measure for module in (*_ON_CLUSTERS, emulator, reaction) for name, measure in module.BENCHMARKS.items()
 }
 BENCHMARKS: Final[Mapping[str, Callable[[int, int], Iterator[Result]]]] = dict(sorted(_BENCHMARKS.items()))
-"""By name: functions of a number of runs, of which the median counts, and a seed for their inputs."""
+"""Benchmarks by name: functions of a number of runs, of which the median counts, and a seed for their inputs."""
 
 _INPUTS: Final = {name: each for module in _ON_CLUSTERS for name, each in module.INPUTS.items()}
 INPUTS: Final[Mapping[str, Input]] = dict(sorted(_INPUTS.items()))
-"""By name of the benchmark, with a part behind it where one is measured on two clusters."""
+"""Inputs by name of the benchmark, with the part for a benchmark on two clusters."""

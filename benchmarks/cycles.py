@@ -97,7 +97,7 @@ class Measured:
 
     @property
     def binds(self) -> int:
-        """How many pods were placed."""
+        """Number of placed pods."""
         return sum(len(plan.binds) for plan in self.report.plans)
 
 
@@ -286,7 +286,7 @@ def one_in_domains(mode: str, nodes: int = 5000, members: int = 1000) -> Iterato
 
 def b1(runs: int, seed: int) -> Iterator[Result]:
     """Decisions a second, default plugins."""
-    measured = measure(books_of("b1", seed), runs)
+    measured = measure(state_of("b1", seed), runs)
     phases = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in measured[0].phases.items() if seconds > 0.1)
     yield Result(
         name="B1",
@@ -300,7 +300,7 @@ def b1(runs: int, seed: int) -> Iterator[Result]:
 
 def b1_everything(runs: int, seed: int) -> Iterator[Result]:
     """Decisions a second with capacity and every plugin that goes with it."""
-    measured = measure(books_of("b1", seed), runs, everything())
+    measured = measure(state_of("b1", seed), runs, everything())
     yield Result(
         name="B1+",
         work="the same with capacity and every other plugin that goes with it",
@@ -313,7 +313,7 @@ def b1_everything(runs: int, seed: int) -> Iterator[Result]:
 
 def b2(runs: int, seed: int) -> Iterator[Result]:
     """Time to place a gang of 1,000 pods in domains, hard and soft in turn: the slower one counts."""
-    benches = {mode: Bench(books_of(f"b2-{mode}", seed), WITH_DOMAINS) for mode in ("hard", "soft")}
+    benches = {mode: Bench(state_of(f"b2-{mode}", seed), WITH_DOMAINS) for mode in ("hard", "soft")}
     with collector_off():
         measured = {mode: [bench.cycle() for _ in range(runs + 1)][1:] for mode, bench in benches.items()}
     millis = {mode: statistics.median(each.seconds for each in of) * 1000 for mode, of in measured.items()}
@@ -329,9 +329,9 @@ def b2(runs: int, seed: int) -> Iterator[Result]:
 
 
 def b4(runs: int, seed: int) -> Iterator[Result]:
-    """Time to say why a job cannot run."""
+    """Time to find the reasons why a job cannot run."""
     # a cluster of its own each time: neither the reason nor any mask over its nodes was worked out before
-    benches = [Bench(books_of("b4", seed)) for _ in range(runs + 1)]
+    benches = [Bench(state_of("b4", seed)) for _ in range(runs + 1)]
     with collector_off():
         measured = [bench.cycle() for bench in benches][1:]
     refusal = next(iter(measured[0].report.task_refusals.values()))[0]
@@ -348,7 +348,7 @@ def b4(runs: int, seed: int) -> Iterator[Result]:
 
 def b5(runs: int, seed: int) -> Iterator[Result]:
     """Cost of 100,000 running pods to a cycle: the two clusters in turn, the median of the ratios."""
-    alone, beside = Bench(books_of("b5-alone", seed)), Bench(books_of("b5", seed))
+    alone, beside = Bench(state_of("b5-alone", seed)), Bench(state_of("b5", seed))
     with collector_off():
         pairs = [(alone.cycle(), beside.cycle()) for _ in range(runs + 1)][1:]
     yield Result(
@@ -364,7 +364,7 @@ def b5(runs: int, seed: int) -> Iterator[Result]:
 def b7(_: int, seed: int) -> Iterator[Result]:
     """Memory of the books and a cycle."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    (measured,) = measure(books_of("b1", seed), 1)
+    (measured,) = measure(state_of("b1", seed), 1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     yield Result(
         name="B7",
@@ -378,7 +378,7 @@ def b7(_: int, seed: int) -> Iterator[Result]:
 
 def b9(runs: int, seed: int) -> Iterator[Result]:
     """Decisions a second with affinity and spreading."""
-    measured = measure(books_of("b9", seed), runs)
+    measured = measure(state_of("b9", seed), runs)
     yield Result(
         name="B9",
         work="10,000 pods with host anti-affinity, zone spread and pod affinity, 5,000 nodes",
@@ -389,20 +389,20 @@ def b9(runs: int, seed: int) -> Iterator[Result]:
     )
 
 
-def books_of(name: str, seed: int) -> ClusterState:
+def state_of(name: str, seed: int) -> ClusterState:
     """Return the books of an input."""
     return state_from_objects(INPUTS[name].objects(seed))
 
 
-def unbound(measured: Measured, wanted: int) -> str:
-    """Say what was not placed; empty where all was."""
-    return "" if measured.binds == wanted else f"{measured.binds} of {wanted} bound"
+def unbound(measured: Measured, expected: int) -> str:
+    """Return a fault if not all pods were placed, else an empty text."""
+    return "" if measured.binds == expected else f"{measured.binds} of {expected} bound"
 
 
 def b16(runs: int, seed: int) -> Iterator[Result]:
     """Time to place a gang of unlike pods for which there is no place in task order."""
     # a cluster of its own each time: no template was met before
-    benches = [Bench(books_of("b16", seed)) for _ in range(runs + 1)]
+    benches = [Bench(state_of("b16", seed)) for _ in range(runs + 1)]
     with collector_off():
         measured = [bench.cycle() for bench in benches][1:]
     yield Result(
@@ -437,4 +437,4 @@ INPUTS = {
     "b9": Input(make=with_affinity, config=DEFAULT, small={"nodes": 120, "pods": 300}),
     "b16": Input(make=unlike_gang, config=DEFAULT, small={"nodes": 40, "members": 40}),
 }
-"""By the name of the benchmark, and of its part where there are two."""
+"""Inputs by the name of the benchmark, and of its part if there are two."""

@@ -1,4 +1,4 @@
-"""How fast the emulator is: creates, binds, and binds while a watch is held and hollow nodes start what is bound.
+"""Speed of the emulator: creates, binds, and binds while a watch is held and hollow nodes start what is bound.
 
 The server has one core, and everybody else the other: a client that costs little itself, and the hollow nodes, a
 process of their own. 50,000 pods are made beside 5,000 nodes; half of them are bound bare, the other half once hollow
@@ -120,9 +120,9 @@ class Watch(asyncio.Protocol):
 
     SIGN = b'"phase":"Running"'
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, count: int) -> None:
         self.done = asyncio.get_running_loop().create_future()
-        self._seen, self._wanted, self._tail = 0, wanted, b""
+        self._seen, self._count, self._tail = 0, count, b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for what comes from now on."""
@@ -135,7 +135,7 @@ class Watch(asyncio.Protocol):
         """Count; a sign may lie across two pieces."""
         self._seen += (self._tail + data).count(self.SIGN)
         self._tail = data[1 - len(self.SIGN) :]
-        if self._seen >= self._wanted and not self.done.done():
+        if self._seen >= self._count and not self.done.done():
             self.done.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -282,10 +282,10 @@ async def measure(site: Site, seed: int) -> list[Result]:
     ]
 
 
-async def watching(site: Site, wanted: int) -> tuple[asyncio.Transport, Watch]:
+async def watching(site: Site, count: int) -> tuple[asyncio.Transport, Watch]:
     """Open a watch that waits for so many pods to run."""
     loop = asyncio.get_running_loop()
-    return await loop.create_connection(lambda: Watch(wanted), "127.0.0.1", site.port)
+    return await loop.create_connection(lambda: Watch(count), "127.0.0.1", site.port)
 
 
 def emulator(_: int, seed: int) -> Iterator[Result]:

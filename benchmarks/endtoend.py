@@ -44,7 +44,7 @@ EVENTS = f"/api/v1/namespaces/{clusters.NAMESPACE}/events"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round came to."""
+    """Result of one round."""
 
     binds_per_second: float
     client_cpu_millis: float
@@ -220,16 +220,16 @@ class Course(Ground):
 async def wait_until(holds: Callable[[], Awaitable[bool]]) -> None:
     """Wait until a condition on the server holds."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while not await holds():  # noqa: ASYNC110  # it stands on a server, which tells nobody
+        while not await holds():  # noqa: ASYNC110  # the condition is on a server, without notifications
             await asyncio.sleep(0.1)
 
 
 async def is_synced(daemon: asyncio.subprocess.Process, log: Path) -> bool:
     """Return whether a daemon's first lists are in, by its log."""
-    said = await asyncio.to_thread(log.read_bytes)
+    lines = await asyncio.to_thread(log.read_bytes)
     if daemon.returncode is not None:
-        raise RuntimeError(f"the daemon ended with {daemon.returncode}: {said.decode()[-2000:]}")
-    return b'"synced"' in said
+        raise RuntimeError(f"the daemon ended with {daemon.returncode}: {lines.decode()[-2000:]}")
+    return b'"synced"' in lines
 
 
 def synced_at(log: Path) -> float:
@@ -238,7 +238,7 @@ def synced_at(log: Path) -> float:
         entry = json.loads(line)
         if entry["event"] == "synced":
             return datetime.fromisoformat(entry["timestamp"]).timestamp()
-    raise RuntimeError(f"{log} tells of no lists")
+    raise RuntimeError(f"{log}: no event `synced`")
 
 
 @asynccontextmanager

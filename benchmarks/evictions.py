@@ -140,7 +140,7 @@ def _second_cycle(name: str, runs: int, seed: int) -> tuple[float, CycleReport, 
     given = INPUTS[name]
     cluster = SimulatedCluster(given.objects(seed), StateOptions(), report=_raise, note=lambda _: None)
     first = Bench(cluster, given.config).cycle()
-    cluster.settle([], first.report, now=NOW, recreate_evicted=False)  # what the first cycle says stands in the objects
+    cluster.settle([], first.report, now=NOW, recreate_evicted=False)  # the first cycle's status is in the objects
     bench = Bench(cluster, given.config)
     bench.cycle()
     with collector_off():
@@ -152,9 +152,9 @@ def _evicted(plans: Sequence[Plan]) -> int:
     return sum(len(plan.evictions) for plan in plans)
 
 
-def _evicted_but(plans: Sequence[Plan], wanted: int) -> str:
-    """Say that others than so many were evicted; empty where it was so many."""
-    return "" if _evicted(plans) == wanted else f"{_evicted(plans)} evicted, not {wanted}"
+def _evicted_but(plans: Sequence[Plan], expected: int) -> str:
+    """Return a fault if the number of evictions is not the expected one, else an empty text."""
+    return "" if _evicted(plans) == expected else f"{_evicted(plans)} evicted, not {expected}"
 
 
 def _raise(error: ObjectError) -> None:

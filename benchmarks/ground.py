@@ -21,7 +21,7 @@ UNLIMITED = (
     "--max-requests-inflight=3000",
     "--max-mutating-requests-inflight=3000",
 )
-"""Flags of an API server that holds nobody back."""
+"""Flags of an API server without limits of requests."""
 WAIT_SECONDS = 600.0
 CONNECTIONS = 32
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -67,7 +67,7 @@ class Ground:
             while True:
                 try:
                     await self.client.request("GET", path, params={"limit": "1"})
-                except Exception:  # noqa: BLE001  # until the definition is established, whatever it says
+                except Exception:  # noqa: BLE001  # any error, until the definition is established
                     await asyncio.sleep(0.1)
                 else:
                     return

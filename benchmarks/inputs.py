@@ -1,7 +1,7 @@
 """Inputs: clusters to measure with, each under its configuration, in the order that a seed draws.
 
-What is measured can be written out as a case that `pyroclast simulate --batch` decides. The seed says in which order
-objects come in, which group is how old, and which node bears which name; sizes stay. With seed 0 all is as generated.
+Each input can be written as a case of `pyroclast simulate --batch`. The seed determines the order of the objects, the
+ages of the groups and the names of the nodes; sizes stay. With seed 0 everything is as generated.
 """
 
 import json

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 async def measure(folder: Path, jobs: int, pods: int, seconds: float) -> str:
-    """Run all Jobs to completion; say what it took."""
+    """Run all Jobs to completion. Return a row with the times."""
     kubeconfig = folder / "kubeconfig"
     emulator = ("emulator", f"--kubeconfig={kubeconfig}", f"--hollow-nodes={HOLLOW_NODES}", "--history=200000")
     daemon = ("scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--schedule-period=100ms")

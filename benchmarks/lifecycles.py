@@ -59,10 +59,10 @@ class Sample:
     tasks: tuple[int, ...]
     """In the event loops of both."""
     events: int
-    """Of the scheduler, recorded and not sent yet: they hold memory while the machine is too busy to send them."""
+    """Events of the scheduler that are not sent yet: they use memory while the machine is too busy to send them."""
 
     def __str__(self) -> str:
-        """Tell it in a line."""
+        """Return a summary in one line."""
         memory = " / ".join(f"{each:.1f}" for each in self.megabytes)
         series, tasks = (" / ".join(map(str, each)) for each in (self.series, self.tasks))
         return f"{self.pods} lives, {memory} MB, {series} series, {tasks} tasks, {self.events} events waiting"
@@ -95,7 +95,7 @@ async def soak(folder: Path, pods: int, step: int) -> list[Sample]:
     kubeconfig, configuration = folder / "kubeconfig", folder / "configuration.yaml"
     configuration.write_text(CONFIGURATIONS[0])
     with process(folder, "emulator", f"--kubeconfig={kubeconfig}", "--hollow-nodes=8"):
-        while not kubeconfig.exists():  # noqa: ASYNC110 - a process that tells nobody
+        while not kubeconfig.exists():  # noqa: ASYNC110 - the process sends no notification
             await asyncio.sleep(0.1)
         common = (f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--enable-metrics")
         port = 18080

@@ -33,7 +33,7 @@ from pyroclast.kube.resources import QUEUES
 from tests.e2e.controlplane import assets_folder, missing_binaries
 
 QPS = 10_000
-"""Requests a second that the others may make: more than anybody can."""
+"""Requests a second that the others may make: more than any of them can."""
 
 Command = Callable[[Course], Sequence[str]]
 """Writes the command line of a scheduler for a cluster."""
@@ -41,7 +41,7 @@ Command = Callable[[Course], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How one scheduler fared once."""
+    """Result of one run of a scheduler."""
 
     binds_per_second: float
     """Between the first bind and the last."""
@@ -127,7 +127,7 @@ async def measure(peers: dict[str, Command], rounds: int, seed: int) -> dict[str
     runs: dict[str, list[Run]] = {name: [] for name in peers}
     with tempfile.TemporaryDirectory() as folder:
         async with laid(Path(folder), seed) as course:
-            # to Volcano a queue is closed until its controller has said something else
+            # for Volcano a queue is closed until its controller has set another state
             names = [each["metadata"]["name"] for each in queues()]
             await course.patch((QUEUES.path("", name, "status"), {"status": {"state": "Open"}}) for name in names)
             for _ in range(rounds):

@@ -25,10 +25,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a figure is held to; made by `at_least`, `below` and `stated`."""
+    """Limit of a figure; made by `at_least`, `below` and `stated`."""
 
     limit: float | None
-    """None where a figure is told and held to nothing."""
+    """None for a figure that is reported without a limit."""
     unit: str
     digits: int
     """Decimal places of figures."""
@@ -37,32 +37,32 @@ class Budget:
 
     @property
     def text(self) -> str:
-        """The budget as the table has it."""
+        """The budget as text of the table."""
         return "stated" if self.limit is None else f"{'≥' if self.is_floor else '<'} {self.limit:,.6g} {self.unit}"
 
-    def told(self, figure: float) -> str:
+    def format(self, figure: float) -> str:
         """Write a figure in the budget's unit."""
         return f"{figure:,.{self.digits}f} {self.unit}"
 
     def holds(self, figure: float) -> bool:
-        """Tell whether a figure keeps within the budget."""
+        """Return whether a figure is within the budget."""
         if self.limit is None:
             return True
         return figure >= self.limit if self.is_floor else figure < self.limit
 
 
 def at_least(limit: float, unit: str, *, digits: int = 0) -> Budget:
-    """A budget that figures must reach."""
+    """Return a budget that figures must reach."""
     return Budget(limit=limit, unit=unit, digits=digits, is_floor=True)
 
 
 def stated(unit: str, *, digits: int = 0) -> Budget:
-    """No budget: the figure is told."""
+    """Return a budget without a limit: the figure is reported."""
     return Budget(limit=None, unit=unit, digits=digits, is_floor=False)
 
 
 def below(limit: float, unit: str, *, digits: int = 0) -> Budget:
-    """A budget that figures must stay below."""
+    """Return a budget that figures must stay below."""
     return Budget(limit=limit, unit=unit, digits=digits, is_floor=False)
 
 
@@ -74,17 +74,17 @@ class Result:
     work: str
     budget: Budget
     figure: float | None
-    """In the unit of the budget; None where it could not be measured."""
+    """Figure in the unit of the budget; None if it could not be measured."""
     fault: str = ""
-    """What was wrong with the work done: with a fault, a budget is missed however fast it was."""
+    """Fault of the measured work; with a fault the budget is missed, regardless of the figure."""
     note: str = ""
     speed: float = 0.0
-    """What a plain loop did beside it, million additions a second; see `speed_now`."""
+    """Speed of a plain loop at that time, million additions a second; see `speed_now`."""
 
     @property
     def measured(self) -> str:
-        """The figure as the table has it."""
-        return "not measured" if self.figure is None else self.budget.told(self.figure)
+        """The figure as text of the table."""
+        return "not measured" if self.figure is None else self.budget.format(self.figure)
 
     @property
     def is_met(self) -> bool:
@@ -104,7 +104,7 @@ class Result:
 
 
 def describe_machine() -> str:
-    """Say what machine, interpreter and commit the numbers are of."""
+    """Return the machine, the interpreter and the commit of the numbers."""
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -118,7 +118,7 @@ def describe_machine() -> str:
 def speed_now() -> float:
     """Return how many million additions a second a plain Python loop does at this moment, best of three.
 
-    Shared machines are two or three times slower at times: a figure says little without this one beside it.
+    Shared machines are two or three times slower at times: a figure means little without this one.
     """
     best = 0.0
     for _ in range(3):

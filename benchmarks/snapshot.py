@@ -51,7 +51,7 @@ def b6(runs: int, seed: int) -> Iterator[Result]:
         work="snapshot of 4,000 nodes and 140,000 pods, 1 % of them changed",
         budget=below(50, "ms"),
         figure=float(np.median(taken, axis=0)[0]),
-        note=f"snapshot {told(taken)}; taking over the changes before it {told(applied)}",
+        note=f"snapshot {summary(taken)}; taking over the changes before it {summary(applied)}",
     )
 
 
@@ -60,8 +60,8 @@ def moment() -> FloatArray:
     return np.array([time.perf_counter(), time.process_time()]) * 1000
 
 
-def told(spans: list[FloatArray]) -> str:
-    """Say median and worst of some spans."""
+def summary(spans: list[FloatArray]) -> str:
+    """Return the median and the worst of some spans as text."""
     wall, processor = np.median(spans, axis=0)
     return f"{wall:.1f} ms median ({processor:.1f}), {np.max(spans, axis=0)[0]:.1f} ms worst of {len(spans)}"
 

@@ -1,12 +1,12 @@
-"""What a restart and a change of leader cost: `python -m benchmarks.takeover [--only SERVER] [--rounds N]`.
+"""Costs of a restart and of a change of leader: `python -m benchmarks.takeover [--only SERVER] [--rounds N]`.
 
-A cluster of 5,000 nodes and 20,000 pods that run. Three questions, each asked some times over:
+A cluster with 5,000 nodes and 20,000 running pods. Three measurements, each repeated:
 
 - start: a scheduler is started while a gang waits and the lease is free. From the start of the process to the first
   bind that a watch shows; where the time went, read from its log, and its processor time until then.
-- told to end: of two schedulers the leader gets SIGTERM, and when it is gone a gang arrives. From the signal to the
+- terminated: the leader of two schedulers gets SIGTERM, and after its end a gang arrives. From the signal to the
   first bind of the other.
-- killed: the same with SIGKILL. Nobody releases the lease, so its duration bounds the answer from below.
+- killed: the same with SIGKILL. The lease is not released, so its duration is a lower bound.
 
 Prints a Markdown row for each server and question: median, and the range in brackets.
 """
@@ -81,7 +81,7 @@ class Start:
     """From there until the first bind was seen: the first queues, a snapshot, a cycle, a bind."""
     total: float
     processor: float
-    """Of user and system together, until the first bind."""
+    """Processor time of user and system together, until the first bind."""
 
 
 @dataclass(slots=True)
@@ -92,8 +92,8 @@ class Scheduler:
     log: Path
     began: float = field(default_factory=time.time)
 
-    def said_at(self, event: str) -> float | None:
-        """Read from its log when it first said something, seconds since 1970."""
+    def logged_at(self, event: str) -> float | None:
+        """Return the time of the first event of a name in the log, seconds since 1970."""
         whole, _, _ = self.log.read_bytes().rpartition(b"\n")
         for line in whole.splitlines():
             entry = json.loads(line)
@@ -101,10 +101,10 @@ class Scheduler:
                 return datetime.fromisoformat(entry["timestamp"]).timestamp()
         return None
 
-    async def says(self, event: str) -> float:
-        """Wait until it has said something; return when it did, seconds since 1970."""
+    async def wait_for_log(self, event: str) -> float:
+        """Wait for an event in the log. Return its time, seconds since 1970."""
         async with asyncio.timeout(WAIT_SECONDS):
-            while (moment := self.said_at(event)) is None:  # it stands in a file, which tells nobody
+            while (moment := self.logged_at(event)) is None:  # the log is a file, without notifications
                 if self.process.returncode is not None:
                     raise RuntimeError(f"it ended:\n{self.log.read_text()[-2000:]}")
                 await asyncio.sleep(0.05)
@@ -227,7 +227,9 @@ async def start(line: Line) -> Start:
     async with line.scheduler() as scheduler:
         ended = await asyncio.wait_for(watching, WAIT_SECONDS)
         processor = cpu_seconds(scheduler.process.pid)
-        loaded, listed, elected = [await scheduler.says(event) for event in ("starting", "synced", "leadership_won")]
+        loaded, listed, elected = [
+            await scheduler.wait_for_log(event) for event in ("starting", "synced", "leadership_won")
+        ]
         return Start(
             loaded=loaded - scheduler.began,
             listed=listed - loaded,
@@ -239,14 +241,14 @@ async def start(line: Line) -> Start:
 
 
 async def changes(line: Line, number: signal.Signals, rounds: int) -> list[float]:
-    """End leaders, one after the other; return how long each time nobody bound."""
+    """End leaders, one after the other. Return each time without binds."""
     found = []
     async with AsyncExitStack() as stack:
         leader = await stack.enter_async_context(line.scheduler())
-        await leader.says("leadership_won")
+        await leader.wait_for_log("leadership_won")
         for _ in range(rounds):
             standby = await stack.enter_async_context(line.scheduler())
-            await standby.says("leader_seen")
+            await standby.wait_for_log("leader_seen")
             await asyncio.sleep(LEASE[2])  # so that what comes of its start is behind it
             begun = time.time()
             await leader.end(number)
@@ -274,11 +276,11 @@ async def measure(kind: str, nodes: int, pods: int, rounds: int) -> list[str]:
             line = Line(client, kubeconfig, Path(name))
             await line.fill(nodes, pods)
             async with line.scheduler() as scheduler:
-                await scheduler.says("leadership_won")  # its modules are compiled by now
+                await scheduler.wait_for_log("leadership_won")  # its modules are compiled by now
             starts = [await start(line) for _ in range(rounds)]
-            told = await changes(line, signal.SIGTERM, rounds)
+            terminated = await changes(line, signal.SIGTERM, rounds)
             killed = await changes(line, signal.SIGKILL, rounds)
-    return rows(kind, f"{nodes:,} nodes, {pods:,} pods", starts, {"SIGTERM": told, "SIGKILL": killed})
+    return rows(kind, f"{nodes:,} nodes, {pods:,} pods", starts, {"SIGTERM": terminated, "SIGKILL": killed})
 
 
 def rows(kind: str, size: str, starts: list[Start], found: Mapping[str, list[float]]) -> list[str]:
@@ -305,7 +307,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.takeover", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=SERVERS, help="one server; both where none is named")
+    parser.add_argument("--only", choices=SERVERS, help="one server (default: both)")
     parser.add_argument("--nodes", type=int, default=5000, help="nodes (default: %(default)s)")
     parser.add_argument("--pods", type=int, default=20_000, help="pods that run (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="times that each is asked (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""Access reviews: everybody who got in may do everything, and is told so."""
+"""Access reviews: every authenticated user has all permissions."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""How long ago, as kubectl writes it: `12s`, `5m10s`, `3h`, `2d4h`."""
+"""Ages in the notation of kubectl: `12s`, `5m10s`, `3h`, `2d4h`."""
 
 import time
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a disruption budget may say: a number or percentage of pods, and a selector that can be asked."""
+"""Validation of disruption budgets: a number or percentage of pods, and a valid selector."""
 
 import re
 from typing import Any
@@ -39,7 +39,7 @@ class BudgetStrategy(Strategy):
 
 
 def pods_faults(path: str, value: int | str) -> Faults:
-    """What is wrong with a number or percentage of pods."""
+    """Return the faults of a number or percentage of pods."""
     if isinstance(value, int):
         return [invalid_value(path, value, "must be greater than or equal to 0")] if value < 0 else []
     if not PERCENT.match(value):
@@ -48,7 +48,7 @@ def pods_faults(path: str, value: int | str) -> Faults:
 
 
 def selector_faults(path: str, selector: Object) -> Faults:
-    """What is wrong with a label selector."""
+    """Return the faults of a label selector."""
     faults: Faults = []
     for key, value in (selector.get("matchLabels") or {}).items():
         faults += [invalid_value(f"{path}.matchLabels", key, text) for text in label_key_faults(key)]
@@ -59,7 +59,7 @@ def selector_faults(path: str, selector: Object) -> Faults:
 
 
 def expression_faults(path: str, expression: Object) -> Faults:
-    """What is wrong with one of its expressions."""
+    """Return the faults of one of its expressions."""
     key, operator, values = expression.get("key", ""), expression.get("operator", ""), expression.get("values") or ()
     faults: Faults = []
     if operator in ("In", "NotIn"):

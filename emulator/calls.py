@@ -43,7 +43,7 @@ class Call:
 
     verb: str
     resource: Resource
-    """Whose rules hold."""
+    """Resource whose rules apply."""
     shown: Resource
     """In whose form the object comes and goes; another one for the two faces of events alone."""
     namespace: str = ""

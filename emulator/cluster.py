@@ -33,7 +33,7 @@ class Cluster:
         return self.strategies.get((resource.group, resource.plural), PLAIN)
 
     def collection(self, resource: Resource) -> Collection:
-        """Where a resource's objects are kept."""
+        """Return the collection of a resource's objects."""
         return self.store.collection(resource.group, resource.plural)
 
     def core(self, plural: str) -> Collection:

@@ -114,7 +114,7 @@ def _in_go(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _after(text: str) -> str:
-    """Tell in what a value has just ended: an object or an array."""
+    """Return whether a value has just ended in an object or in an array."""
     bare = re.sub(r'"(\\.|[^"\\])*"', "", text)
     depth = 0
     for letter in reversed(bare):
@@ -131,7 +131,7 @@ def _quoted(letter: str) -> str:
 
 
 def _fields(parsed: Any) -> dict[str, Any]:
-    """Take the fields over as Go does: by name without regard to case, in order; the first wrong type is told."""
+    """Read the fields as Go does: names are case-insensitive, in order; the first wrong type is the error."""
     fields: dict[str, Any] = {"v": "", "rv": 0, "start": ""}
     if parsed is None:
         return fields
@@ -142,16 +142,16 @@ def _fields(parsed: Any) -> dict[str, Any]:
         name = key.lower()
         if name not in _FIELDS or value is None:
             continue
-        wanted, got = _FIELDS[name], _kind(value)
-        if wanted == "int64" and got == "number":
+        expected, got = _FIELDS[name], _kind(value)
+        if expected == "int64" and got == "number":
             if re.fullmatch(r"-?[0-9]{1,20}", value) and int(value) in _INT64:
                 fields[name] = int(value)
                 continue
             got = f"number {value}"
-        elif wanted == got:
+        elif expected == got:
             fields[name] = value
             continue
-        fault = fault or f": json: cannot unmarshal {got} into Go struct field continueToken.{name} of type {wanted}"
+        fault = fault or f": json: cannot unmarshal {got} into Go struct field continueToken.{name} of type {expected}"
     if fault is not None:
         raise _invalid(fault)
     return fields

@@ -38,7 +38,7 @@ SUFFIX_LENGTH = 5
 NAME_ATTEMPTS = 8
 LONGEST_PREFIX = 58
 SYSTEM_METADATA = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-"""What clients cannot change."""
+"""Fields of the metadata that clients cannot change."""
 STRATEGIC = "application/strategic-merge-patch+json"
 PATCH_TYPES = frozenset({"application/json-patch+json", "application/merge-patch+json", STRATEGIC})
 """Forms of patches; custom resources know no strategic one."""
@@ -120,9 +120,9 @@ def place(metadata: Object, call: Call) -> None:
     metadata["namespace"] = call.namespace
 
 
-def wrong_name(name: str, wanted: str) -> ApiError:
+def wrong_name(name: str, url_name: str) -> ApiError:
     """400 for an object sent to another one's URL."""
-    return bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+    return bad_request(f"the name of the object ({name}) does not match the name on the URL ({url_name})")
 
 
 def check_namespace(cluster: Cluster, call: Call, name: str) -> None:
@@ -273,7 +273,7 @@ def check_versions(call: Call, record: Record, metadata: Object) -> None:
     resource = call.resource
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
     if uid and uid != record.uid and call.verb == "patch":
-        # What a patch would change is looked at before the store is.
+        # The fields of a patch are checked before the store is read.
         detail = f'Invalid value: "{uid}": field is immutable'
         raise invalid(resource.group, resource.kind, record.name, [cause("metadata.uid", "FieldValueInvalid", detail)])
     if uid and uid != record.uid:

@@ -51,7 +51,7 @@ class CustomStrategy(Strategy):
         schema.default(tree)
 
     def faults(self, new: Object, old: Object | None, context: Context) -> Faults:
-        """What the schema says against the object."""
+        """Return the faults of the object by the schema."""
         del old
         schema = self._schemas.get(context.call.resource.version)
         if schema is None:
@@ -182,13 +182,13 @@ class Definitions:
         names = tree["spec"]["names"]
         stored = list(status.get("storedVersions") or ())
         storage = next(one["name"] for one in tree["spec"]["versions"] if one.get("storage"))
-        wanted = stored if storage in stored else [*stored, storage]
-        if status.get("acceptedNames") == names and stored == wanted and status.get("conditions"):
+        desired = stored if storage in stored else [*stored, storage]
+        if status.get("acceptedNames") == names and stored == desired and status.get("conditions"):
             return
         tree["status"] = {
             **status,
             "acceptedNames": names,
-            "storedVersions": wanted,
+            "storedVersions": desired,
             "conditions": status.get("conditions") or conditions(self._cluster.clock.now()),
         }
         if self._definitions.get("", record.name) is not None:

@@ -26,7 +26,7 @@ GC_FINALIZERS: dict[str, str] = {"Foreground": "foregroundDeletion", "Orphan": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteOptions:
-    """How to delete."""
+    """Options of a deletion."""
 
     grace_seconds: int | None = None
     propagation: str = ""
@@ -36,7 +36,7 @@ class DeleteOptions:
 
 
 def read_options(call: Call, body: Any = None) -> DeleteOptions:
-    """Delete options from the body, or the query where there is none.
+    """Return delete options from the body, or from the query if there is no body.
 
     Raises:
         ApiError: 400 or 422 for nonsense.
@@ -44,7 +44,7 @@ def read_options(call: Call, body: Any = None) -> DeleteOptions:
     if body is None:
         body = call.read() if call.body else {}
         refuse_wrong_types("meta/v1", "DeleteOptions", body)
-    wanted = body.get("preconditions") or {}
+    preconditions = body.get("preconditions") or {}
     grace = body.get("gracePeriodSeconds")
     if grace is None and "gracePeriodSeconds" in call.query:
         grace = call.number("gracePeriodSeconds")
@@ -59,8 +59,8 @@ def read_options(call: Call, body: Any = None) -> DeleteOptions:
     return DeleteOptions(
         grace_seconds=None if grace is None else max(0, int(grace)),
         propagation=propagation,
-        uid=wanted.get("uid") or "",
-        resource_version=wanted.get("resourceVersion") or "",
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
         dry_run=call.dry_run or "All" in (body.get("dryRun") or ()),
     )
 
@@ -155,7 +155,7 @@ def mark(cluster: Cluster, tree: Object, grace: int, finalizers: list[str]) -> b
 
 
 def answer(resource: Resource, record: Record, gone: bool) -> Record | Object:
-    """What DELETE answers: the object while it is going (and a pod always), else a Status."""
+    """Return the answer of DELETE: the object while it terminates (a pod always), else a Status."""
     if not gone or resource.plural in ("pods", "namespaces", "services", "serviceaccounts", "resourcequotas"):
         return record
     details = {"name": record.name, "kind": resource.plural, "uid": record.uid}

@@ -1,4 +1,4 @@
-"""What the server says about itself: versions, groups, resources, OpenAPI documents."""
+"""Discovery documents: versions, groups, resources, OpenAPI documents."""
 
 from typing import Any
 

@@ -121,7 +121,7 @@ def is_ready(pod: Object) -> bool:
 
 
 def goals(cluster: Cluster, spec: Object, pods: list[Object]) -> tuple[int, int]:
-    """How many pods are expected, and how many of them must stay healthy."""
+    """Return the number of expected pods, and of those that must stay healthy."""
     if (most := spec.get("maxUnavailable")) is not None:
         expected = expected_scale(cluster, pods)
         return expected, max(0, expected - scaled(most, expected))
@@ -155,7 +155,7 @@ def expected_scale(cluster: Cluster, pods: list[Object]) -> int:
 
 
 def replicas_of(cluster: Cluster, namespace: str, owner: Object) -> int:
-    """What a controller wants; 1 for one that is not there."""
+    """Return the replicas of a controller; 1 if it does not exist."""
     record = cluster.store.collection(*SCALED[owner["kind"]]).get(namespace, owner["name"])
     return 1 if record is None else int((record.object().get("spec") or {}).get("replicas", 1))
 

@@ -88,7 +88,7 @@ class FastServer(web.Server):
 
 
 def read_head(head: bytes) -> tuple[str, str, dict[str, str]] | None:
-    """Method, target and headers; None where that is aiohttp's business."""
+    """Return method, target and headers; None for a request that aiohttp must handle."""
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or words[0] not in METHODS or words[2] != "HTTP/1.1":

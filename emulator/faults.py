@@ -36,7 +36,7 @@ class Fault:
     """One armed fault. Counts down with each use; at zero it is spent."""
 
     effect: str = "error"
-    """What happens to a request that is met.
+    """Effect on a request that matches.
 
     `error`: refused, nothing is done. `lost`: it is done, then the connection is cut without an answer.
     `cut`: the connection is cut, nothing is done. `hold`: only the delay. To a watch: `drop` leaves an event
@@ -83,7 +83,7 @@ class Faults:
     seed: int = 0
     armed: list[Fault] = field(default_factory=list)
     used: int = 0
-    """How many times any fault was used."""
+    """Number of uses of all faults."""
     _random: random.Random = field(init=False)
     _awake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
@@ -155,7 +155,7 @@ class Faults:
                     raise bad_request(str(error)) from error
 
     def describe(self) -> dict[str, Any]:
-        """What is armed, for GET."""
+        """Return the armed faults, for GET."""
         names = Fault.__dataclass_fields__
         faults = [{name: getattr(fault, name) for name in names} for fault in self.armed]
         return {"paused": self.paused, "used": self.used, "armed": faults}

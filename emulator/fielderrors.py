@@ -1,4 +1,4 @@
-"""What is wrong with a field, in the API server's words."""
+"""Faults of fields, with the API server's messages."""
 
 from __future__ import annotations
 

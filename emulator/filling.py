@@ -1,4 +1,4 @@
-"""What the server fills in of small built-in kinds, as far as `kubectl get` or a controller looks at it."""
+"""Defaults of small built-in kinds, as far as `kubectl get` or a controller reads them."""
 
 import base64
 import ipaddress

@@ -21,7 +21,7 @@ _UUID = re.compile(r"[0-9A-Fa-f]{8}(-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa-f]{12}\Z")
 
 
 def follows_format(name: str, text: str) -> bool:
-    """Tell whether `text` has the format; formats unknown to the API server hold for all texts."""
+    """Return whether `text` has the format; formats unknown to the API server hold for all texts."""
     check = _CHECKS.get(name)
     return check is None or check(text)
 

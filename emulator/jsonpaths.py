@@ -28,7 +28,7 @@ _STEP = re.compile(
 
 
 def find(value: Any, path: str) -> list[Any]:
-    """Take all values at `path`; none where it leads nowhere.
+    """Return all values at `path`; none if it does not exist.
 
     Raises:
         JsonPathError: The path cannot be read.

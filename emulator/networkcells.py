@@ -1,4 +1,4 @@
-"""What a table says of services, of what is before them and behind them: hosts, ports, addresses, endpoints."""
+"""Table cells of services, Ingresses and endpoints: hosts, ports, addresses, endpoints."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def ports(service: Any) -> str:
 
 
 def external_address(service: Any) -> str:
-    """Where a service is reached from outside."""
+    """Return the external addresses of a service."""
     addresses = [item for item in items_at(service, "spec", "externalIPs") if isinstance(item, str)]
     kind = text_at(service, "spec", "type")
     if kind == "ExternalName":
@@ -44,7 +44,7 @@ def external_address(service: Any) -> str:
 
 
 def _balanced(obj: Any) -> list[str]:
-    """Where load balancers take traffic in, by address or by name."""
+    """Return the addresses or names of the load balancers of an object."""
     ingress = items_at(obj, "status", "loadBalancer", "ingress")
     return [place for item in ingress if (place := text_at(item, "ip") or text_at(item, "hostname"))]
 
@@ -59,7 +59,7 @@ def ingress_hosts(obj: Any) -> str:
 
 
 def ingress_addresses(obj: Any) -> str:
-    """Where an Ingress is reached."""
+    """Return the addresses of an Ingress."""
     return ",".join(sorted(set(_balanced(obj))))
 
 

@@ -1,7 +1,7 @@
-"""OpenAPI v3 documents: which operations the server has, and what its objects look like.
+"""OpenAPI v3 documents: the operations of the server, and the structure of its objects.
 
-They serve `kubectl explain`, and tell kubectl that the server checks fields itself (`fieldValidation`) and which
-patches it takes. Built-in types come from the table of shapes, custom ones from their schema.
+`kubectl explain` reads them. They also declare that the server checks fields itself (`fieldValidation`), and the types
+of patches that it accepts. Built-in types come from the table of shapes, custom ones from their schema.
 """
 
 from __future__ import annotations

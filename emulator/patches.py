@@ -111,7 +111,7 @@ def _merge_object(target: Json, patch: Json, shape: Shape | None) -> Json:
         return {}
     if directive not in (None, "merge"):
         raise PatchError(f"unknown patch type: {_go_text(directive)} in map: {_go_text(patch)}")
-    merged = dict(target)  # what stands in it is replaced where the patch speaks of it, never changed
+    merged = dict(target)  # values of the target are replaced, never changed in place
     _drop_unretained(merged, patch)
     for key, value in patch.items():
         if key.startswith(_DELETE_PRIMITIVES):
@@ -246,7 +246,7 @@ def _order_field(merged: Json, name: str, order: Any, shape: Shape | None) -> No
 
 
 def _order_keys(order: Any, patch: list[Any], entry: Field) -> list[Any]:
-    """The wanted order: `$setElementOrder` if given, else that of the patch's own items."""
+    """Return the order of the keys: `$setElementOrder` if given, else that of the patch's own items."""
     items = patch if order is None else order
     if not isinstance(items, list):
         raise PatchError(f"the value of {_ORDER}{entry.name} must be a list")
@@ -262,14 +262,14 @@ def _key_of(item: Any, entry: Field) -> Any:
     return item.get(entry.merge_key) if isinstance(item, dict) else None
 
 
-def _in_order(items: list[Any], wanted: list[Any], live: list[Any], entry: Field) -> list[Any]:
-    """Arrange the items named in `wanted` as it says, and weave the others in by their order in the live list.
+def _in_order(items: list[Any], order: list[Any], live: list[Any], entry: Field) -> list[Any]:
+    """Order the items with keys in `order` by it, and insert the others by their order in the live list.
 
     A named item that the live list lacks goes before the unnamed ones still to come, as in the API server.
     """
-    named = [item for item in items if _key_of(item, entry) in wanted]
-    named.sort(key=lambda item: wanted.index(_key_of(item, entry)))
-    others = [item for item in items if _key_of(item, entry) not in wanted]
+    named = [item for item in items if _key_of(item, entry) in order]
+    named.sort(key=lambda item: order.index(_key_of(item, entry)))
+    others = [item for item in items if _key_of(item, entry) not in order]
     places = [_key_of(item, entry) for item in live]
     result: list[Any] = []
     while named and others:

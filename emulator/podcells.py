@@ -1,4 +1,4 @@
-"""What a table says of a pod: ready containers, one word for its state, restarts."""
+"""Table cells of a pod: ready containers, one word for its state, restarts."""
 
 from typing import Any
 

@@ -79,7 +79,7 @@ class PodStrategy(Strategy):
                 restore(spec, old["spec"], key)
 
     def fill(self, tree: Object, context: Context) -> None:
-        """Set the defaults of a specification, whoever writes it."""
+        """Set the defaults of a specification on every write."""
         if context.call.subresource:
             return
         spec = section(tree, "spec")
@@ -102,7 +102,7 @@ class PodStrategy(Strategy):
         return [*_name_faults(spec), *container_faults(spec)] if old is None else change_faults(spec, old["spec"])
 
     def grace_seconds(self, tree: Object, asked: int | None) -> int:
-        """What was asked, else what the pod says; none for a pod without a node or one that has ended."""
+        """Return the requested seconds, else those of the pod; 0 for a pod without a node or one that has ended."""
         if not tree["spec"].get("nodeName") or tree.get("status", {}).get("phase") in ("Succeeded", "Failed"):
             return 0
         if asked is not None:
@@ -225,7 +225,7 @@ def amount_faults(path: str, resources: Object) -> Faults:
 
 
 def change_faults(spec: Object, old: Object) -> Faults:
-    """What an update may not change of a pod's specification."""
+    """Return the faults of an update that changes immutable fields of a pod's specification."""
     faults: Faults = []
     if comparable(spec) != comparable(old):
         faults.append(forbidden_value("spec", IMMUTABLE))

@@ -31,7 +31,7 @@ NO_LABELS: dict[str, str] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What the client's Accept header asks for."""
+    """Form that the client's Accept header requests."""
 
     shape: str = PLAIN_FORM
     yaml: bool = False
@@ -47,12 +47,12 @@ def choose_form(accept: str) -> Form:
     for clause in (accept or "*/*").split(","):
         media, *rest = (part.strip() for part in clause.split(";"))
         words = dict(part.partition("=")[::2] for part in rest)
-        wanted = words.get("as", "")
-        if media == "application/json" and wanted == "Table":
+        kind_form = words.get("as", "")
+        if media == "application/json" and kind_form == "Table":
             return Form(shape=TABLE_FORM)
-        if media == "application/json" and wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+        if media == "application/json" and kind_form in ("PartialObjectMetadata", "PartialObjectMetadataList"):
             return Form(shape=PARTIAL_FORM)
-        if wanted:
+        if kind_form:
             continue
         if media in ("application/json", "application/*", "*/*"):
             return Form()
@@ -85,7 +85,7 @@ def compile_selectors(labels: str, fields: str, group: str, kind: str, selectabl
 
 
 def presenter(resource: Resource, form: Form, columns: list[Object] | None, include: str) -> Callable[[Record], bytes]:
-    """How one object of a resource is written in a form.
+    """Return the function that writes one object of a resource in a form.
 
     Args:
         resource: In the version asked for.
@@ -116,7 +116,7 @@ def swap_version(resource: Resource, raw: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def head(kind: str, group_version: str) -> bytes:
-    """How the encoded objects of a kind begin."""
+    """Return the beginning of the encoded objects of a kind."""
     return f'{{"kind":"{kind}","apiVersion":"{group_version}"'.encode()
 
 

@@ -16,7 +16,7 @@ CLASSES = "priorityclasses"
 SYSTEM = "system-"
 SYSTEM_CRITICAL = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 HIGHEST = 1_000_000_000
-"""Of the classes that people make."""
+"""Highest value of the classes that users create."""
 PREEMPTS = "PreemptLowerPriority"
 POLICIES = (PREEMPTS, "Never")
 COMPUTED = (
@@ -56,7 +56,7 @@ class PriorityClassStrategy(Strategy):
         return faults
 
     def spec_changed(self, new: Object, old: Object, context: Context) -> bool:
-        """Tell that nothing counts: what may change is for people."""
+        """Return False: no field that may change affects the generation."""
         del new, old, context
         return False
 

@@ -1,4 +1,4 @@
-"""An answer before it is put into HTTP: body, code, and what the client is told beside them."""
+"""An answer before its conversion to HTTP: body, code and headers."""
 
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ class Reply:
     retry_after: int = 0
 
     def headers(self) -> list[tuple[str, str]]:
-        """What stands above the body, its length aside."""
+        """Return the headers except the length."""
         lines = [("Content-Type", self.content_type)]
         for text in self.warnings:
             quoted = text.replace("\\", "\\\\").replace('"', '\\"')

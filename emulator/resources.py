@@ -9,7 +9,7 @@ __all__ = ["BUILT_IN", "Registry", "Resource"]
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CHANGE = ("get", "patch", "update")
 SUBRESOURCE_VERBS = {"binding": ("create",), "eviction": ("create",), "finalize": ("update",)}
-"""What subresources are for that are no view of the object; the others can be read and changed."""
+"""Verbs of subresources that are not views of the object; the others can be read and changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Resource:
         return f"{self.group}/{version}" if self.group else version
 
     def verbs_of(self, subresource: str) -> tuple[str, ...]:
-        """What may be done with the objects, or, where one is named, with a subresource of theirs."""
+        """Return the verbs of the objects, or of a subresource of theirs."""
         return SUBRESOURCE_VERBS.get(subresource, CHANGE) if subresource else self.verbs
 
     @property
@@ -185,7 +185,7 @@ BUILT_IN: tuple[Resource, ...] = (
     ),
     built_in("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False, verbs=REVIEW),
 )
-"""What is served from the start; `replaceable` kinds may be created by PUT, as on the real server."""
+"""Built-in resources; `replaceable` kinds may be created by PUT, as on the real server."""
 
 
 class Registry:
@@ -218,7 +218,7 @@ class Registry:
         return self._resources.get((group, version, plural))
 
     def of_group_version(self, group: str, version: str) -> list[Resource]:
-        """What one group version serves."""
+        """Return the resources of one group version."""
         return [one for one in self if one.group == group and one.version == version]
 
     def versions(self) -> dict[str, list[str]]:

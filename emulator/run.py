@@ -50,7 +50,7 @@ class Emulator:
     certificate: Path | None = None
     """PEM file with certificate and key; plain HTTP without one."""
     certificate_authority: Path | None = None
-    """PEM file that clients are told to trust."""
+    """PEM file with the certificate authority for clients."""
     history: int = HISTORY
     bookmark_seconds: float = BOOKMARK_SECONDS
     seed: int = 0
@@ -71,17 +71,17 @@ class Emulator:
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong on purpose."""
+        """Faults that are injected."""
         return self.cluster.faults
 
     @property
     def store(self) -> Store:
-        """What is stored."""
+        """The store of the objects."""
         return self.cluster.store
 
     @property
     def url(self) -> str:
-        """Where it is reached."""
+        """Address of the server."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 

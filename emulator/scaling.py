@@ -29,16 +29,16 @@ def scale(cluster: Cluster, call: Call) -> Object:
     if call.verb == "get":
         return current
     if call.verb == "update":
-        wanted = call.read()
+        desired = call.read()
     elif call.verb == "patch":
-        wanted = patched(current, call)
+        desired = patched(current, call)
     else:
         raise method_not_allowed()
-    refuse_wrong_types("autoscaling/v1", "Scale", wanted)
-    version = (wanted.get("metadata") or {}).get("resourceVersion")
+    refuse_wrong_types("autoscaling/v1", "Scale", desired)
+    version = (desired.get("metadata") or {}).get("resourceVersion")
     if version and version != str(record.revision):
         raise conflict(call.resource.group, call.resource.plural, call.name)
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    replicas = (desired.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or replicas < 0:
         fault = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("autoscaling", "Scale", call.name, [fault])

@@ -81,7 +81,7 @@ def _properties(schema: Json) -> Json:
 
 
 def _schema_of(schema: Json, key: str) -> Json | None:
-    """The schema of one field: its own, else that of free keys; none where the schema knows neither."""
+    """The schema of one field: its own, else that of free keys; None if the schema has neither."""
     own = _properties(schema).get(key)
     if isinstance(own, dict):
         return own

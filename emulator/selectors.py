@@ -162,8 +162,8 @@ def _set_test(key: str, operator: str, values: set[str]) -> LabelPredicate:
     if operator == "notin":
         return lambda labels: labels.get(key) not in values  # an absent key is not in any set
     if len(values) == 1:
-        (wanted,) = values
-        return lambda labels: labels.get(key) == wanted
+        (value,) = values
+        return lambda labels: labels.get(key) == value
     return lambda labels: labels.get(key) in values
 
 
@@ -189,7 +189,7 @@ def _integer(text: str) -> int | None:
 
 
 def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Tell whether `labels` satisfy a LabelSelector object; none matches nothing, an empty one everything.
+    """Return whether `labels` satisfy a LabelSelector object; none matches nothing, an empty one everything.
 
     Raises:
         SelectorError: An operator is unknown, or has values where it must not.
@@ -198,11 +198,11 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
         return False
     if not isinstance(selector, Mapping):
         raise SelectorError(f"a label selector must be an object, not {selector!r}")
-    wanted = selector.get("matchLabels") or {}
+    match_labels = selector.get("matchLabels") or {}
     expressions = selector.get("matchExpressions") or []
-    if not isinstance(wanted, Mapping) or not isinstance(expressions, list):
+    if not isinstance(match_labels, Mapping) or not isinstance(expressions, list):
         raise SelectorError("matchLabels must be an object and matchExpressions a list")
-    if any(labels.get(key) != value for key, value in wanted.items()):
+    if any(labels.get(key) != value for key, value in match_labels.items()):
         return False
     return all(_expression_matches(expression, labels) for expression in expressions)
 
@@ -353,7 +353,7 @@ def field_value(obj: Mapping[str, Any], path: str) -> str:
 
 
 def field_selector_matches(requirements: Iterable[FieldRequirement], obj: Mapping[str, Any]) -> bool:
-    """Tell whether an object satisfies every term of a field selector that `check_fields` lets pass."""
+    """Return whether an object satisfies every term of a field selector that `check_fields` accepts."""
     return all((field_value(obj, each.path) == each.value) is (each.op == "=") for each in requirements)
 
 

@@ -43,7 +43,7 @@ Object = dict[str, Any]
 
 JSON = "application/json"
 LARGEST_BODY_BYTES = 3 * 2**20
-"""What the real server takes."""
+"""Limit of the real server."""
 LONGEST_WATCH_SECONDS = 3600
 INITIAL_CHUNK = 500
 """Objects sent in one piece when a watch begins with what exists."""
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 HEALTH = frozenset({"healthz", "livez", "readyz"})
 PUBLIC = HEALTH | {"version"}
-"""What anybody may ask, as on a real server, whose probes show no token."""
+"""Paths without authentication, as on a real server, whose probes have no token."""
 
 
 class ApiServer:
@@ -147,7 +147,7 @@ class ApiServer:
         return Reply(body=encode(faults.describe())).response()
 
     def _document(self, parts: list[str], accept: str) -> web.StreamResponse:
-        """What is not a resource: health, version, discovery, OpenAPI."""
+        """Answer a path that is not a resource: health, version, discovery, OpenAPI."""
         if parts[0] in HEALTH:
             return web.Response(text="ok")
         document = self.discovery.find(parts)
@@ -318,11 +318,11 @@ class ApiServer:
             if version not in ("", "0"):
                 raise bad_request("specifying resource version is not allowed when using continue")
             return 0
-        wanted = revision_number(version)
-        if wanted > self.cluster.store.revision:
-            raise too_new(wanted, self.cluster.store.revision)
+        requested = revision_number(version)
+        if requested > self.cluster.store.revision:
+            raise too_new(requested, self.cluster.store.revision)
         exact = rule == "Exact" or (not rule and bool(call.number("limit")))
-        return wanted if exact else 0
+        return requested if exact else 0
 
     def _list(self, call: Call) -> bytes:
         form = choose_form(call.accept)
@@ -391,20 +391,20 @@ class ApiServer:
         if initial_events is not None:
             check_initial_events(call)
         if version and not version.isdigit():
-            # A watch learns of it too late to be told what it did wrong.
+            # The real server detects it too late in a watch to return a 400.
             raise ApiError(
                 500,
                 "",
                 f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax',
             )
-        wanted = revision_number(version)
-        if initial_events == "true" or (initial_events is None and wanted == 0):
+        requested = revision_number(version)
+        if initial_events == "true" or (initial_events is None and requested == 0):
             page = collection.page(namespace=call.namespace, matches=stream.matches)
             return stream, page.records, []
-        if initial_events == "false" and wanted == 0:
+        if initial_events == "false" and requested == 0:
             return stream, None, []
         try:
-            return stream, None, collection.events_since(wanted)
+            return stream, None, collection.events_since(requested)
         except ApiError as error:
             stream.fail(error)
             return stream, None, []
@@ -428,7 +428,7 @@ class ApiServer:
             stream.pending.insert(0, line)
 
     def _bookmark(self, stream: Stream, call: Call, timers: list[asyncio.TimerHandle]) -> None:
-        """Tell the client how far it has come, and again in a while."""
+        """Send a bookmark with the current revision, and schedule the next one."""
         stream.push(bookmark(call.shown.kind, call.shown.group_version, self.cluster.store.revision))
         loop = asyncio.get_running_loop()
         timers[1:] = [loop.call_later(self._bookmark_seconds, self._bookmark, stream, call, timers)]
@@ -514,7 +514,7 @@ def check_verb(call: Call) -> None:
 
 
 def words_of(call: Call) -> dict[str, str]:
-    """How faults know a request."""
+    """Return the words by which faults match a request."""
     return {
         "verb": call.verb,
         "resource": call.shown.plural,
@@ -579,7 +579,7 @@ def check_initial_events(call: Call) -> None:
 
 
 def broken(method: str, target: str, error: Exception) -> Reply:
-    """500 for a fault of the server's own, which the log tells in full."""
+    """Return 500 for a bug of the server, and log the exception."""
     log.error("request failed: %s %s", method, target, exc_info=error)
     return refusal(ApiError(500, "InternalError", f"Internal error occurred: {error!r}"))
 

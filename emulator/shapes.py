@@ -56,7 +56,7 @@ class Field:
     atomic: bool = False
     """Server-side apply owns the value as a whole."""
     list_type: str = "atomic"
-    """How server-side apply merges a list: `atomic`, `set` or `map`."""
+    """Rule by which server-side apply merges a list: `atomic`, `set` or `map`."""
     list_keys: tuple[str, ...] = ()
     """Keys of a `map` list."""
     merges: bool = False

@@ -22,10 +22,10 @@ __all__ = [
 
 
 class ApiError(Exception):
-    """An answer other than success. Remedy: what the Status says to the client.
+    """An answer other than success. Remedy: the Status in the answer describes the fault.
 
     Without a reason (an empty text) it is an error that the real server did not expect; with empty details it is one
-    of the way to the resource, where None is one of the resource itself.
+    of the path to the resource; with None it is one of the resource itself.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ def conflict(group: str, plural: str, name: str, why: str = "") -> ApiError:
     return ApiError(409, "Conflict", message, about(group, plural, name))
 
 
-def precondition(field: str, wanted: str, found: str, key: str) -> str:
+def precondition(field: str, requested: str, found: str, key: str) -> str:
     """The text of a failed UID or ResourceVersion precondition."""
     return (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}"
+        f"Precondition failed: {field} in precondition: {requested}, {field} in object meta: {found}"
     )
 
 
@@ -171,8 +171,8 @@ def success(details: dict[str, Any] | None = None, code: int = 0) -> dict[str, A
     return body
 
 
-def too_new(wanted: int, current: int) -> ApiError:
+def too_new(requested: int, current: int) -> ApiError:
     """504 for a revision that is still to come."""
-    message = f"Too large resource version: {wanted}, current: {current}"
+    message = f"Too large resource version: {requested}, current: {current}"
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     return ApiError(504, "Timeout", f"Timeout: {message}", {"causes": causes}, retry_after=1)

@@ -1,7 +1,7 @@
-"""What the server remembers: objects as encoded bytes, one revision counter, and a history to replay.
+"""The store of the server: objects as encoded bytes, one revision counter, and a history to replay.
 
-An object is kept as the JSON it is answered with, never as a tree: a pod of 3.5 KB costs 3.5 KB, not 12, the
-collector has nothing to walk, and reading it again is one `msgspec` pass. What selectors may look at is kept
+An object is kept as the JSON of its answer, never as a tree: a pod of 3.5 KB costs 3.5 KB, not 12, the
+collector has nothing to walk, and reading it again is one `msgspec` pass. The fields for selectors are kept
 beside it as `facets`. Lists of older revisions are the present with the history undone, so pages are consistent.
 """
 
@@ -24,7 +24,7 @@ ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
 HISTORY = 16_384
-"""Events kept by collection; a watch that asks for older ones is told to list again.
+"""Events kept by collection; a watch from an older one must list again.
 
 Five seconds of the fastest changes, and more than the pages of 50,000 pods take to list. Beside 50,000 pods of 3 KB,
 which take 280 MB, a full history takes 90 MB; one four times as long took 340. Open watches lose nothing, however few
@@ -72,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     revision: int
     raw: bytes
     facets: Object
-    """What selectors may look at, in the object's own shape."""
+    """Fields for selectors, in the object's own structure."""
     owners: tuple[str, ...]
     """UIDs of the owner references."""
 
@@ -99,7 +99,7 @@ Match = Callable[[Object], bool]
 
 
 class Watcher(Protocol):
-    """Somebody who is told of changes."""
+    """Receives changes."""
 
     def offer(self, event: Event) -> None:
         """Take an event."""
@@ -170,7 +170,7 @@ class Collection:
         self.watchers: set[Watcher] = set()
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """Return the number of objects."""
         return len(self._records)
 
     def get(self, namespace: str, name: str) -> Record | None:
@@ -187,7 +187,7 @@ class Collection:
             yield self._records[key]
 
     def put(self, tree: Object) -> Record:
-        """Store an object at a new revision and tell the watchers. The tree's resourceVersion is set."""
+        """Store an object at a new revision and notify the watchers. The tree's resourceVersion is set."""
         metadata = tree["metadata"]
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         revision = self._store.next_revision()
@@ -276,7 +276,7 @@ class Collection:
 
     @property
     def _is_cluster_wide(self) -> bool:
-        """Whether keys have no namespace; told by what is there."""
+        """Whether keys have no namespace, as the stored objects show."""
         key = next(iter(self._records), self._history[0].record.key if self._history else "")
         return key.startswith("/")
 

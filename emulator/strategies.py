@@ -1,4 +1,4 @@
-"""What a kind adds to creating, updating and deleting its objects.
+"""Strategies: the rules of a kind for the creation, update and deletion of its objects.
 
 The general rules (metadata, revisions, conflicts) are in `crud`. A strategy fills in what the server owns on
 create, carries it over on update, and finds the faults of an object. Kinds without an own strategy get `PLAIN`.
@@ -47,7 +47,7 @@ STATUS_FROM_CLIENT = frozenset({"nodes"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a strategy may ask while it works."""
+    """Data that a strategy may read."""
 
     store: Store
     clock: Clock
@@ -126,7 +126,7 @@ class Strategy:
             restore(new, old, "status")
 
     def faults(self, new: Object, old: Object | None, context: Context) -> Faults:
-        """What is wrong with the object (on update, beside the old one)."""
+        """Return the faults of the object; on update, compared with the old one."""
         del new, old, context
         return []
 
@@ -143,7 +143,7 @@ class Strategy:
         return any(new.get(key) != old.get(key) for key in {*new, *old} - ignored)
 
     def grace_seconds(self, tree: Object, asked: int | None) -> int:
-        """How long a deletion waits for somebody to end what the object stands for."""
+        """Return the seconds for which a deletion waits for the end of the workload."""
         del tree, asked
         return 0
 

@@ -1,4 +1,4 @@
-"""What a table says of each built-in kind: the columns kubectl shows, and their cells.
+"""Tables of built-in kinds: the columns that kubectl shows, and their cells.
 
 A column is its title, the function from an object and the present moment to the cell, its wire type, and whether it
 only shows with `-o wide`. Titles and order are those of the API server.
@@ -251,13 +251,13 @@ _CONTAINERS = [
 _SELECTOR = _column("Selector", _of(lambda o: _selector_text(value_at(o, "spec", "selector"))), wide=True)
 
 
-def _wanted(obj: Any) -> int:
+def _desired(obj: Any) -> int:
     replicas = value_at(obj, "spec", "replicas")
     return replicas if isinstance(replicas, int) else 1
 
 
-def _ready_of_wanted(obj: Any) -> str:
-    return f"{number_at(obj, 'status', 'readyReplicas')}/{_wanted(obj)}"
+def _ready_of_desired(obj: Any) -> str:
+    return f"{number_at(obj, 'status', 'readyReplicas')}/{_desired(obj)}"
 
 
 def _job_status(job: Any) -> str:
@@ -322,7 +322,7 @@ def _claim_of_volume(volume: Any) -> str:
 
 
 def _class_title(group: str) -> Cell:
-    """A cell that names a class, and tells whether it is what those get who name none."""
+    """Return a cell with the name of a class, marked if it is the default class."""
 
     def title(obj: Any, _now: Any) -> str:
         annotations = object_at(obj, "metadata", "annotations")
@@ -415,7 +415,7 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ("", "limitranges"): [NAME, CREATED_AT],
     ("", "replicationcontrollers"): [
         NAME,
-        _column("Desired", _of(_wanted), "integer"),
+        _column("Desired", _of(_desired), "integer"),
         _column("Current", _count_at("status", "replicas"), "integer"),
         _column("Ready", _count_at("status", "readyReplicas"), "integer"),
         AGE,
@@ -448,7 +448,7 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ],
     ("apps", "deployments"): [
         NAME,
-        _column("Ready", _of(_ready_of_wanted)),
+        _column("Ready", _of(_ready_of_desired)),
         _column("Up-to-date", _count_at("status", "updatedReplicas")),
         _column("Available", _count_at("status", "availableReplicas")),
         AGE,
@@ -457,14 +457,14 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
     ],
     ("apps", "replicasets"): [
         NAME,
-        _column("Desired", _of(_wanted), "integer"),
+        _column("Desired", _of(_desired), "integer"),
         _column("Current", _count_at("status", "replicas"), "integer"),
         _column("Ready", _count_at("status", "readyReplicas"), "integer"),
         AGE,
         *_CONTAINERS,
         _SELECTOR,
     ],
-    ("apps", "statefulsets"): [NAME, _column("Ready", _of(_ready_of_wanted)), AGE, *_CONTAINERS],
+    ("apps", "statefulsets"): [NAME, _column("Ready", _of(_ready_of_desired)), AGE, *_CONTAINERS],
     ("apps", "daemonsets"): [
         NAME,
         _column("Desired", _count_at("status", "desiredNumberScheduled"), "integer"),

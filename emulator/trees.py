@@ -15,7 +15,7 @@ def copy_tree(tree: Any) -> Any:
 
 
 def value_at(tree: Any, *path: str) -> Any:
-    """The value at a path of keys; none where the path leads nowhere."""
+    """Return the value at a path of keys; None if it does not exist."""
     for key in path:
         if not isinstance(tree, dict):
             return None

@@ -1,4 +1,4 @@
-"""Watches: each change is encoded once and handed to every stream that wants it.
+"""Watches: each change is encoded once and sent to every stream whose filter matches.
 
 A stream has its own filter. An object that starts or stops matching shows as ADDED or DELETED, as the real
 server does it. A stream whose client reads too slowly is ended; the client resumes or lists again.
@@ -40,9 +40,9 @@ class Stream:
     matches: Match | None = None
     faults: Faults
     words: dict[str, str] = field(default_factory=dict)
-    """How faults know this watch."""
+    """Words by which faults match this watch."""
     shared: dict[tuple[int, str], bytes] | None = None
-    """Where streams of the plain presentation share their lines."""
+    """Lines that streams of the plain presentation share."""
     pending: list[bytes] = field(default_factory=list)
     ending: bool = False
     cut: bytes | None = None

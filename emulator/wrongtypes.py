@@ -32,17 +32,17 @@ _INTEGERS = {
 _PYTHON_TYPES = {"string": str, "bool": bool}
 _GO_NAMES = {str: "string", bool: "bool"}
 _EMPTY = {"string": "", "Quantity": "0"}
-"""What a null stands for inside a list or a map."""
+"""Meaning of a null inside a list or a map."""
 
 
 class _Wrong(Exception):  # noqa: N818 - never leaves this file
     """A value that its field cannot hold; the walk adds the path on its way out."""
 
-    def __init__(self, text: str, wanted: str = "") -> None:
+    def __init__(self, text: str, expected: str = "") -> None:
         super().__init__(text)
         self.text = text
-        self.wanted = wanted
-        """Type in Go; empty where the text says it all."""
+        self.expected = expected
+        """Type in Go; empty if the text is complete."""
         self.struct = ""
         self.path: list[str] = []
 
@@ -67,28 +67,28 @@ def wrong_type_in(group_version: str, kind: str, tree: Object) -> str:
         elif tree.get("metadata") is not None:
             _object_meta(tree["metadata"])
     except _Wrong as wrong:
-        if not wrong.wanted:
+        if not wrong.expected:
             return wrong.text
         if not wrong.path:
-            return f"{wrong.text} into Go value of type {wrong.wanted}"
-        return f"{wrong.text} into Go struct field {wrong.struct}.{'.'.join(wrong.path)} of type {wrong.wanted}"
+            return f"{wrong.text} into Go value of type {wrong.expected}"
+        return f"{wrong.text} into Go struct field {wrong.struct}.{'.'.join(wrong.path)} of type {wrong.expected}"
     return ""
 
 
 def _read(tree: Object, struct: str, checks: Checks) -> None:
     nulls = []
     for key, value in tree.items():
-        wanted = checks.get(key)
-        if wanted is None or type(value) is wanted:
+        expected = checks.get(key)
+        if expected is None or type(value) is expected:
             continue
         if value is None:
-            if wanted is not _read_time:  # the server writes these itself, and compares with what it wrote
+            if expected is not _read_time:  # the server writes these itself, and compares with what it wrote
                 nulls.append(key)
             continue
         try:
-            if isinstance(wanted, type):
-                raise _mismatch(value, _GO_NAMES[wanted])
-            wanted(value)
+            if isinstance(expected, type):
+                raise _mismatch(value, _GO_NAMES[expected])
+            expected(value)
         except _Wrong as wrong:
             wrong.struct = wrong.struct or struct
             wrong.path.insert(0, key)
@@ -146,14 +146,14 @@ def _list_of(entry: Field, single: type | Reader) -> Reader:
 
 
 def _map_of(entry: Field, single: type | Reader) -> Reader:
-    wanted = "v1.ResourceList" if entry.type_name == "Quantity" else f"map[string]{_go_name(entry)}"
-    return _all_of(dict, dict.items, wanted, entry, single)
+    expected = "v1.ResourceList" if entry.type_name == "Quantity" else f"map[string]{_go_name(entry)}"
+    return _all_of(dict, dict.items, expected, entry, single)
 
 
 def _all_of(
     holds: type[Any],
     items: Callable[[Any], Iterable[tuple[Any, Any]]],
-    wanted: str,
+    expected: str,
     entry: Field,
     single: type | Reader,
 ) -> Reader:
@@ -162,7 +162,7 @@ def _all_of(
 
     def read(value: Any) -> None:
         if type(value) is not holds:
-            raise _mismatch(value, wanted)
+            raise _mismatch(value, expected)
         for place, item in items(value):
             if type(item) is single:
                 continue
@@ -279,9 +279,9 @@ _READERS: dict[str, Reader] = {
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def _mismatch(value: Any, wanted: str) -> _Wrong:
-    number = f" {value}" if type(value) is int and wanted.startswith(("int", "uint")) else ""
-    return _Wrong(f"json: cannot unmarshal {json_name(value)}{number}", wanted)
+def _mismatch(value: Any, expected: str) -> _Wrong:
+    number = f" {value}" if type(value) is int and expected.startswith(("int", "uint")) else ""
+    return _Wrong(f"json: cannot unmarshal {json_name(value)}{number}", expected)
 
 
 def _go_name(entry: Field) -> str:
@@ -293,7 +293,7 @@ def _go_name(entry: Field) -> str:
 
 
 def json_name(value: Any) -> str:
-    """What the decoder calls a value that it cannot put to use."""
+    """Return the decoder's name for a value of a wrong type."""
     if isinstance(value, float):
         return f"number {value}"
     return {bool: "bool", str: "string", int: "number", list: "array", dict: "object"}.get(type(value), "null")

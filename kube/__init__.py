@@ -1,5 +1,5 @@
-"""Speaking Kubernetes: credentials, lists and watches, binds, evictions, status, events, the lease.
+"""The client of the Kubernetes API: credentials, lists and watches, binds, evictions, status, events, the lease.
 
-Belongs here: what goes over the wire to an API server, and how its failures are borne. Does not: what the objects
-mean to the scheduler; this package stands on `model` alone.
+Belongs here: requests to an API server, and how their failures are handled. Does not belong here: the meaning of the
+objects for the scheduler. This package depends on `model` only.
 """

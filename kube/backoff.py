@@ -1,4 +1,4 @@
-"""Back-off: wait longer after each failure, with jitter so that clients do not march in step."""
+"""Back-off: wait longer after each failure, with jitter so that clients do not retry at the same time."""
 
 import random
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ class Backoff:
     factor: float = 2.0
     cap_seconds: float = 30.0
     jitter: float = 0.5
-    """Part of each wait that is left to chance, from 0 to 1."""
+    """Random part of each wait, from 0 to 1."""
     chance: random.Random = field(default_factory=random.Random)
     failures: int = 0
     """Failures in a row so far."""
 
     def next_wait(self, at_least: float = 0.0) -> float:
-        """Count a failure; return the seconds to wait, never fewer than a server asked for."""
+        """Count a failure. Return the seconds to wait, at least as many as the server requested."""
         # The exponent is bounded, so that a day of failures does not overflow a float.
         longest = min(self.cap_seconds, self.first_seconds * self.factor ** min(self.failures, 64))
         self.failures += 1

@@ -1,9 +1,9 @@
 """Binder: carry out the binds of a plan.
 
-All preparations of a plan finish before its first bind; when one fails, those done are reverted in reverse order and
-nothing is bound. Binds then go out together, each with the pod's UID, and each has its own result. An answer that was
-lost is no failure: the pod itself says whether it is bound. The same pod is never sent to a second node, because the
-server refuses the bind of a bound pod.
+All preparations of a plan finish before its first bind. If one fails, the finished ones are reverted in reverse order
+and nothing is bound. Binds are then sent together, each with the pod's UID, and each has its own result. A lost answer
+is not a failure: the pod shows whether it is bound. The same pod is never sent to a second node, because the server
+refuses the bind of a bound pod.
 """
 
 import asyncio
@@ -56,25 +56,25 @@ class ApiBinder:
         preparers: Mapping[str, Preparer] | None = None,
         delegate: Delegate | None = None,
         is_leader: Callable[[], bool] = lambda: True,
-        traffic: WritePriority | None = None,
+        write_priority: WritePriority | None = None,
         concurrency: int = 32,
         patience_seconds: float = 60.0,
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Prepare to bind.
+        """Create a binder.
 
         Args:
-            client: Speaks to the server.
-            preparers: Who does each kind of preparation; volumes are bound by `VolumePreparer`, and nodes locked by
+            client: Client of the API server.
+            preparers: Preparer of each kind of preparation; volumes are bound by `VolumePreparer`, and nodes locked by
                 `NodeLocker`, unless given here.
-            delegate: Binds the pods that a plan leaves to somebody else.
-            is_leader: Whether we may still act; asked before each batch and each attempt.
-            traffic: Told of binds under way, so that others wait.
-            concurrency: Most binds at a time, over all plans; half as many more are tried again.
-            patience_seconds: How long one bind is tried again.
-            clock: For waiting.
-            chance: For jitter.
+            delegate: Binds the pods for which a plan names a delegate.
+            is_leader: Whether this process may still act; checked before each batch and each attempt.
+            write_priority: Counts binds under way, so that other writes wait.
+            concurrency: Maximum number of binds at a time, over all plans; half as many more are retried.
+            patience_seconds: Time for which one bind is retried.
+            clock: Clock for waiting.
+            chance: Source of jitter.
         """
         self.preparers: dict[str, Preparer] = {
             BIND_VOLUME: VolumePreparer(client, clock=clock),
@@ -84,9 +84,9 @@ class ApiBinder:
         self._client = client
         self._delegate = delegate
         self._is_leader = is_leader
-        self._traffic = traffic or WritePriority()
+        self._write_priority = write_priority or WritePriority()
         self._clock = clock or SystemClock()
-        self._turns = RetryLimiter(concurrency, clock=self._clock, patience_seconds=patience_seconds)
+        self._retry_limiter = RetryLimiter(concurrency, clock=self._clock, patience_seconds=patience_seconds)
         self._chance = chance or random.Random()
 
     async def bind(self, plan: Plan) -> PlanOutcome:
@@ -104,21 +104,21 @@ class ApiBinder:
         return PlanOutcome(plan=plan, binds=tuple(outcomes), prepared_seconds=prepared_seconds)
 
     async def _prepare_all(self, plan: Plan, prepared: list[_Prepared]) -> tuple[str, str] | None:
-        """Do all preparations: in order for each pod, pods side by side; return the first failure."""
+        """Do all preparations: in order for each pod, pods concurrently. Return the first failure."""
         if not self._is_leader():
             return "NotLeader", "leadership was lost"
         unknown = {step.kind for bind in plan.binds for step in bind.preparations} - self.preparers.keys()
         if unknown:
-            return "PreparationFailed", f"nobody prepares {', '.join(sorted(unknown))}"
+            return "PreparationFailed", f"no preparer for {', '.join(sorted(unknown))}"
         failures: list[str] = []
 
         async def prepare(bind: Bind) -> None:
             for step in bind.preparations:
                 if failures:
-                    return  # the plan has failed already: begin nothing that would only be reverted
+                    return  # the plan has failed already: start nothing that would be reverted
                 preparer = self.preparers[step.kind]
                 try:
-                    # Noted before it is done, since a preparation that fails half-way must be reverted too.
+                    # Recorded before it is done, because a preparation that fails half-way must be reverted too.
                     prepared.append(_Prepared(bind=bind, preparation=step, preparer=preparer))
                     await preparer.prepare(bind, step)
                 except Exception as error:  # noqa: BLE001  preparers come from outside, and a bug of theirs fails the plan
@@ -137,7 +137,7 @@ class ApiBinder:
     async def _bind_in_turn(self, bind: Bind) -> BindOutcome:
         backoff = Backoff(first_seconds=0.1, cap_seconds=10.0, chance=self._chance)
         try:
-            return await self._turns.take(lambda: self._bind_once(bind), backoff=backoff)
+            return await self._retry_limiter.take(lambda: self._bind_once(bind), backoff=backoff)
         except ApiError as error:
             return refused(bind, "Gone" if error.is_not_found else error.reason, error.message)
         except PyroclastError as error:
@@ -152,8 +152,9 @@ class ApiBinder:
         if bind.delegate and (outcome := await self._bind_by_delegate(bind)) is not None:
             return outcome
         try:
-            # Preparations and waits are no traffic: they may take minutes, and others need not wait for them.
-            with self._traffic.bind():
+            # Preparations and waits do not count as binds: they may take minutes, and other writes need not wait for
+            # them.
+            with self._write_priority.bind():
                 await self._client.request(
                     "POST", PODS.path(bind.namespace, bind.name, "binding"), body=_binding(bind), timeout=_TIMEOUT
                 )
@@ -164,9 +165,9 @@ class ApiBinder:
         return BindOutcome(bind=bind, is_bound=True)
 
     async def _bind_by_delegate(self, bind: Bind) -> BindOutcome | None:
-        """Have a pod bound by somebody else; None where he leaves it to us."""
+        """Bind a pod through the delegate. Return None if the delegate leaves the bind to this binder."""
         if self._delegate is None:
-            return refused(bind, "DelegateFailed", f"nobody here binds for {bind.delegate}")
+            return refused(bind, "DelegateFailed", f"no binder for {bind.delegate} is configured")
         try:
             return BindOutcome(bind=bind, is_bound=True) if await self._delegate.bind(bind) else None
         except DelegateError as error:
@@ -178,22 +179,22 @@ class ApiBinder:
         )
 
     async def _look(self, bind: Bind, error: ApiError) -> BindOutcome:
-        """Read the pod: it alone knows whether the bind happened.
+        """Read the pod, which alone shows whether the bind happened.
 
         Raises:
-            ApiError: It did not, and may be tried again if the error is temporary.
+            ApiError: It did not happen, and may be retried if the error is temporary.
         """
         outcome = _what_shows(bind, await self._read(bind))
         if outcome is not None:
             return outcome
         if error.status == 409:
-            # Neither bound nor deleted: two writers met inside the server, which is worth another try.
+            # Neither bound nor deleted: two writers conflicted inside the server, so a retry may succeed.
             raise NoAnswerError(error.message) from error
         raise error
 
 
 def _what_shows(bind: Bind, pod: wire.Pod) -> BindOutcome | None:
-    """Say what a pod shows of its bind; None where it waits, unbound."""
+    """Return the outcome that a pod shows; None if it is not bound."""
     if pod.metadata.uid != bind.task:
         return refused(bind, "Gone", "another pod of the same name took its place")
     if pod.spec.node_name == bind.node:

@@ -1,8 +1,9 @@
-"""Binding, as others see it: what a binder and a preparer are, what comes of a plan, and how extensions take part.
+"""Interfaces of binding: binder and preparer, the outcomes of a plan, and registration of extensions.
 
-A binder from outside is given the one so far and returns another, which hands on what it does not do itself; so several
-stack, and the last that registers is asked first. A preparer from outside does one kind of preparation that its plugin
-asks for. Both are registered before the daemon starts: by a program, or by the module of a plugin as it is loaded.
+An extension that registers a binder receives the current binder and returns another, which delegates to it. Several
+binders stack; the last one that registers is called first. An extension that registers a preparer does one kind of
+preparation that its plugin requests. Both are registered before the daemon starts: by a program, or by the module of a
+plugin as it is loaded.
 """
 
 from collections.abc import Callable
@@ -33,28 +34,30 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindOutcome:
-    """What became of one bind."""
+    """Outcome of one bind."""
 
     bind: Bind
     is_bound: bool
     reason: str = ""
-    """Why not: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, `BinderFailed`, `DelegateFailed`, or the
-    server's word."""
+    """Reason of a failure: `NotLeader`, `PreparationFailed`, `Gone`, `BoundElsewhere`, `BinderFailed`,
+    `DelegateFailed`, or
+    the reason that the server returned.
+    """
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOutcome:
-    """What became of a plan's binds, in the plan's order."""
+    """Outcomes of a plan's binds, in the plan's order."""
 
     plan: Plan
     binds: tuple[BindOutcome, ...]
     prepared_seconds: float | None = None
-    """How long the preparations took; None where they failed, or where the plan had none."""
+    """Duration of the preparations; None if they failed, or if the plan had none."""
 
     @property
     def is_complete(self) -> bool:
-        """Every pod is bound."""
+        """Whether every pod is bound."""
         return all(outcome.is_bound for outcome in self.binds)
 
     @property
@@ -67,26 +70,26 @@ class Preparer(Protocol):
     """Does one kind of preparation."""
 
     async def prepare(self, bind: Bind, preparation: Preparation) -> None:
-        """Do it, or raise an exception, whose text people read; doing it twice must be harmless."""
+        """Do the preparation, or raise an exception whose text is shown to users. It must be idempotent."""
         ...
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
-        """Undo it, also where it was done in part."""
+        """Undo the preparation, also if it was done in part."""
         ...
 
 
 class DelegateError(PyroclastError):
-    """Who should bind a pod in our place did not say that he has: look at the pod."""
+    """A delegate did not report that it bound the pod: read the pod."""
 
 
 class Delegate(Protocol):
-    """Binds single pods in our place, where the plan says so; preparations are ours all the same."""
+    """Binds single pods in place of the binder, if the plan requests it; preparations are done by the binder."""
 
     async def bind(self, bind: Bind) -> bool:
-        """Bind a pod, or return False and leave it to us; being asked twice about the same bind must be harmless.
+        """Bind a pod, or return False to leave it to the binder. It must be idempotent.
 
         Raises:
-            DelegateError: It is not bound, or nobody knows.
+            DelegateError: The pod is not bound, or its state is unknown.
         """
         ...
 
@@ -95,21 +98,21 @@ class Binder(Protocol):
     """Carries out the binds of plans."""
 
     async def bind(self, plan: Plan) -> PlanOutcome:
-        """Bind all pods of a plan, and tell what became of each; it is no exception when one cannot be bound."""
+        """Bind all pods of a plan and return an outcome for each; a failed bind is not an exception."""
         ...
 
 
 def refused(bind: Bind, reason: str, message: str) -> BindOutcome:
-    """Make the outcome of a bind that did not happen."""
+    """Return the outcome of a bind that did not happen."""
     return BindOutcome(bind=bind, is_bound=False, reason=reason, message=message)
 
 
 @dataclass(slots=True)
 class BindExtensions:
-    """Binders and preparers from outside; the functions of the same names say more."""
+    """Registered binders and preparers; see the functions of the same names."""
 
     preparers: dict[str, Preparer] = field(default_factory=dict)
-    """Who does which kind of preparation."""
+    """Preparer of each kind of preparation."""
     _binders: list[Callable[[Binder], Binder]] = field(default_factory=list)
 
     def register_binder(self, make: Callable[[Binder], Binder]) -> None:
@@ -117,73 +120,75 @@ class BindExtensions:
         self._binders.append(make)
 
     def register_preparer(self, kind: str, preparer: Preparer) -> None:
-        """Add a preparer; one of the same class takes the other's place, as when a module is loaded twice."""
+        """Add a preparer. One of the same class replaces the other, as when a module is loaded twice."""
         known = _origin(type(self.preparers.get(kind, preparer)))
         if known != (origin := _origin(type(preparer))):
-            raise ConfigError(f"preparation {kind!r} from {origin}: {known} does this kind already")
+            raise ConfigError(f"preparation {kind!r} from {origin}: {known} already does this kind")
         self.preparers[kind] = preparer
 
     def around(self, binder: Binder) -> Binder:
-        """Put the binders from outside around one, each behind a fence.
+        """Wrap a binder in the registered binders, each isolated from the failures of the others.
 
         Raises:
-            ConfigError: One of them cannot be made.
+            ConfigError: One of them cannot be created.
         """
         for make in self._binders:
             try:
-                binder = _Fenced(make(binder))
+                binder = _Isolated(make(binder))
             except Exception as error:
                 raise ConfigError(f"binder from {make.__module__}: {type(error).__name__}: {error}") from error
         return binder
 
 
 BIND_EXTENSIONS: Final = BindExtensions()
-"""What is registered in this process."""
+"""Extensions that are registered in this process."""
 
 
 def register_binder(make: Callable[[Binder], Binder]) -> None:
-    """Have every scheduler of this process bind by another binder.
+    """Register a binder for every scheduler of this process.
 
     Args:
-        make: Given the binder so far, returns the one to use in its place.
+        make: Receives the current binder, returns the one that replaces it.
     """
     BIND_EXTENSIONS.register_binder(make)
 
 
 def register_preparer(kind: str, preparer: Preparer) -> None:
-    """Have the preparations of a kind done, in every scheduler of this process.
+    """Register a preparer of one kind, for every scheduler of this process.
 
     Args:
-        kind: The `kind` of the preparations that a plugin asks for by `session.register_preparations`.
-        preparer: Who does them.
+        kind: The `kind` of the preparations that a plugin requests by `session.register_preparations`.
+        preparer: Does these preparations.
 
     Raises:
-        ConfigError: Somebody else does this kind.
+        ConfigError: Another preparer of this kind is registered.
     """
     BIND_EXTENSIONS.register_preparer(kind, preparer)
 
 
-class _Fenced:
-    """A binder from outside: what it raises, and what it says nothing about, are binds that failed."""
+class _Isolated:
+    """A registered binder: binds for which it raises an exception or returns no outcome count as failed."""
 
     def __init__(self, binder: Binder) -> None:
         self._binder, self._name = binder, _origin(type(binder))
 
     async def bind(self, plan: Plan) -> PlanOutcome:
-        """Bind, and account for each bind of the plan."""
+        """Bind, and return an outcome for each bind of the plan."""
         try:
             outcome = await self._binder.bind(plan)
-            told = {each.bind.task: each for each in outcome.binds}
+            outcome_by_task = {each.bind.task: each for each in outcome.binds}
             prepared_seconds = outcome.prepared_seconds
         except Exception as error:  # noqa: BLE001  it comes from outside, and a bug of it fails the plan alone
             _log.exception("binder_failed", binder=self._name)
-            told, prepared_seconds = {}, None
+            outcome_by_task, prepared_seconds = {}, None
             fault = f"{self._name}: {type(error).__name__}: {error}"
         else:
-            fault = f"{self._name}: nothing was told of this pod"
-        # The plan's own binds, for the books are kept by them: one that was sent on may have been changed on its way.
+            fault = f"{self._name}: no outcome was returned for this pod"
+        # The plan's own binds, because the cache identifies binds by these objects: a binder may have replaced them.
         binds = tuple(
-            replace(told[bind.task], bind=bind) if bind.task in told else refused(bind, "BinderFailed", fault)
+            replace(outcome_by_task[bind.task], bind=bind)
+            if bind.task in outcome_by_task
+            else refused(bind, "BinderFailed", fault)
             for bind in plan.binds
         )
         return PlanOutcome(plan=plan, binds=binds, prepared_seconds=prepared_seconds)

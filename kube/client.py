@@ -1,8 +1,8 @@
-"""The bare client: bytes out, bytes in, each request with a timeout, a user agent and a metric.
+"""The HTTP client of the API server: each request has a timeout, a user agent and a metric.
 
-Requests travel in lanes so that none starves another: watches and the lease never wait for a connection, binds share
-thirty-two, status writes and events a few of their own. Writes of the shared lanes, which are small and many, go over
-plain `Connections`; all else, and everything when a proxy is configured, over aiohttp.
+Requests use lanes so that none starves another: watches and the lease never wait for a connection, binds share
+thirty-two, status writes and events have a few of their own. Writes of the shared lanes, which are small and many, use
+plain `Connections`; all others, and all requests if a proxy is configured, use aiohttp.
 """
 
 import enum
@@ -34,10 +34,10 @@ _LINE_BYTES: Final = 2**22
 
 
 class Lane(enum.Enum):
-    """Which connections a request may use."""
+    """HttpResponse that a request may use."""
 
     URGENT = "urgent"
-    """As many as wanted: lease and watches."""
+    """Unlimited: lease and watches."""
     NORMAL = "normal"
     """Shared by lists and binds."""
     BACKGROUND = "background"
@@ -45,7 +45,7 @@ class Lane(enum.Enum):
 
 
 class MediaType(enum.StrEnum):
-    """How a body is to be read."""
+    """Content type of a request's body."""
 
     JSON = "application/json"
     JSON_PATCH = "application/json-patch+json"
@@ -55,17 +55,17 @@ class MediaType(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
-    """What short requests to one server have in common."""
+    """Head that short requests to one server share."""
 
     server: URL
     base_path: bytes
-    """Stands before the path of each request."""
+    """Prefix of the path of each request."""
     lines: bytes
-    """Header lines but for the length."""
+    """Header lines without the length."""
 
 
 class Client:
-    """Speaks to one API server; use as an async context manager, or call `close`."""
+    """Client of one API server; use as an async context manager, or call `close`."""
 
     def __init__(
         self,
@@ -76,14 +76,14 @@ class Client:
         background_connections: int = 12,
         timeout: float = 30.0,
     ) -> None:
-        """Prepare to speak to `cluster`; connections open when they are needed.
+        """Create a client of `cluster`; connections open when they are needed.
 
         Args:
             cluster: Address and credentials.
-            component: Who speaks, for the user agent: `scheduler`, `hollow-nodes`, ...
-            connections: Most connections of the normal lane.
-            background_connections: Most connections of the background lane.
-            timeout: Seconds for a request that names no timeout itself.
+            component: Component for the user agent: `scheduler`, `hollow-nodes`, ...
+            connections: Maximum number of connections of the normal lane.
+            background_connections: Maximum number of connections of the background lane.
+            timeout: Seconds for a request without a timeout of its own.
         """
         self.cluster = cluster
         self.user_agent = f"pyroclast/{own_version()} ({component})"
@@ -129,7 +129,7 @@ class Client:
             ApiError: The server refused (`NoAnswerError` when it did not answer in time).
         """
         seconds = timeout or self.timeout
-        # Small and many, these are worth the short way; what is unusual takes the way that knows everything.
+        # Small and frequent requests use the short way; unusual ones use the general client.
         is_short = body is not None and not params and lane is not Lane.URGENT
         for is_last in (False, True):
             authorization = await self.cluster.authorization(renew=is_last)
@@ -151,7 +151,7 @@ class Client:
                     retry_after = reply.headers.get("Retry-After")
             if status < 300:
                 return content
-            # A token may have been rotated since it was read: once, ask its source and try again.
+            # A token may have been rotated since it was read: reload it once and retry.
             if status != _UNAUTHORIZED or is_last:
                 raise refusal(status, content, retry_after)
         raise AssertionError("the loop above ends by returning or raising")  # pragma: no cover
@@ -172,12 +172,12 @@ class Client:
     async def stream(
         self, path: str, *, params: Mapping[str, str], silence_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
-        """Open a watch; the reader gives one event a line.
+        """Open a watch; the reader returns one event a line.
 
         Args:
-            path: What to watch.
+            path: Path to watch.
             params: Query.
-            silence_seconds: Longest wait for the next byte: a half-open connection is given up after it.
+            silence_seconds: Longest wait for the next byte; a half-open connection is dropped after it.
 
         Raises:
             ApiError: The server refused, or the stream broke.
@@ -207,7 +207,7 @@ class Client:
         lane: Lane,
         body: bytes | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send, count, and turn the transport's errors into ours."""
+        """Send, count, and convert the transport's errors."""
         url = URL(self.cluster.server + path, encoded=True)
         begun = perf_counter()
         is_answered = False
@@ -234,7 +234,7 @@ class Client:
     async def _ask(
         self, method: str, path: str, *, head: _Head, body: bytes, lane: Lane, timeout: float
     ) -> HttpResponse:
-        """Send a small request the short way, count it, and turn the transport's errors into ours."""
+        """Send a small request the short way, count it, and convert the transport's errors."""
         connections = self._connections.get(lane)
         if connections is None:
             connections = self._connections[lane] = Connections(self._limits[lane])
@@ -263,7 +263,7 @@ class Client:
         return answer
 
     def _head(self, media_type: MediaType, authorization: str | None) -> _Head | None:
-        """Head of short requests, kept while it stays the same; None where they must not go the short way."""
+        """Return the head of short requests, cached until it changes; None if they must not use the short way."""
         cluster = self.cluster
         known_for, head = self._heads.get(media_type, (None, None))
         if known_for == (cluster.server, cluster.proxy, authorization):
@@ -281,7 +281,7 @@ class Client:
         return head
 
     def _headers_for(self, authorization: str | None, media_type: MediaType) -> CIMultiDict[str]:
-        """Headers of a request; kept, since they are the same for thousands."""
+        """Return the headers of a request; cached, because they are the same for thousands of requests."""
         headers = self._headers.get(media_type)
         if headers is None or headers.get("Authorization") != authorization:
             headers = CIMultiDict(
@@ -310,7 +310,7 @@ class Client:
         return session
 
     def _count(self, method: str, code: str, seconds: float) -> None:
-        """Count one answer; the metrics' children are kept, since finding them costs more than counting."""
+        """Count one answer. The metrics' children are cached, because finding them costs more than counting."""
         counter = self._counters.get((code, method))
         if counter is None:
             counter = self._counters[code, method] = REQUESTS.labels(code, method, self._host)
@@ -323,10 +323,10 @@ class Client:
 
 @lru_cache(64)
 def _total(seconds: float) -> aiohttp.ClientTimeout:
-    """A limit for a whole request; few different ones are in use."""
+    """Return a limit for a whole request; few different ones are in use."""
     return aiohttp.ClientTimeout(total=seconds)
 
 
 def _is_plain(path: str) -> bool:
-    """Tell whether a path can stand in a request line as it is."""
+    """Return whether a path can be used in a request line unchanged."""
     return path.isascii() and path.isprintable() and not _NOT_PLAIN.intersection(path)

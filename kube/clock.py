@@ -1,4 +1,4 @@
-"""The clock, as something that tests can move."""
+"""The clock, replaceable in tests."""
 
 import asyncio
 import time
@@ -8,14 +8,14 @@ __all__ = ["Clock", "SystemClock"]
 
 
 class Clock(Protocol):
-    """What the clients of the API server know of time."""
+    """Clock of the clients of the API server."""
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment; never jumps."""
         ...
 
     def wall(self) -> float:
-        """Seconds since 1970; for texts that people and other machines read, never for waiting."""
+        """Seconds since 1970; for timestamps in texts and objects, never for waiting."""
         ...
 
     async def sleep(self, seconds: float) -> None:

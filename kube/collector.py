@@ -1,8 +1,8 @@
-"""The garbage collector, kept out of bulk work.
+"""The garbage collector, disabled during bulk work.
 
-Decoding thousands of objects sets off full collections that find nothing, because wire structs cannot form cycles;
-with the collector off, lists are two to four times faster. Several lists and a cycle may overlap, in more than one
-thread: the collector is off while at least one of them runs.
+Decoding thousands of objects triggers full collections that find nothing, because wire structs cannot form cycles. With
+the collector off, lists are two to four times faster. Several lists and a cycle may overlap, in more than one thread:
+the collector is off while at least one of them runs.
 """
 
 import gc
@@ -14,7 +14,7 @@ __all__ = ["collector_off", "settle"]
 
 
 class _Guard:
-    """Counts those who want the collector off; it is on again when the last one leaves."""
+    """Counts the users that need the collector off; it is on again after the last one leaves."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,7 +40,7 @@ _guard = _Guard()
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Keep the collector off for the length of the block."""
+    """Disable the collector during the block."""
     _guard.enter()
     try:
         yield
@@ -49,6 +49,6 @@ def collector_off() -> Iterator[None]:
 
 
 def settle() -> None:
-    """Collect once, then exempt all that is left from later collections: call it when all lists are in."""
+    """Collect once, then exempt the remaining objects from later collections; call it after all lists are complete."""
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
-"""Where the API server is and how to prove who we are.
+"""Address of the API server, and credentials for it.
 
-Reading kubeconfig files, in-cluster service accounts and exec plugins is `kubernetes.aio`'s work; here its result is
-turned into a server address, a TLS context and an `Authorization` header that stays fresh.
+`kubernetes.aio` reads kubeconfig files, in-cluster service accounts and exec plugins. This module turns its result into
+a server address, a TLS context and an `Authorization` header that is renewed.
 """
 
 import asyncio
@@ -24,22 +24,23 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["ClusterAccess", "ClusterOptions", "ConfigError", "connect"]
 
 _REFRESH_SECONDS: Final = 60.0
-"""How long a credential that may change is used before its source is asked again, as client-go does for token files."""
+"""Time for which a changeable credential is used before it is reloaded, as in client-go for token files."""
 _RETRY_SECONDS: Final = 5.0
-"""How long the last credential is used when its source has failed."""
+"""Time for which the last credential is used after its source failed."""
 _SOURCE_SECONDS: Final = 15.0
-"""Time that a source has to renew a credential. The first has no limit: somebody may be asked to log in."""
+"""Time that a source has to renew a credential. The first load has no limit: a user may have to log in."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """How to find the API server."""
+    """Options that locate the API server."""
 
     kubeconfig: str = ""
     """Path of a kubeconfig file (several may be joined with `:`). Empty: the service account of the pod if there is
-    one, else `$KUBECONFIG`, else `~/.kube/config`."""
+    one, else `$KUBECONFIG`, else `~/.kube/config`.
+    """
     context: str = ""
     """Context of the kubeconfig file; empty for its current one."""
     master: str = ""
@@ -47,16 +48,16 @@ class ClusterOptions:
 
 
 class ClusterAccess:
-    """An API server with our credentials for it."""
+    """An API server with credentials for it."""
 
     def __init__(
         self, options: ClusterOptions, *, clock: Clock | None = None, source_seconds: float = _SOURCE_SECONDS
     ) -> None:
-        """Remember the options; `connect` reads them.
+        """Store the options; `connect` reads the configuration.
 
         Args:
-            options: How to find the server.
-            clock: Tells when credentials are stale.
+            options: Options that locate the server.
+            clock: Clock that decides when credentials are stale.
             source_seconds: Time that the source of a credential has to renew it.
         """
         self.server = ""
@@ -71,9 +72,9 @@ class ClusterAccess:
         self._tls_stamp: tuple[bytes | bool, ...] = ()
         self._loader: Any = None
         self._context = ""
-        """Context that was read first."""
+        """Context of the first load."""
         self._failed = ""
-        """Why the source of credentials failed last; told when it is new."""
+        """Last error of the source of credentials; logged when it changes."""
         self._fresh_until = 0.0
         self._is_changeable = False
         self._renewing = asyncio.Lock()
@@ -81,26 +82,26 @@ class ClusterAccess:
 
     @property
     def described(self) -> str:
-        """Who is spoken to, and where that was read: address, file and context."""
+        """Description of the server: address, and the file and context it was read from."""
         return f"{self.server} ({self._origin()})"
 
     @property
     def namespace(self) -> str:
-        """Namespace that the context names; empty where it names none."""
+        """Namespace of the context; empty if it has none."""
         context = {} if self._loader is None else self._loader.current_context["context"]
         return str(context["namespace"]) if "namespace" in context else ""
 
     async def authorization(self, *, renew: bool = False) -> str | None:
-        """Return the `Authorization` header, asking its source again when it may have changed.
+        """Return the `Authorization` header; reload it if it may have changed.
 
         Args:
-            renew: The server refused the header that it was given: ask now.
+            renew: The server refused the last header: reload now.
         """
         if not self._is_changeable or not (renew or self._is_stale()):
             return self._authorization
         loads = self._loads
         async with self._renewing:
-            # Many requests find the same header stale: the first asks for all of them.
+            # Many requests find the same header stale: the first one reloads it for all.
             if self._loads == loads:
                 await self._renew()
         return self._authorization
@@ -109,13 +110,13 @@ class ClusterAccess:
         return self._clock.monotonic() >= self._fresh_until
 
     async def _renew(self) -> None:
-        """Ask the source; while it fails, the last header stays, and the server judges it."""
+        """Reload from the source. If it fails, the last header stays, and the server decides about it."""
         try:
-            # Every request waits for this one: a plugin that hangs must not hold them for good.
+            # Every request waits for this one: a plugin that hangs must not block them for ever.
             async with asyncio.timeout(self._source_seconds):
                 await self.load()
         except (ConfigError, TimeoutError) as error:
-            # A plugin that fails for a while must not end whoever follows or leads: requests are tried again anyway.
+            # A plugin that fails temporarily must not end reflectors or the elector: requests are retried anyway.
             why = str(error) or f"{self._source()}: no answer within {self._source_seconds:g} s"
             log = _log.debug if why == self._failed else _log.warning
             log("credentials_not_renewed", error=why)
@@ -143,7 +144,7 @@ class ClusterAccess:
             LookupError,
             aiohttp.ClientError,
         ) as error:
-            # The loader trips over malformed files with whatever error its code meets first.
+            # The loader fails on malformed files with any of these errors.
             raise ConfigError(f"{self._source()}: {error}") from error
         self._take(found)
         self._loads += 1
@@ -159,9 +160,9 @@ class ClusterAccess:
         if not _kubeconfig_exists(self._options.kubeconfig):
             raise ConfigError(f"{self._source()}: no such kubeconfig file; name one by --kubeconfig or $KUBECONFIG")
         if self._loader is None or not self._has_exec_plugin():
-            # An exec plugin's loader is kept: it knows until when its token is good.
+            # The loader of an exec plugin is kept: it knows when its token expires.
             self._loader = await loading.load_kube_config(  # type: ignore[no-untyped-call]  # untyped library
-                # Asked for here: the library read the environment when it was imported.
+                # Read here, because the library read the environment when it was imported.
                 config_file=self._options.kubeconfig or os.environ.get("KUBECONFIG") or None,
                 context=self._options.context or self._context or None,
                 client_configuration=found,
@@ -169,10 +170,10 @@ class ClusterAccess:
             )
         else:
             await self._loader.load_and_set(found)
-        # Of all later readings, so that a change of the current context never leads to another cluster.
+        # Used by all later loads, so that a change of the current context never leads to another cluster.
         self._context = self._loader.current_context["name"]
         user = self._user()
-        # Tools renew authorities, certificates and tokens in the file itself, too. A pipe cannot be read twice.
+        # Tools also renew authorities, certificates and tokens in the file itself. A pipe cannot be read twice.
         self._is_changeable = _is_regular(self._options.kubeconfig)
         if "exec" in user and not found.api_key and not found.cert_file:
             raise ConfigError(f"{self._source()}: the exec plugin of the user gave no credentials")
@@ -204,7 +205,7 @@ class ClusterAccess:
         return header or None
 
     def _user(self) -> dict[str, Any]:
-        user = self._loader._user if self._loader is not None else None  # noqa: SLF001  the loader has no public way to tell
+        user = self._loader._user if self._loader is not None else None  # noqa: SLF001  the loader has no public attribute for it
         return {} if user is None else getattr(user, "value", user)
 
     def _has_exec_plugin(self) -> bool:
@@ -226,10 +227,10 @@ class ClusterAccess:
 
 
 async def connect(options: ClusterOptions, *, clock: Clock | None = None) -> ClusterAccess:
-    """Find the API server and our credentials for it.
+    """Find the API server and credentials for it.
 
     Raises:
-        ConfigError: Nothing usable was found.
+        ConfigError: No usable configuration was found.
     """
     cluster = ClusterAccess(options, clock=clock)
     await cluster.load()
@@ -256,7 +257,7 @@ def _is_regular(paths: str) -> bool:
 
 
 def _tls_stamp(found: Configuration) -> tuple[bytes | bool, ...]:
-    """Tell settings apart by what their files hold: authorities and certificates are renewed under the same names."""
+    """Return a digest of the TLS files' contents: authorities and certificates are renewed under the same names."""
     files = (found.ssl_ca_cert, found.cert_file, found.key_file)
     try:
         return (*(sha256(Path(file).read_bytes()).digest() if file else b"" for file in files), bool(found.verify_ssl))

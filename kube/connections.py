@@ -3,9 +3,9 @@
     idle ──taken──▶ asking ──whole answer, may stay──▶ idle
                        └── cut, late, cancelled, malformed, or to be closed ──▶ aborted
 
-One request at a time a connection; nothing is sent twice, and nothing is sent before the answer to the request before
-is complete. Whoever asks learns either a whole answer or that there is none (`OSError`). The parser is llhttp's, by
-`httptools`. (docs/decisions/0021)
+A connection carries one request at a time; nothing is sent twice, and nothing is sent before the previous answer is
+complete. The caller gets either a whole answer or an `OSError`. The parser is llhttp's, by `httptools`.
+(docs/decisions/0021)
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from yarl import URL
 __all__ = ["BrokenAnswerError", "Connections", "HttpResponse"]
 
 _IDLE_SECONDS: Final = 60.0
-"""Older connections are not used again: API servers and what stands before them close idle ones without a word."""
+"""Older connections are not used again: API servers and proxies close idle ones without notice."""
 _HEADER_BYTES: Final = 2**16
-"""Most bytes of an answer's headers."""
+"""Maximum size of an answer's headers."""
 _BODY_BYTES: Final = 2**24
-"""Most bytes of an answer's body: several times the largest object that the API server stores."""
+"""Maximum size of an answer's body: several times the largest object that the API server stores."""
 _CLOSE_SECONDS: Final = 1.0
 """Longest wait for connections to end."""
 
 
 class BrokenAnswerError(ConnectionError):
-    """What came is no answer: cut, malformed, too large, or of an encoding that was not asked for."""
+    """The received data is not an answer: cut, malformed, too large, or of an encoding that was not requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,17 @@ class _Connection(asyncio.Protocol):
         self._forget()
 
     def _forget(self) -> None:
-        """Expect an answer from its beginning."""
+        """Reset the state for the next answer."""
         self._body: list[bytes] = []
         self._body_bytes = self._header_bytes = 0
         self._retry_after: str | None = None
         self._has_headers = self._has_length = False
 
     async def ask(self, request: bytes) -> HttpResponse:
-        """Send a request and wait for its answer; a connection that was left while it was asked is of no use."""
+        """Send a request and wait for its answer. If the wait is interrupted, the connection is aborted."""
         assert self._transport is not None
         self._answer = self._loop.create_future()
-        # No waiting for a full buffer: a request is small, and the next one waits for this one's answer.
+        # No wait for a full buffer: a request is small, and the next one waits for this one's answer.
         self._transport.write(request)
         try:
             return await self._answer
@@ -78,19 +78,21 @@ class _Connection(asyncio.Protocol):
             self._answer = None
 
     def abort(self) -> None:
-        """End it now."""
+        """Close the connection now."""
         self.is_reusable = False
         if self._transport is not None:
             self._transport.abort()
 
-    # What the transport tells.
+    # Callbacks of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's behind TLS is one without saying so
+        self._transport = cast(
+            "asyncio.Transport", transport
+        )  # uvloop's transport behind TLS does not declare its type
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None or self._answer.done():
-            self.abort()  # nobody asked: what it says next would be taken for the answer to something else
+            self.abort()  # no request is open: later data would be taken for the answer to another request
             return
         if not self._has_headers:
             self._header_bytes += len(data)
@@ -105,7 +107,7 @@ class _Connection(asyncio.Protocol):
                 self._fail("its headers have no end")
 
     def eof_received(self) -> None:
-        """An answer without a length ends with the connection; any other one was cut."""
+        """End of data. An answer without a length ends with the connection; any other one was cut."""
         self.is_reusable = False
         if self._has_headers and not self._has_length:
             self._complete()
@@ -116,7 +118,7 @@ class _Connection(asyncio.Protocol):
         if not self.lost.done():
             self.lost.set_result(None)
 
-    # What the parser tells.
+    # Callbacks of the parser.
 
     def on_message_begin(self) -> None:
         if self._answer is None or self._answer.done():
@@ -143,7 +145,7 @@ class _Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._parser.get_status_code() < 200:
-            self._forget()  # a word in between, such as 100 Continue; the answer follows
+            self._forget()  # an interim response, such as 100 Continue; the answer follows
             return
         if not self._parser.should_keep_alive():
             self.is_reusable = False
@@ -174,17 +176,17 @@ class Connections:
     async def ask(
         self, request: bytes, *, server: URL, tls: ssl.SSLContext | None, server_name: str | None, timeout: float
     ) -> HttpResponse:
-        """Send a request once, over a connection that is free, and wait for its whole answer.
+        """Send a request once, over a free connection, and wait for its whole answer.
 
         Args:
-            request: Head and body, as they go over the wire.
-            server: Whom to ask.
-            tls: How to secure the connection; those that another context secured, maybe an older one, are not used.
-            server_name: Name that the server's certificate must have; its host's when None.
-            timeout: Seconds for all of it, waiting for a connection included.
+            request: Head and body, as bytes on the wire.
+            server: Server to connect to.
+            tls: TLS context; connections of another context, for example an older one, are not used.
+            server_name: Name that the server's certificate must have; the host's name if None.
+            timeout: Seconds for everything, including the wait for a connection.
 
         Raises:
-            OSError: No whole answer came (`TimeoutError` in time); the request may have been carried out all the same.
+            OSError: No whole answer came (`TimeoutError` in time); the request may have been carried out.
         """
         async with asyncio.timeout(timeout), self._slots:
             connection = self._take(tls) or await self._open(server, tls, server_name)
@@ -197,7 +199,7 @@ class Connections:
             return answer
 
     async def close(self) -> None:
-        """End all connections; whoever waits for an answer learns that there is none."""
+        """Close all connections; requests under way fail."""
         self._idle.clear()
         ending = [connection.lost for connection in self._all]
         for connection in tuple(self._all):
@@ -206,7 +208,7 @@ class Connections:
             await asyncio.wait(ending, timeout=_CLOSE_SECONDS)
 
     def _take(self, tls: ssl.SSLContext | None) -> _Connection | None:
-        """Take the connection used last: those that are not needed grow old."""
+        """Return the connection used last, so that connections that are not needed expire."""
         oldest = asyncio.get_running_loop().time() - _IDLE_SECONDS
         while self._idle:
             connection = self._idle.pop()

@@ -11,20 +11,20 @@ __all__ = ["Discovery"]
 
 
 class Discovery:
-    """What a server has; answers are kept for a while, because kinds come and go with their definitions."""
+    """Kinds of a server; answers are cached for a while, because kinds come and go with their definitions."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None, keep_seconds: float = 60.0) -> None:
-        """Ask through `client`; believe an answer for `keep_seconds`."""
+        """Create a discovery that caches each answer for `keep_seconds`."""
         self._client = client
         self._clock = clock or SystemClock()
         self._keep_seconds = keep_seconds
         self._known: dict[str, tuple[float, frozenset[str]]] = {}
 
     async def has(self, resource: Resource[Any], subresource: str = "") -> bool:
-        """Tell whether the server has a kind, or a subresource of it such as `status` or `eviction`.
+        """Return whether the server has a kind, or a subresource of it such as `status` or `eviction`.
 
         Raises:
-            ApiError: The server could not say.
+            ApiError: The server did not answer the question.
         """
         name = f"{resource.plural}/{subresource}" if subresource else resource.plural
         return name in await self._names(resource.root)

@@ -1,4 +1,4 @@
-"""What the API server answers when it refuses, as exceptions.
+"""Exceptions for refusals of the API server.
 
 PyroclastError
 └── ApiError             the server refused, see `status` and `reason`
@@ -18,9 +18,9 @@ __all__ = ["ApiConflictError", "ApiError", "NoAnswerError", "means_another", "re
 
 _TOO_MANY_REQUESTS: Final = 429
 _LONGEST_RETRY_AFTER: Final = 30.0
-"""Seconds that a server can ask to wait at most, as long as our own back-off: a longer wait would leave us blind."""
+"""Maximum of a server's Retry-After, as long as our own back-off; a longer wait would leave the copy stale."""
 _LONGEST_MESSAGE: Final = 4096
-"""Characters of a refusal that are kept: it goes into logs, events and conditions."""
+"""Maximum length of a refusal's message: it is used in logs, events and conditions."""
 _STATUS: Final = msgspec.json.Decoder(Status)
 
 
@@ -36,14 +36,14 @@ class ApiError(PyroclastError):
         retry_after: float = 0.0,
         causes: tuple[StatusCause, ...] = (),
     ) -> None:
-        """Take what the server said.
+        """Store the server's answer.
 
         Args:
-            status: HTTP status code, 0 when no answer came.
-            reason: The machine's word: `NotFound`, `Conflict`, ...
-            message: The people's words.
-            retry_after: Seconds the server asks to wait, 0 when it does not.
-            causes: Single fields at fault.
+            status: HTTP status code, 0 if no answer came.
+            reason: Machine-readable reason: `NotFound`, `Conflict`, ...
+            message: Message for people.
+            retry_after: Seconds that the server requests to wait, 0 if none.
+            causes: Invalid fields.
         """
         super().__init__(f"{status} {reason}: {message}" if status else message)
         self.status, self.reason, self.message = status, reason, message
@@ -51,44 +51,44 @@ class ApiError(PyroclastError):
 
     @property
     def is_not_found(self) -> bool:
-        """The object, or its kind, is not there."""
+        """Whether the object, or its kind, does not exist."""
         return self.status == 404
 
     @property
     def is_forbidden(self) -> bool:
-        """Rights, quotas or other checks of the server stand in the way; somebody may clear it."""
+        """Whether permissions, quotas or other checks of the server refuse the request; this may change."""
         return self.status == 403
 
     @property
     def is_gone(self) -> bool:
-        """The resource version or continue token is too old."""
+        """Whether the resource version or continue token is too old."""
         return self.status == 410
 
     @property
     def is_temporary(self) -> bool:
-        """The same request may succeed later: no answer, too many requests, or trouble inside the server."""
+        """Whether the same request may succeed later: no answer, too many requests, or a server error."""
         return self.status in {0, _TOO_MANY_REQUESTS} or self.status >= 500
 
 
 class NoAnswerError(ApiError):
-    """No answer came in time; the request may have been carried out all the same."""
+    """No answer came in time; the request may have been carried out."""
 
     def __init__(self, message: str) -> None:
-        """Say what happened instead of an answer."""
+        """Store a description of the failure."""
         super().__init__(0, "NoAnswer", message)
 
 
 class ApiConflictError(ApiError, ConflictError):
-    """The object is not as the request presumed."""
+    """The object is not in the state that the request requires."""
 
 
 def means_another(error: ApiError) -> bool:
-    """Tell whether a patch was refused because the object it meant is gone, or its name another's by now."""
+    """Return whether a patch was refused because its object is gone or was replaced by another of the same name."""
     return error.is_not_found or (error.status in {409, 422} and "metadata.uid" in error.message)
 
 
 def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
-    """Turn a refusing answer into its exception."""
+    """Return the exception for a refusal."""
     try:
         answer = _STATUS.decode(body)
     except (msgspec.DecodeError, RecursionError):
@@ -106,7 +106,7 @@ def refusal(status: int, body: bytes, retry_after: str | None) -> ApiError:
 
 
 def _wait(retry_after: str | None) -> float:
-    """Seconds of a Retry-After header; its date form is not used by API servers."""
+    """Return the seconds of a Retry-After header; API servers do not use its date form."""
     try:
         seconds = float(retry_after or 0)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Event recorder: what happened to an object, for people, behind everything else.
+"""Event recorder: events about objects, sent with the lowest priority.
 
-Recording never waits and never fails. Equal events of one object are one event with a count; many similar ones are
-combined; an object that is complained about without end is heard less and less; when too much waits, the oldest is
-dropped. All that is dropped is counted.
+Recording never waits and never fails. Equal events of one object are one event with a count. Many similar ones are
+combined. The rate of events of one object is limited. If too many wait, the oldest is dropped. All dropped events are
+counted.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from pyroclast.model.wire import ObjectMeta, time_text
 __all__ = ["EventRecorder", "Regarding", "regarding"]
 
 _REMEMBERED: Final = 4096
-"""Events and objects kept in mind, as in client-go's correlator."""
+"""Number of events and objects that are remembered, as in client-go's correlator."""
 _SIMILAR_LIMIT: Final = 10
 """Messages of one object and reason within the window before they are combined."""
 _SIMILAR_SECONDS: Final = 600.0
 _BURST: Final = 25.0
-"""Events an object may have at once; after that one more each refill."""
+"""Events that an object may have at once; after that one more each refill."""
 _REFILL_SECONDS: Final = 300.0
 _MESSAGE_LENGTH: Final = 1024
-"""The API server takes no more."""
-_LONGEST_COURTESY: Final = 5.0
-"""Seconds after which an event lets no bind pass any more: where binds never end, events must not fall behind."""
+"""Maximum length that the API server accepts."""
+_MAX_DELAY: Final = 5.0
+"""Seconds after which an event no longer waits for binds: if binds never end, events must not fall behind."""
 _PATIENCE: Final = 10.0
 _COMBINED: Final = "(combined from similar events): "
 
@@ -58,7 +58,7 @@ class Regarding:
 
 
 def regarding(resource: Resource[Any], metadata: ObjectMeta) -> Regarding:
-    """Refer to an object."""
+    """Return the reference to an object."""
     return Regarding(
         api_version=resource.api_version,
         kind=resource.kind,
@@ -75,7 +75,7 @@ _Key = tuple[Regarding, str, str, str]
 @dataclass(slots=True, kw_only=True)
 class _Waiting:
     since: float
-    """When it began to wait, by the clock that never jumps."""
+    """Start of the wait, by the monotonic clock."""
     first: float
     last: float
     count: int
@@ -100,17 +100,17 @@ class _Bucket:
 
 
 class _Recent(OrderedDict[K, V], Generic[K, V]):
-    """Keeps the entries used last."""
+    """Keeps the most recently used entries."""
 
     def recall(self, key: K) -> V | None:
-        """Find an entry and count that as use."""
+        """Return an entry and mark it as used."""
         value = self.get(key)
         if value is not None:
             self.move_to_end(key)
         return value
 
     def keep(self, key: K, value: V) -> V:
-        """Keep an entry; the one unused longest makes room."""
+        """Add an entry; the least recently used one is removed."""
         self[key] = value
         if len(self) > _REMEMBERED:
             self.popitem(last=False)
@@ -118,7 +118,7 @@ class _Recent(OrderedDict[K, V], Generic[K, V]):
 
 
 class EventRecorder:
-    """Takes events at any time; `run` sends them."""
+    """Accepts events at any time; `run` sends them."""
 
     def __init__(
         self,
@@ -128,28 +128,28 @@ class EventRecorder:
         instance: str = "",
         capacity: int = 50_000,
         concurrency: int = 4,
-        traffic: WritePriority | None = None,
+        write_priority: WritePriority | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Prepare to record.
+        """Create a recorder.
 
         Args:
-            client: Speaks to the server.
-            component: Who reports: the scheduler's name.
-            instance: Which of its processes.
-            capacity: Most events that wait.
-            concurrency: Most requests at a time.
-            traffic: Binds that pass first.
-            clock: For times and windows.
-            chance: For names and jitter.
+            client: Client of the API server.
+            component: Reporting component: the scheduler's name.
+            instance: Reporting process.
+            capacity: Maximum number of events that wait.
+            concurrency: Maximum number of requests at a time.
+            write_priority: Binds, which are sent first.
+            clock: Clock for times and windows.
+            chance: Source of names and jitter.
         """
         self._client = client
         self._component = component
         self._instance = instance or component
         self._capacity = capacity
         self._concurrency = concurrency
-        self._traffic = traffic or WritePriority()
+        self._write_priority = write_priority or WritePriority()
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
         self._waiting: OrderedDict[_Key, _Waiting] = OrderedDict()
@@ -166,7 +166,7 @@ class EventRecorder:
         return len(self._waiting) + len(self._under_way)
 
     def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
-        """Note an event of type `Normal` or `Warning`."""
+        """Record an event of type `Normal` or `Warning`."""
         now = self._clock.wall()
         key = (about, type_, reason, self._combined(about, type_, reason, message[:_MESSAGE_LENGTH]))
         waiting = self._waiting.get(key)
@@ -191,12 +191,12 @@ class EventRecorder:
                 group.create_task(self._work())
 
     async def drain(self) -> None:
-        """Wait until nothing waits any more."""
+        """Wait until no event waits."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.backlog == 0)
 
     def _combined(self, about: Regarding, type_: str, reason: str, message: str) -> str:
-        """Return the message, or the combined one when there were too many similar ones lately."""
+        """Return the message, or the combined one if there were too many similar ones lately."""
         now = self._clock.monotonic()
         key = (about, type_, reason)
         similar = self._similar.recall(key)
@@ -205,7 +205,7 @@ class EventRecorder:
         if message in similar.messages:
             return message
         if len(similar.messages) >= _SIMILAR_LIMIT:
-            # The first combined message stands for all: its text must stay the same, or nothing is combined.
+            # The first combined message represents all: its text must stay the same, or nothing is combined.
             return (_COMBINED + reason)[:_MESSAGE_LENGTH]
         similar.messages.add(message)
         return message
@@ -233,7 +233,7 @@ class EventRecorder:
             waiting = self._waiting.pop(key)
             self._under_way.add(key)
             try:
-                await self._traffic.quiet(waiting.since + _LONGEST_COURTESY - self._clock.monotonic())
+                await self._write_priority.quiet(waiting.since + _MAX_DELAY - self._clock.monotonic())
                 await self._deliver(key, waiting)
             finally:
                 self._under_way.discard(key)
@@ -255,7 +255,7 @@ class EventRecorder:
             EVENTS_DROPPED.labels("refused").inc()
             _log.debug("event_refused", object=key[0].name, reason=key[2], error=str(error))
         except Exception:  # noqa: BLE001  see below
-            # One event must not end the workers: what the others send at this moment would be lost.
+            # One event must not end the workers: events that other workers send at this moment would be lost.
             EVENTS_DROPPED.labels("refused").inc()
             _log.exception("event_broke", object=key[0].name, reason=key[2])
 
@@ -291,7 +291,7 @@ class EventRecorder:
         return {
             "apiVersion": "v1",
             "kind": "Event",
-            # Events about what is cluster-wide live in the default namespace.
+            # Events about cluster-scoped objects are in the default namespace.
             "metadata": {"name": name, "namespace": about.namespace or "default"},
             "involvedObject": {
                 "apiVersion": about.api_version,

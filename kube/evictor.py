@@ -1,8 +1,8 @@
-"""Evictor: make pods leave their nodes.
+"""Evictor: evict pods from their nodes.
 
-The Eviction API is asked first, so that disruption budgets hold; a server without it, or the option `delete`, gets a
-plain delete. Either carries the pod's UID, so that a successor of the same name is never hit. The pod's conditions say
-why it leaves. A budget that forbids is a result, not an error.
+The Eviction API is used first, so that disruption budgets hold. A server without it, or the option `delete`, gets a
+plain delete. Both carry the pod's UID, so that a successor of the same name is never deleted. The pod's conditions have
+the reason of the eviction. A budget that forbids an eviction is a result, not an error.
 """
 
 import asyncio
@@ -35,23 +35,25 @@ _TOO_MANY_REQUESTS: Final = 429
 _DRY_RUN: Final[Mapping[str, str]] = {"dryRun": "All"}
 _NO_DRY_RUN: Final = "does not support dry run"
 BUDGET: Final = "DisruptionBudget"
-"""Reason of an outcome, and cause that the server names, where a disruption budget keeps a pod."""
+"""Reason of an outcome, and cause in the server's answer, if a disruption budget forbids an eviction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvictionOutcome:
-    """What became of one eviction."""
+    """Outcome of one eviction."""
 
     eviction: Eviction
     is_leaving: bool
-    """The pod is being deleted, or is gone already."""
+    """Whether the pod is being deleted, or is gone already."""
     reason: str = ""
-    """Why not: `DisruptionBudget`, `NotLeader`, or the server's word; `Gone` when there was nothing to evict."""
+    """Reason of a failure: `DisruptionBudget`, `NotLeader`, or the server's reason; `Gone` if there was nothing to
+    evict.
+    """
     message: str = ""
 
 
 class Evictor:
-    """Evicts pods; callers may ask for any number at once."""
+    """Evicts pods; any number of evictions may be requested at once."""
 
     def __init__(
         self,
@@ -66,18 +68,18 @@ class Evictor:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Prepare to evict.
+        """Create an evictor.
 
         Args:
-            client: Speaks to the server.
-            discovery: Knows whether the server has the Eviction API.
-            scheduler_name: Who evicts, for the pod's conditions.
-            eviction: `api` respects disruption budgets where the server can; `delete` never does.
-            is_leader: Whether we may still act.
-            concurrency: Most evictions at a time; the time of those that wait their turn has not begun.
-            patience_seconds: How long one eviction is tried.
-            clock: For waiting and for times in conditions.
-            chance: For jitter.
+            client: Client of the API server.
+            discovery: Detects whether the server has the Eviction API.
+            scheduler_name: Name for the pod's conditions.
+            eviction: `api` respects disruption budgets if the server can; `delete` never does.
+            is_leader: Whether this process may still act.
+            concurrency: Maximum number of evictions at a time; waiting for a slot does not count for their time.
+            patience_seconds: Time for which one eviction is retried.
+            clock: Clock for waiting and for times in conditions.
+            chance: Source of jitter.
         """
         self._client = client
         self._discovery = discovery
@@ -91,21 +93,21 @@ class Evictor:
 
     @property
     def heeds_budgets(self) -> bool:
-        """Whether disruption budgets can keep a pod."""
+        """Whether disruption budgets can forbid evictions."""
         return self._way == "api"
 
     async def evict(self, eviction: Eviction) -> EvictionOutcome:
-        """Make a pod leave; never raises: a failure is an outcome."""
-        return await self._tell(eviction, self._evict)
+        """Evict a pod. It never raises an exception: a failure is an outcome."""
+        return await self._attempt(eviction, self._evict)
 
     async def rehearse(self, eviction: Eviction) -> EvictionOutcome:
-        """Ask whether a pod could be made to leave, changing nothing; never raises: a failure is an outcome.
+        """Send a dry run of an eviction. It never raises an exception: a failure is an outcome.
 
-        Each pod is judged by itself: a budget that lets one of two go, lets each of them.
+        Each pod is checked alone: a budget that permits one of two evictions permits each of them here.
         """
-        return await self._tell(eviction, self._rehearse)
+        return await self._attempt(eviction, self._rehearse)
 
-    async def _tell(
+    async def _attempt(
         self, eviction: Eviction, attempt: Callable[[Eviction], Awaitable[EvictionOutcome]]
     ) -> EvictionOutcome:
         async with self._slots:
@@ -124,7 +126,7 @@ class Evictor:
         try:
             await self._send(lambda: ask(eviction, params=_DRY_RUN))
         except ApiError as error:
-            # a webhook of an old kind, which cannot be asked: it says what it thinks when it counts
+            # a webhook that does not support dry run: it decides only at the real eviction
             if not (error.status == _BAD_REQUEST and _NO_DRY_RUN in error.message):
                 raise
         return EvictionOutcome(eviction=eviction, is_leaving=True)
@@ -134,8 +136,8 @@ class Evictor:
 
     async def _evict(self, eviction: Eviction) -> EvictionOutcome:
         if await self._goes_by_api():
-            # Asked before it is marked: budgets count ready pods, so a pod marked unready first would slip past
-            # them. The server's own mark is replaced by ours while the pod ends.
+            # Evicted before it is marked: budgets count ready pods, so a pod that is marked unready first would
+            # bypass¶them. The server's own condition is replaced by ours while the pod terminates.
             await self._send(lambda: self._post_eviction(eviction))
             with suppress(ApiError):  # it leaves, marked or not
                 await self._send(lambda: self._set_disruption_target(eviction))
@@ -200,7 +202,7 @@ class Evictor:
         )
 
     async def _delete_or_take_back(self, eviction: Eviction) -> None:
-        """Delete a marked pod; one that stays after all is no victim (its Ready condition, the kubelet corrects)."""
+        """Delete a marked pod. If it stays, its mark is removed; the kubelet corrects its Ready condition."""
         try:
             await self._send(lambda: self._delete(eviction))
         except ApiError:
@@ -223,7 +225,7 @@ def _is_budget(error: ApiError) -> bool:
 
 def _judge(eviction: Eviction, error: ApiError) -> EvictionOutcome:
     if error.status == _CONFLICT or means_another(error):
-        # Not there any more, or its UID is another's: there is nothing left to evict.
+        # It does not exist any more, or its name is another pod's: there is nothing to evict.
         return EvictionOutcome(eviction=eviction, is_leaving=True, reason="Gone", message=error.message)
     return _stays(eviction, BUDGET if _is_budget(error) else error.reason, error.message)
 

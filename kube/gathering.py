@@ -1,4 +1,4 @@
-"""Gathering: many calls side by side, of which none is left running when another fails."""
+"""Concurrent calls, none of which runs on after another fails."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def gathered(calls: Iterable[Awaitable[T]]) -> list[T]:
-    """Wait for all calls; return their results in order, or raise the first failure when all have ended.
+    """Wait for all calls. Return their results in order, or raise the first failure after all have ended.
 
-    `asyncio.gather` raises at once, and leaves the others running beside whatever the caller does next.
+    `asyncio.gather` raises at once, and the other calls run on beside the caller's next work.
     """
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     results: list[T] = []

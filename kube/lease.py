@@ -1,14 +1,14 @@
-"""Lease: be the only one, and know when you are not any more.
+"""Lease: elect one leader, and detect the loss of leadership.
 
-Interoperates with client-go's elector: the same Lease object, the same meaning of its fields.
+It interoperates with client-go's elector: the same Lease object, the same meaning of its fields.
 
     candidate ──lease free, expired or ours──▶ leading ──renewed in time──▶ leading
         ▲                                        │
         └── work cancelled and awaited ◀── not renewed before the deadline
 
-What always holds: `is_leader` is true only within `renew_deadline_seconds` of the start of a renewal that succeeded,
-by the monotonic clock alone. Others take over no earlier than `lease_seconds` after that renewal, so the difference of
-the two is time to stop in. Wall clocks are only written, never compared: they may jump, here and elsewhere.
+Invariant: `is_leader` is true only within `renew_deadline_seconds` of the start of a renewal that succeeded, by the
+monotonic clock alone. Others take over no earlier than `lease_seconds` after that renewal, so the difference is the
+time to stop. Wall clocks are only written, never compared: they may jump, here and elsewhere.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from pyroclast.model.wire import micro_time
 __all__ = ["Elector", "LeaseOptions"]
 
 _JITTER: Final = 1.2
-"""Candidates ask at intervals of the retry period times 1 to 1 + this, as client-go's do."""
+"""Candidates retry at intervals of the retry period times 1 to 1 + this value, as client-go's do."""
 _STOP_SECONDS: Final = 3.0
 """Longest wait for the lease to be released at the end."""
 
@@ -39,21 +39,21 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseOptions:
-    """Which lease, whose, and how fast."""
+    """Name, identity and times of a lease."""
 
     namespace: str
     name: str
     identity: str
-    """Who we are: different for each process, or two would both lead."""
+    """Identity of this process; it differs for each process, or two would lead."""
     lease_seconds: int = 15
-    """Others take over this long after the last renewal."""
+    """Time after the last renewal at which others take over."""
     renew_deadline_seconds: float = 10.0
-    """We stop when no renewal succeeded for as long."""
+    """Time without a successful renewal after which this process stops leading."""
     retry_seconds: float = 2.0
-    """Between two tries."""
+    """Time between two attempts."""
 
     def __post_init__(self) -> None:
-        """Refuse times that would let two lead at once."""
+        """Refuse times that would permit two leaders at once."""
         if not self.lease_seconds > self.renew_deadline_seconds > self.retry_seconds * _JITTER > 0:
             raise ConfigError(
                 "leader election: the lease must be longer than the renew deadline, and that longer than 1.2 retry "
@@ -62,7 +62,7 @@ class LeaseOptions:
 
 
 class Elector:
-    """Runs for one lease."""
+    """Competes for one lease."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class Elector:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Prepare to run for the lease.
+        """Create an elector.
 
         Args:
-            client: Speaks to the server.
-            options: Which lease, whose, and how fast.
-            clock: For waiting.
-            chance: For jitter.
+            client: Client of the API server.
+            options: Name, identity and times of the lease.
+            clock: Clock for waiting.
+            chance: Source of jitter.
         """
         self.leader = ""
         """Identity of the current leader, as far as known."""
@@ -89,14 +89,14 @@ class Elector:
         self._path = LEASES.path(options.namespace, options.name)
         self._lease: dict[str, Any] | None = None
         self._seen_at = 0.0
-        """When the lease was last seen to change, on our own clock."""
+        """Time at which the lease was last seen to change, by our own clock."""
         self._is_failing = False
         self._leads_until = float("-inf")
         self._log = _log.bind(lease=f"{options.namespace}/{options.name}", identity=options.identity)
 
     @property
     def is_leader(self) -> bool:
-        """We may act. Turns false by the passing of time alone."""
+        """Whether this process may act. It turns false by the passing of time alone."""
         return self._clock.monotonic() < self._leads_until
 
     async def run(
@@ -104,12 +104,13 @@ class Elector:
         on_started: Callable[[], Awaitable[None]],
         on_stopped: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Run for the lease until cancelled, and work while leading.
+        """Compete for the lease until cancelled, and run the work while leading.
 
         Args:
-            on_started: The work of a leader; cancelled when leadership is lost. When it ends by itself, so does
-                `run`, and its exception is passed on.
-            on_stopped: Called after the work has ended, each time.
+            on_started: The work of a leader; cancelled when leadership is lost. If it ends by itself, `run` ends too
+            and
+                passes on its exception.
+            on_stopped: Called each time after the work has ended.
         """
         while True:
             await self._acquire()
@@ -129,25 +130,25 @@ class Elector:
     async def _acquire(self) -> None:
         while not await self._try_within(self._options.renew_deadline_seconds):
             wait = self._options.retry_seconds * (1 + _JITTER * self._chance.random())
-            # Not past the end of a lease that nobody renews: all that time no one leads.
+            # Not past the end of a lease that is not renewed: no one leads in that time.
             left = self._seen_at + self._lasts() - self._clock.monotonic()
             await self._clock.sleep(min(wait, left) if left > 0 else wait)
 
     async def _lead(self, work: "asyncio.Future[None]") -> None:
         """Renew until the deadline passes without success, or the work ends."""
         while self.is_leader and not work.done():
-            # Never beyond the deadline: what is under way must be cut while nobody else can lead.
+            # Never beyond the deadline: a request under way must be cancelled while no other can lead.
             left = self._leads_until - self._clock.monotonic()
             await self._rest(work, min(self._options.retry_seconds, left))
             left = self._leads_until - self._clock.monotonic()
             if work.done() or left <= 0:
                 return
             if not await self._try_within(left) and self._holder() not in {"", self._options.identity}:
-                # Somebody else holds it: there is nothing to wait for.
+                # Another holder has it: there is nothing to wait for.
                 self._leads_until = float("-inf")
 
     async def _rest(self, work: "asyncio.Future[None]", seconds: float) -> None:
-        """Sleep, but no longer than the work goes on."""
+        """Sleep, at most until the work ends."""
         sleep = asyncio.ensure_future(self._clock.sleep(seconds))
         try:
             await asyncio.wait((sleep, work), return_when=asyncio.FIRST_COMPLETED)
@@ -155,7 +156,7 @@ class Elector:
             sleep.cancel()
 
     async def _stop(self, work: "asyncio.Future[None]", on_stopped: Callable[[], Awaitable[None]] | None) -> None:
-        """End the work and wait for its end, then let others have the lease."""
+        """Cancel the work, wait for its end, then release the lease."""
         work.cancel()
         await asyncio.wait((work,))
         if on_stopped is not None:
@@ -168,15 +169,16 @@ class Elector:
                     await self._release()
 
     async def _try_within(self, seconds: float) -> bool:
-        """Take or renew the lease, all of it within a time; tell whether we hold it."""
+        """Take or renew the lease within a time. Return whether we hold it."""
         begun_at = self._clock.monotonic()
         try:
             async with asyncio.timeout(seconds):
                 is_ours = await self._take_or_renew()
         except (ApiError, TimeoutError) as error:
-            # the first of a row is news, a missing namespace for example; the rest would fill the log
-            tell = self._log.debug if self._is_failing else self._log.warning
-            tell("lease_not_renewed", error=str(error) or "timed out")
+            # the first failure of a row is a warning, for example about a missing namespace; the rest would fill the
+            # log
+            log = self._log.debug if self._is_failing else self._log.warning
+            log("lease_not_renewed", error=str(error) or "timed out")
             self._is_failing = True
             return False
         self._is_failing = False
@@ -194,7 +196,7 @@ class Elector:
                     raise
             else:
                 return True
-        # Refused, or not ours when last seen: look again.
+        # Refused, or not ours when last seen: read it again.
         try:
             self._observe(await self._request("GET", self._path))
         except ApiError as error:
@@ -217,7 +219,7 @@ class Elector:
         return float(self._spec().get("leaseDurationSeconds") or self._options.lease_seconds)
 
     def _observe(self, lease: dict[str, Any]) -> None:
-        """Note the lease, and by our own clock since when it is as it is."""
+        """Store the lease, and by our own clock the time at which it changed."""
         known = self._lease["metadata"].get("resourceVersion") if self._lease else None
         if known != lease["metadata"].get("resourceVersion"):
             self._seen_at = self._clock.monotonic()
@@ -243,7 +245,7 @@ class Elector:
         self._observe(await self._request("POST", LEASES.collection(self._options.namespace), body))
 
     async def _write(self, lease: dict[str, Any]) -> None:
-        """Make the lease ours as of now; fails when somebody changed it since we read it."""
+        """Write the lease as ours. It fails if the lease was changed since it was read."""
         now = micro_time(self._clock.wall())
         spec = {**(lease.get("spec") or {}), "renewTime": now, "leaseDurationSeconds": self._options.lease_seconds}
         if spec.get("holderIdentity") != self._options.identity:

@@ -1,4 +1,4 @@
-"""What the client of the API server counts."""
+"""Metrics of the client of the API server."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

@@ -1,8 +1,8 @@
-"""Node locks: an annotation of a node says that a pod with cards is on its way there, one at a time.
+"""Node locks: an annotation of a node that marks a pod with devices on its way there, one at a time.
 
-Set before the pod is bound, by a write that fails where the node has changed since it was read; the device plugin takes
-it off when it has served the pod. One that is older than five minutes is anybody's, one from the future is held. Taken
-back where the pod is not bound after all, if nobody else has set it since.
+The lock is set before the pod is bound, by a write that fails if the node has changed since it was read. The device
+plugin removes it after it has served the pod. A lock older than five minutes has expired; one from the future is held.
+The lock is reverted if the pod is not bound after all, unless it has been set again since.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,25 +25,25 @@ from pyroclast.model.plan import Bind, Preparation
 __all__ = ["NodeLocker"]
 
 _PATIENCE_SECONDS: Final = 10.0
-"""How long a server that refuses for a while, or a node that changes under our hands, is asked again."""
+"""Time for which temporary refusals and conflicts on a node are retried."""
 _TIMEOUT: Final = 10.0
 
 
 class NodeLocker:
-    """Sets and takes back locks."""
+    """Sets and reverts locks."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
-        """Prepare to speak to the server."""
+        """Create a locker."""
         self._client = client
         self._clock = clock or SystemClock()
         self._ours: dict[tuple[str, str], tuple[TaskId, str]] = {}
-        """For whom, and what, was written last, by node and annotation: only that pod may take its lock back."""
+        """Pod and value of the last lock written, by node and annotation: only that pod may revert its lock."""
 
     async def prepare(self, bind: Bind, preparation: Preparation) -> None:
         """Lock a node.
 
         Raises:
-            ConflictError: It is locked, or its lock is no time.
+            ConflictError: It is locked, or its lock is not a time.
             ApiError: The server refused.
         """
         name, annotation = preparation.name, preparation.details["annotation"]
@@ -54,9 +54,9 @@ class NodeLocker:
             node = await self._node(name)
             text = node.metadata.annotations.get(annotation)
             if text is not None and text == written:
-                return  # set by the attempt before, whose answer was lost
+                return  # set by the previous attempt, whose answer was lost
             self._check(name, annotation, text)
-            # noted first: a write without an answer may have happened
+            # recorded first: a write without an answer may have happened
             written = wire.time_text(self._clock.wall())
             self._ours[name, annotation] = bind.task, written
             try:
@@ -69,7 +69,7 @@ class NodeLocker:
         await self._patiently(attempt)
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
-        """Take the lock off again, if it is still the one that was set for this pod: others are served under theirs."""
+        """Remove the lock if it is still the one that was set for this pod; other pods rely on theirs."""
         name, annotation = preparation.name, preparation.details["annotation"]
         owner, value = self._ours.get((name, annotation), (None, ""))
         if owner != bind.task:
@@ -89,7 +89,7 @@ class NodeLocker:
         try:
             held = is_held(text, self._clock.wall())
         except ValueError:
-            raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is no time") from None
+            raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is not a time") from None
         if held:
             raise ConflictError(f"node {name} has been locked within 5 minutes")
 
@@ -97,7 +97,7 @@ class NodeLocker:
         return NODES.decoder.decode(await self._client.request("GET", NODES.path("", name), timeout=_TIMEOUT))
 
     async def _write(self, node: wire.Node, annotation: str, value: str | None) -> None:
-        # the resource version makes two schedulers that lock one node collide, instead of the later one winning
+        # the resource version makes two schedulers that lock one node conflict, instead of the later one winning
         metadata = {"resourceVersion": node.metadata.resource_version, "annotations": {annotation: value}}
         await self._client.request(
             "PATCH",

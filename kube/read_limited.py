@@ -6,14 +6,14 @@ __all__ = ["TooLargeError", "read_at_most"]
 
 
 class TooLargeError(Exception):
-    """A body is larger than its reader takes."""
+    """A body exceeds the maximum size."""
 
 
 async def read_at_most(reply: aiohttp.ClientResponse, most_bytes: int) -> bytes:
     """Return the body of an answer.
 
     Raises:
-        TooLargeError: It has more bytes; no more than a piece beyond them was read.
+        TooLargeError: The body is larger; at most one chunk beyond the limit was read.
     """
     content = bytearray()
     async for piece in reply.content.iter_any():

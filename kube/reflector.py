@@ -1,9 +1,9 @@
-"""Reflector: keep a copy of all objects of a kind, and tell handlers what changes.
+"""Reflector: keep a copy of all objects of a kind, and notify handlers of changes.
 
-List in pages, then watch from the list's version; resume after a cut from the last version seen; list again when that
-version is too old, when two watches in a row fail at one version, or when the server is at a lower version than before,
-and tell only the difference. An object that does not fit its kind is fenced: it is left out,
-counted and named, and the rest goes on. A kind that the server lacks counts as synced and empty until it appears.
+It lists in pages, then watches from the list's version, and resumes from the last version seen after a cut. It lists
+again if that version is too old, if two watches in a row fail at one version, or if the server is at a lower version
+than before; handlers then receive only the difference. An object that does not fit its kind is left out, counted and
+logged. A kind that the server lacks counts as synced and empty until it appears.
 
     ┌──────── 404, optional ────────┐
     ▼                               │
@@ -36,15 +36,15 @@ __all__ = ["Handler", "HasMetadata", "Reflector"]
 _SILENCE_SECONDS: Final = 150.0
 """Bookmarks come about every minute: a watch that is silent for longer than two is dead."""
 _SHORTEST_PAUSE: Final = 0.05
-"""A server that ends each watch at once is asked again no faster than this."""
+"""Minimum pause before a server that ends each watch at once is asked again."""
 _LONG_WATCH: Final = 5.0
-"""A watch that lived as long was a good one, events or not."""
+"""A watch that lasted this long was a good one, with or without events."""
 _SLICE: Final = 500
-"""Notifications before others on the loop get their turn."""
+"""Number of notifications before other tasks of the loop get their turn."""
 _WATCH_FAILURES: Final = 2
-"""Failed or silent watches from one version before the kind is listed again: lists may work where watches do not."""
+"""Failed or silent watches from one version before the kind is listed again: lists may work if watches do not."""
 _ABSENT_KIND_WAIT: Final = 10.0
-"""First wait before an absent kind is looked for again; it grows to six times that."""
+"""First wait before an absent kind is looked up again; it grows to six times that."""
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ class HasMetadata(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its identity."""
+        """Metadata of the object."""
         ...
 
 
@@ -63,29 +63,29 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Handler(Protocol[T_contra]):
-    """Who is told of changes, on the loop's thread, in the order in which they happened."""
+    """Receives changes on the loop's thread, in the order in which they happened."""
 
     def added(self, new: T_contra) -> None:
-        """An object is there that was not."""
+        """Handle a new object."""
         ...
 
     def updated(self, old: T_contra, new: T_contra) -> None:
-        """An object changed."""
+        """Handle a changed object."""
         ...
 
     def deleted(self, old: T_contra) -> None:
-        """An object is gone; `old` is the last that was seen of it."""
+        """Handle a deleted object; `old` is its last known state."""
         ...
 
 
 class _ExpiredError(Exception):
-    """The version we would go on from is too old: list again."""
+    """The version to resume from is too old: list again."""
 
 
 class Reflector(Generic[T]):
     """Follows one kind.
 
-    Invariant: `objects` is what the handlers were told, no more and no less.
+    Invariant: `objects` is the sum of the handlers' notifications.
     """
 
     def __init__(
@@ -102,41 +102,41 @@ class Reflector(Generic[T]):
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Prepare to follow; `run` does.
+        """Create a reflector; `run` follows the kind.
 
         Args:
-            client: Speaks to the server.
-            resource: What to follow.
-            handlers: Who is told.
+            client: Client of the API server.
+            resource: Kind to follow.
+            handlers: Receivers of changes.
             namespace: Only this one; empty for all.
             label_selector: Only objects with these labels.
             field_selector: Only objects with these fields.
             page_size: Objects a page.
-            on_broken: Is told of each object that does not fit its kind.
-            clock: For waiting.
-            chance: For jitter.
+            on_broken: Called for each object that does not fit its kind.
+            clock: Clock for waiting.
+            chance: Source of jitter.
         """
         self.resource = resource
         self.objects: dict[str, T] = {}
         """By `namespace/name`."""
         self.broken: dict[str, ObjectError] = {}
-        """What was left out, by `namespace/name`."""
+        """Objects that were left out, by `namespace/name`."""
         self.synced = asyncio.Event()
-        """The first list was told to the handlers, or the kind is absent."""
+        """Set after the handlers received the first list, or if the kind is absent."""
         self.is_present = False
-        """The server has the kind."""
+        """Whether the server has the kind."""
         self.resource_version = ""
-        """The version that `objects` stands at."""
+        """Version of `objects`."""
         self.trouble: ApiError | CacheError | None = None
-        """What keeps it from following, until it goes on."""
+        """Current error, until progress is made."""
         self._failing_since: float | None = None
         """Time of the first failure since the last progress, by the monotonic clock."""
         self._watch_failures = 0
         """Failed watches in a row from `resource_version`."""
         self._is_rewound = False
-        """The server is at a lower version than before, as after a restore of etcd from a backup."""
+        """Whether the server is at a lower version than before, as after a restore of etcd from a backup."""
         self._pages_expired = False
-        """The last continue token expired before its page was read."""
+        """Whether the last continue token expired before its page was read."""
         self._client = client
         self._handlers = tuple(handlers)
         self._path = resource.collection(namespace)
@@ -171,7 +171,7 @@ class Reflector(Generic[T]):
                 self._restart("expired")
                 if self._clock.monotonic() - self._listed_at > _LONG_WATCH:
                     self._expiry.reset()
-                # Expiries that follow each list are no reason to list without end.
+                # Expiries after each list must not cause an endless series of lists.
                 await self._clock.sleep(self._expiry.next_wait())
             except ApiError as error:
                 if error.is_not_found and self.resource.is_optional:
@@ -182,7 +182,7 @@ class Reflector(Generic[T]):
                 await self._pause_after(error)
 
     async def _list(self) -> None:
-        """Fetch everything and tell the handlers the difference."""
+        """List everything and notify the handlers of the difference."""
         objects: dict[str, T] = {}
         broken: dict[str, ObjectError] = {}
         params = dict(self._selectors)
@@ -193,8 +193,8 @@ class Reflector(Generic[T]):
                 body = await self._client.request("GET", self._path, params=params)
             except ApiError as error:
                 if error.is_gone:
-                    # The pages fetched so far are of an older time. A server or proxy whose continue tokens always
-                    # expire is asked for everything at once the next time.
+                    # The pages fetched so far are of an older time. If continue tokens of a server or proxy always
+                    # expire, the¶next list requests everything at once.
                     self._pages_expired = "continue" in params
                     raise _ExpiredError from error
                 raise
@@ -221,25 +221,25 @@ class Reflector(Generic[T]):
         self.synced.set()
 
     async def _replace(self, objects: dict[str, T], broken: dict[str, ObjectError]) -> None:
-        """Move from what is known to what was listed, one notification at a time."""
+        """Change from the known to the listed objects, one notification at a time."""
         for key in self.broken.keys() - broken.keys():
             self._mend(key)
         for key, error in broken.items():
             self._fence(key, error)
-        told = 0
+        notified = 0
         gone = [key for key in self.objects if key not in objects]
-        for news in chain((self._forget(key) for key in gone), (self._learn(*each) for each in objects.items())):
-            told += news
-            if told >= _SLICE:
-                told = 0
+        for is_change in chain((self._forget(key) for key in gone), (self._learn(*each) for each in objects.items())):
+            notified += is_change
+            if notified >= _SLICE:
+                notified = 0
                 await asyncio.sleep(0)  # a long list must not starve the lease
 
     async def _follow(self) -> None:
-        """Watch, again and again, until the version expires or the kind vanishes.
+        """Watch repeatedly, until the version expires or the kind vanishes.
 
         Raises:
             _ExpiredError: List again.
-            ApiError: The kind is not there any more.
+            ApiError: The kind does not exist any more.
         """
         while True:
             begun_at = self._clock.monotonic()
@@ -248,7 +248,7 @@ class Reflector(Generic[T]):
                 self._restart("ended")
                 if self._clock.monotonic() - begun_at > _LONG_WATCH:
                     self._progress()
-                # Without progress the wait grows: a server that ends each watch at once is not hammered.
+                # Without progress the wait grows, so that a server that ends each watch at once is not overloaded.
                 await self._clock.sleep(self._backoff.next_wait(_SHORTEST_PAUSE))
             except (ApiError, CacheError) as error:
                 if isinstance(error, ApiError) and error.is_gone:
@@ -258,8 +258,8 @@ class Reflector(Generic[T]):
                 self._watch_failures += 1
                 await self._pause_after(error)
                 if self._watch_failures % _WATCH_FAILURES == 0:
-                    # Lists may work where watches do not: a proxy that cuts watches, an event that cannot be read, a
-                    # version of the future after a restore of etcd.
+                    # Lists may work if watches do not: a proxy that cuts watches, an event that cannot be read, a
+                    # version of the¶future after a restore of etcd.
                     raise _ExpiredError from error
 
     async def _watch_once(self) -> None:
@@ -289,7 +289,7 @@ class Reflector(Generic[T]):
             taken += 1
             if taken >= _SLICE:
                 taken = 0
-                await asyncio.sleep(0)  # a full buffer is read without waiting: let others have their turn
+                await asyncio.sleep(0)  # a full buffer is read without waiting: yield to other tasks
 
     def _take(self, line: bytes) -> None:
         """Apply one event."""
@@ -325,7 +325,7 @@ class Reflector(Generic[T]):
         self._stand_at(event.metadata.resource_version)
 
     def _check_order(self, resource_version: str) -> None:
-        """Refuse an event that is older than what was seen.
+        """Refuse an event that is older than the last one seen.
 
         Raises:
             _ExpiredError: Its version is lower than one seen before.
@@ -346,32 +346,32 @@ class Reflector(Generic[T]):
         self._backoff.reset()
 
     def _learn(self, key: str, new: T) -> bool:
-        """Take an object as it is now; tell whether that was news."""
+        """Store the current state of an object. Return whether it changed."""
         old = self.objects.get(key)
         if old is None:
             self.objects[key] = new
-            self._tell(lambda handler: handler.added(new))
+            self._notify(lambda handler: handler.added(new))
             return True
         if old.metadata.uid != new.metadata.uid:
-            # Deleted and made anew under the same name while we were not looking.
+            # Deleted and created again under the same name between two observations.
             self._forget(key)
             return self._learn(key, new)
         if old.metadata.resource_version == new.metadata.resource_version and not (self._is_rewound and old != new):
             return False  # versions name one state, unless the server's history is another one
         self.objects[key] = new
-        self._tell(lambda handler: handler.updated(old, new))
+        self._notify(lambda handler: handler.updated(old, new))
         return True
 
     def _forget(self, key: str) -> bool:
-        """Let an object go; tell whether it was known."""
+        """Remove an object. Return whether it was known."""
         old = self.objects.pop(key, None)
         if old is None:
             return False
-        self._tell(lambda handler: handler.deleted(old))
+        self._notify(lambda handler: handler.deleted(old))
         return True
 
     def _fence(self, key: str, error: ObjectError) -> None:
-        """Leave out a broken object; what was known of it is true no longer, as it would be after a restart."""
+        """Leave out a broken object. Its last valid state is dropped too, as it would be after a restart."""
         self._forget(key)
         if str(self.broken.get(key)) != str(error):
             self._log.warning("object_broken", object=key, path=error.path, error=error.message)
@@ -384,17 +384,17 @@ class Reflector(Generic[T]):
         if self.broken and self.broken.pop(key, None) is not None:
             BROKEN_OBJECTS.labels(self.resource.label).set(len(self.broken))
 
-    def _tell(self, notify: Callable[[Handler[T]], None]) -> None:
+    def _notify(self, notify: Callable[[Handler[T]], None]) -> None:
         for handler in self._handlers:
             try:
                 notify(handler)
             except Exception:  # noqa: BLE001  see below
-                # One reader's bug must not stop the stream for the others; the audit finds what it missed.
+                # A bug of one handler must not stop the stream for the others; the audit finds what it missed.
                 HANDLER_ERRORS.labels(self.resource.label).inc()
                 self._log.exception("handler_failed")
 
     async def _be_absent(self) -> None:
-        """The server lacks the kind: that is an empty list, until it appears."""
+        """Treat a missing kind as an empty list, until it appears."""
         if self.is_present or not self.synced.is_set():
             self._log.info("kind_absent")
         self.is_present = False
@@ -409,7 +409,7 @@ class Reflector(Generic[T]):
         if self._failing_since is None:
             self._failing_since = self._clock.monotonic()
         self._restart("error")
-        # The first failure is nothing special: connections break. A row of them is worth a line each.
+        # The first failure is not special: connections break. Each further one is logged.
         log = self._log.debug if self._backoff.failures == 1 else self._log.warning
         log("following_failed", error=str(error), wait_seconds=round(wait, 3), failures=self._backoff.failures)
         await self._clock.sleep(wait)

@@ -1,4 +1,4 @@
-"""The kinds we speak of: where they live, and what they decode into."""
+"""The kinds that are used: their paths and their structs."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
@@ -72,9 +72,9 @@ class Resource(Generic[T]):
     struct: type[T]
     is_namespaced: bool
     is_optional: bool = False
-    """The server may lack it: a custom resource, or a group that is not switched on."""
+    """Whether the server may lack it: a custom resource, or a group that is not enabled."""
     alias: str = ""
-    """What it is called here, where a kind of another group has its name."""
+    """Its name in this project, if a kind of another group has its name."""
     decoder: Decoder[T] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -83,12 +83,12 @@ class Resource(Generic[T]):
 
     @property
     def name(self) -> str:
-        """What the kind is called here."""
+        """Name of the kind in this project."""
         return self.alias or self.kind
 
     @property
     def label(self) -> str:
-        """What the kind is called in metrics and logs: its plural, with the group where that alone says too little."""
+        """Name of the kind in metrics and logs: its plural, with the group if the plural alone is ambiguous."""
         return f"{self.plural}.{self.group}" if self.alias else self.plural
 
     @property
@@ -106,7 +106,7 @@ class Resource(Generic[T]):
         return f"{self.root}/namespaces/{namespace}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
 
     def path(self, namespace: str, name: str, subresource: str = "") -> str:
-        """Path of one object or of a subresource of it; a name that users wrote is quoted, so it leads nowhere else."""
+        """Path of one object or of a subresource of it. The name is quoted, so that it cannot lead to another path."""
         path = f"{self.collection(namespace)}/{quote(name, safe='')}"
         return f"{path}/{subresource}" if subresource else path
 
@@ -188,7 +188,7 @@ JOB_FLOWS: Final = _custom(JobFlow)
 JOB_TEMPLATES: Final = _custom(JobTemplate)
 
 WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS)
-"""Followed only as long as the configuration asks for them."""
+"""Followed only while the configuration needs them."""
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,
     NODES,

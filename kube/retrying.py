@@ -1,4 +1,4 @@
-"""Retry what may succeed later, for as long as it makes sense, and so that others need not wait for it."""
+"""Retry temporary failures for a limited time, without delaying other requests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,15 +22,15 @@ async def retry(
     is_final: Callable[[ApiError], bool] = lambda _: False,
     after: ApiError | None = None,
 ) -> T:
-    """Call `attempt` until it succeeds, fails for good, or the next wait would exceed the patience.
+    """Call `attempt` until it succeeds, fails permanently, or the next wait would exceed the patience.
 
     Args:
         attempt: Sends one request; called again after a temporary refusal.
-        clock: For waiting.
-        backoff: How long to wait; the server's Retry-After counts when it is longer.
-        patience_seconds: For all attempts together.
-        is_final: Knows refusals that look temporary but are answers.
-        after: What the server said before, so that it is waited first.
+        clock: Clock for waiting.
+        backoff: Waits; the server's Retry-After counts if it is longer.
+        patience_seconds: Time for all attempts together.
+        is_final: Returns whether a refusal that looks temporary is an answer.
+        after: Refusal of an earlier attempt, after which to wait first.
 
     Raises:
         ApiError: The last refusal.
@@ -50,20 +50,19 @@ async def retry(
 
 
 class RetryLimiter:
-    """So many requests at a time, and half as many that are tried again.
+    """Limits the requests at a time, and to half as many those that are retried.
 
-    What was refused once waits and is tried again in turns of its own: a webhook that fails for the pods of one
-    namespace keeps those alone waiting, and connections are left for others. Nor does a server in trouble meet more
-    than that, however many there are.
+    A refused request is retried in separate slots. A webhook that fails for the pods of one namespace delays only
+    those, and connections are left for others. A server in trouble receives no more retries than that.
     """
 
     def __init__(self, at_a_time: int, *, clock: Clock, patience_seconds: float) -> None:
-        """Let `at_a_time` requests go side by side; the patience with a refused one begins when its turn comes."""
+        """Permit `at_a_time` concurrent requests. The patience with a refused one starts when it gets a slot."""
         self._first, self._again = asyncio.Semaphore(at_a_time), asyncio.Semaphore(max(1, at_a_time // 2))
         self._clock, self._patience_seconds = clock, patience_seconds
 
     async def take(self, attempt: Callable[[], Awaitable[T]], *, backoff: Backoff) -> T:
-        """Send a request in its turn, as `retry` does.
+        """Send a request when a slot is free, and retry it as `retry` does.
 
         Raises:
             ApiError: The last refusal.

@@ -1,7 +1,8 @@
-"""Reviews: who a caller is and what it may read, as the API server sees it.
+"""Reviews: the identity and the permissions of a caller, by the API server.
 
-For endpoints of our own that are not everybody's business. A token goes to the API server as a `TokenReview`, and its
-owner with the path as a `SubjectAccessReview`; answers are kept for a moment, since a scraper asks the same each time.
+They protect endpoints of our own. A token is sent to the API server as a `TokenReview`, and its owner with the path as
+a
+`SubjectAccessReview`. Answers are cached for a short time, because a scraper sends the same token each time.
 """
 
 import enum
@@ -17,35 +18,35 @@ __all__ = ["Access", "Reviews"]
 _TOKENS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _ACCESSES: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _MOST_KEPT: Final = 1024
-"""Answers kept at most: strangers with many tokens must not fill the memory."""
+"""Maximum number of cached answers: callers with many tokens must not fill the memory."""
 
 
 class Access(enum.Enum):
-    """What a caller is told."""
+    """Result of a review."""
 
     GRANTED = 200
     UNKNOWN = 401
-    """Nobody that the API server knows."""
+    """The API server does not know the caller."""
     FORBIDDEN = 403
-    """Somebody who may not."""
+    """The caller has no permission."""
 
 
 class Reviews:
-    """Asks the API server about callers."""
+    """Reviews callers by the API server."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None, keep_seconds: float = 60.0) -> None:
-        """Ask through `client`; believe an answer for `keep_seconds`."""
+        """Create reviews through `client`; each answer is cached for `keep_seconds`."""
         self._client = client
         self._clock = clock or SystemClock()
         self._keep_seconds = keep_seconds
         self._known: OrderedDict[tuple[bytes, str], tuple[float, Access]] = OrderedDict()
-        """By digest of the token, since a token itself has no business in our memory, and path."""
+        """Cached answers by digest of the token, so that tokens are not kept in memory, and path."""
 
     async def judge(self, token: str, path: str) -> Access:
-        """Tell whether the owner of a token may get a path.
+        """Return whether the owner of a token may get a path.
 
         Raises:
-            ApiError: The API server could not say.
+            ApiError: The API server did not answer the question.
         """
         key = (sha256(token.encode()).digest(), path)
         now = self._clock.monotonic()
@@ -66,8 +67,8 @@ class Reviews:
         if not identity.get("authenticated") or not isinstance(user, dict):
             return Access.UNKNOWN
         known = {name: user[name] for name in ("uid", "groups", "extra") if user.get(name)}
-        wish = {"user": user.get("username", ""), **known, "nonResourceAttributes": {"path": path, "verb": "get"}}
-        answer = await self._review("authorization.k8s.io/v1", "SubjectAccessReview", _ACCESSES, wish)
+        spec = {"user": user.get("username", ""), **known, "nonResourceAttributes": {"path": path, "verb": "get"}}
+        answer = await self._review("authorization.k8s.io/v1", "SubjectAccessReview", _ACCESSES, spec)
         return Access.GRANTED if answer.get("allowed") is True else Access.FORBIDDEN
 
     async def _review(self, version: str, kind: str, path: str, spec: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""Status writer: tell the cluster how jobs, queues and pods fare, but only news, and never in the way of binds.
+"""Status writer: write the status of jobs, queues and pods, but only changes, and after binds.
 
-Each wish is compared with the object as it was last seen; what would change nothing is not written. Of several wishes
-for one object the newest counts, and is not sent before the one under way is answered. A cycle may cause so many
-writes; the rest is carried over. Writes are patches, with the object's UID as a precondition.
+Each desired status is compared with the object as it was last seen; if nothing would change, nothing is written. Of
+several desired states of one object the newest counts, and it is not sent before the write under way is answered. A
+cycle has a maximum number of writes; the rest is carried over. Writes are patches, with the object's UID as a
+precondition.
 """
 
 import asyncio
@@ -39,12 +40,14 @@ from pyroclast.model.wire import (
 __all__ = ["StatusWriter"]
 
 _ECHO: Final = 30.0
-"""Seconds that a written wish is remembered for, so that it is not written again before its echo comes; one forgotten
-too early costs a write that changes nothing."""
-_LONGEST_COURTESY: Final = 1.0
-"""Seconds that a write waits for binds at most."""
+"""Seconds for which a write is remembered, so that it is not repeated before the watch delivers it; one that is
+forgotten too early costs a write that changes nothing.
+"""
+_MAX_DELAY: Final = 1.0
+"""Maximum number of seconds that a write waits for binds."""
 _TIMEOUT: Final = 35.0
-"""Seconds for one write: longer than a webhook may take, so that the server tells which one does not answer."""
+"""Seconds for one write: longer than a webhook's timeout, so that the server reports the webhook that does not answer.
+"""
 _WORTH_A_LINE: Final = 4
 """Failures in a row of one object before they are logged; then each doubling is."""
 _SERVER_WIDE: Final = frozenset({0, 429, 503})
@@ -57,15 +60,15 @@ _log = structlog.get_logger(__name__)
 class _Write:
     resource: Resource[Any]
     metadata: ObjectMeta
-    wish: object
-    """What is wanted, without times, so that equal wishes compare equal."""
+    desired: object
+    """Desired state without times, so that equal states compare equal."""
     status: Mapping[str, Any]
     annotations: Mapping[str, str]
     media_type: MediaType
     since: float
-    """When it was wished for, by the clock that never jumps."""
+    """Time of the request, by the monotonic clock."""
     is_of_version: bool = False
-    """Holds of the version that was seen alone: not written when the object has changed since."""
+    """Whether it applies only to the version that was seen: not written if the object has changed since."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -79,17 +82,17 @@ class _Write:
 
 
 class _Written(NamedTuple):
-    """A wish that the server took."""
+    """A write that the server accepted."""
 
     version: str
-    """Of the object as it was seen."""
-    wish: object
+    """Version of the object that was seen."""
+    desired: object
     when: float
-    """By the clock that never jumps."""
+    """Time by the monotonic clock."""
 
-    def says(self, write: _Write) -> bool:
-        """Tell whether it is the same wish, of the same version of the object."""
-        return (self.version, self.wish) == (write.metadata.resource_version, write.wish)
+    def matches(self, write: _Write) -> bool:
+        """Return whether it is the same desired state, of the same version of the object."""
+        return (self.version, self.desired) == (write.metadata.resource_version, write.desired)
 
 
 class _ServerPause:
@@ -105,19 +108,19 @@ class _ServerPause:
             await self._clock.sleep(wait)
 
     def worked(self) -> None:
-        """Note that the server took a write."""
+        """Record that the server accepted a write."""
         self._worked_at = self._clock.monotonic()
         self._backoff.reset()
 
     def failed(self, error: ApiError, begun: float) -> None:
-        """Begin a pause, unless the trouble is not the server's: it took another write since this one began."""
+        """Start a pause, unless the server accepted another write since this one began."""
         now = self._clock.monotonic()
         if error.status in _SERVER_WIDE and self._worked_at < begun and self._until <= now:
             self._until = now + self._backoff.next_wait(error.retry_after)
 
 
 class StatusWriter:
-    """Takes wishes at any time, without waiting; `run` writes them."""
+    """Accepts desired states at any time, without waiting; `run` writes them."""
 
     def __init__(
         self,
@@ -127,26 +130,26 @@ class StatusWriter:
         writes_per_cycle: int = 1000,
         concurrency: int = 12,
         share: int = 8,
-        traffic: WritePriority | None = None,
+        write_priority: WritePriority | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Prepare to write.
+        """Create a status writer.
 
         Args:
-            client: Speaks to the server.
+            client: Client of the API server.
             discovery: Knows which kinds have a status subresource.
-            writes_per_cycle: Most writes between two calls of `begin_cycle`.
-            concurrency: Most writes at a time.
-            share: Most of these for objects of one namespace.
-            traffic: Binds that pass first.
-            clock: For waiting and for times in conditions.
+            writes_per_cycle: Maximum number of writes between two calls of `begin_cycle`.
+            concurrency: Maximum number of writes at a time.
+            share: Maximum number of these for objects of one namespace.
+            write_priority: Binds, which are sent first.
+            clock: Clock for waiting and for times in conditions.
         """
         self._client = client
         self._discovery = discovery
         self._writes_per_cycle = writes_per_cycle
         self._budget = writes_per_cycle
         self._concurrency = concurrency
-        self._traffic = traffic or WritePriority()
+        self._write_priority = write_priority or WritePriority()
         self._clock = clock or SystemClock()
         self._queue: WriteQueue[_Write] = WriteQueue(share=share, failing=max(1, concurrency // 2))
         self._written: dict[tuple[str, str], _Written] = {}
@@ -157,50 +160,52 @@ class StatusWriter:
 
     @property
     def backlog(self) -> int:
-        """Wishes not yet written."""
+        """Number of desired states not yet written."""
         return len(self._queue)
 
     def begin_cycle(self) -> None:
-        """Grant the next cycle's writes."""
+        """Permit the next cycle's writes."""
         self._budget = self._writes_per_cycle
         self._wake.set()
 
     def pod(self, seen: Pod, *, condition: Condition | None = None, nominated_node: str | None = None) -> bool:
-        """Wish a condition and a nominated node for a pod; an empty node clears it, None does not touch it.
+        """Request a condition and a nominated node for a pod; an empty node clears it, None leaves it unchanged.
 
         Returns:
-            Whether it is news.
+            Whether it is a change.
         """
         status: dict[str, Any] = {}
         if condition is not None and not _has_condition(seen, condition):
             status["conditions"] = [_dated(condition, seen, self._clock.wall())]
         if nominated_node is not None and nominated_node != seen.status.nominated_node_name:
             status["nominatedNodeName"] = nominated_node or None
-        wish = (_undated(condition) if condition else None, nominated_node)
+        desired = (_undated(condition) if condition else None, nominated_node)
         return self._offer(
             _Write(
                 since=self._clock.monotonic(),
                 resource=PODS,
                 metadata=seen.metadata,
-                wish=wish,
+                desired=desired,
                 status=status,
                 annotations={},
-                # Conditions of a pod merge by type: others' conditions stay.
+                # Conditions of a pod merge by type: those of other writers stay.
                 media_type=MediaType.STRATEGIC_PATCH,
-                # That a pod waits is true of the pod as it was seen: one that was bound meanwhile must not be told so.
+                # The condition applies to the pod as it was seen: a pod that was bound meanwhile must not get it.
                 is_of_version=condition is not None and condition.status == "False",
             )
         )
 
     def forget_pod(self, uid: str, namespace: str) -> None:
-        """Drop what is wished for a pod and not written yet: it is on its way to a node."""
+        """Drop the unwritten state of a pod: it is being bound."""
         self._queue.drop((PODS.plural, uid), namespace)
 
     def pod_group(
         self, seen: PodGroup, status: PodGroupStatus, *, annotations: Mapping[str, str] | None = None
     ) -> bool:
-        """Wish a status, and annotations, for a pod group. Tell whether it is news."""
-        news = {key: value for key, value in (annotations or {}).items() if seen.metadata.annotations.get(key) != value}
+        """Request a status, and annotations, for a pod group. Return whether it is a change."""
+        changes = {
+            key: value for key, value in (annotations or {}).items() if seen.metadata.annotations.get(key) != value
+        }
         changed = _comparable(seen.status) != _comparable(status)
         now = time_text(self._clock.wall())
         body = {
@@ -218,15 +223,15 @@ class StatusWriter:
                 since=self._clock.monotonic(),
                 resource=POD_GROUPS,
                 metadata=seen.metadata,
-                wish=(_comparable(status), tuple(sorted(news.items()))),
+                desired=(_comparable(status), tuple(sorted(changes.items()))),
                 status=body if changed else {},
-                annotations=news,
+                annotations=changes,
                 media_type=MediaType.MERGE_PATCH,
             )
         )
 
     def queue(self, seen: Queue, allocated: ResourceList) -> bool:
-        """Wish what a queue holds. Tell whether it is news."""
+        """Request the allocated amount of a queue. Return whether it is a change."""
         known = seen.status.allocated
         patch: dict[str, Any] = {name: None for name in known if name not in allocated}
         patch |= {
@@ -237,7 +242,7 @@ class StatusWriter:
                 since=self._clock.monotonic(),
                 resource=QUEUES,
                 metadata=seen.metadata,
-                wish=tuple(sorted(allocated.items())),
+                desired=tuple(sorted(allocated.items())),
                 status={"allocated": patch} if patch else {},
                 annotations={},
                 media_type=MediaType.MERGE_PATCH,
@@ -245,14 +250,14 @@ class StatusWriter:
         )
 
     def elastic_quota(self, seen: ElasticQuota, used: ResourceList, amounts: Mapping[str, ResourceList]) -> bool:
-        """Wish what a quota uses, and amounts in annotations, by their keys. Tell whether it is news.
+        """Request the used amount of a quota, and amounts in annotations, by their keys. Return whether it is a change.
 
-        What says nothing but zeros where nothing is written is no news.
+        Zeros are no change if nothing is written yet.
         """
-        news = {
-            key: msgspec.json.encode(wanted, order="deterministic").decode()
-            for key, wanted in amounts.items()
-            if not _says(seen.metadata.annotations.get(key, ""), wanted)
+        changes = {
+            key: msgspec.json.encode(desired_amounts, order="deterministic").decode()
+            for key, desired_amounts in amounts.items()
+            if not _has_amounts(seen.metadata.annotations.get(key, ""), desired_amounts)
         }
         known = seen.status.used
         changed: dict[str, Any] = {name: None for name in known if name not in used}
@@ -262,9 +267,9 @@ class StatusWriter:
                 since=self._clock.monotonic(),
                 resource=ELASTIC_QUOTAS,
                 metadata=seen.metadata,
-                wish=(tuple(sorted(used.items())), tuple(sorted(news.items()))),
+                desired=(tuple(sorted(used.items())), tuple(sorted(changes.items()))),
                 status={"used": changed} if changed else {},
-                annotations=news,
+                annotations=changes,
                 media_type=MediaType.MERGE_PATCH,
             )
         )
@@ -276,19 +281,19 @@ class StatusWriter:
                 group.create_task(self._work(group))
 
     async def drain(self) -> None:
-        """Wait until everything wished for is written or given up."""
+        """Wait until every write is done or given up."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.backlog == 0)
 
     def _offer(self, write: _Write) -> bool:
         queue, key, namespace = self._queue, write.key, write.namespace
         if not write.status and not write.annotations:
-            # The cluster says already what we wish: an older, different wish must not be written any more.
+            # The object has the desired state already: an older, different write must not be sent any more.
             queue.drop(key, namespace)
             return False
         written = self._written.get(key)
-        if written is not None and written.says(write) and not queue.is_under_way(key, namespace):
-            # The echo is not here yet; an older wish that waits must not be written over it.
+        if written is not None and written.matches(write) and not queue.is_under_way(key, namespace):
+            # The watch has not delivered the write yet; an older write that waits must not be sent after it.
             queue.drop(key, namespace)
             return False
         waiting = queue.waiting(key, namespace)
@@ -305,7 +310,7 @@ class StatusWriter:
                 await self._wake.wait()
                 continue
             self._budget -= 1
-            await self._traffic.quiet(write.since + _LONGEST_COURTESY - self._clock.monotonic())
+            await self._write_priority.quiet(write.since + _MAX_DELAY - self._clock.monotonic())
             wait = await self._write(write)
             if wait is not None:
                 group.create_task(self._try_again(write, wait))
@@ -320,7 +325,7 @@ class StatusWriter:
         self._wake.set()
 
     async def _write(self, write: _Write) -> float | None:
-        """Write once; return the seconds after which it is to be tried again, None where it is done."""
+        """Write once. Return the seconds after which to retry; None if it is done."""
         plural, begun = write.resource.plural, self._clock.monotonic()
         try:
             await self._send(write)
@@ -328,7 +333,7 @@ class StatusWriter:
             if error.is_temporary:
                 return self._note_failure(write, error, begun)
             STATUS_WRITES.labels(plural, "dropped").inc()
-            # Gone, another or changed: the next cycle sees that and wishes anew.
+            # Gone, another or changed: the next cycle sees that and requests the new state.
             if error.status != _CONFLICT and not means_another(error):
                 _log.warning("status_refused", resource=plural, object=write.metadata.key, error=str(error))
             self._queue.done(write)
@@ -346,10 +351,10 @@ class StatusWriter:
         return None
 
     def _note_failure(self, write: _Write, error: ApiError, begun: float) -> float | None:
-        """Note a failure that may pass, of this object or of the whole server.
+        """Record a temporary failure, of this object or of the whole server.
 
         Returns:
-            The seconds to wait; None where nothing is left to write.
+            The seconds to wait; None if nothing is left to write.
         """
         self._server.failed(error, begun)
         delayed = self._queue.delay(write, at_least=error.retry_after)
@@ -368,13 +373,13 @@ class StatusWriter:
         return wait
 
     def _remember(self, write: _Write) -> None:
-        """Note what was written, and forget what was long ago: most of it of objects that are gone."""
+        """Record a write, and forget old ones: most of them are of objects that are gone."""
         now = self._clock.monotonic()
         self._written.pop(write.key, None)
-        written = self._written[write.key] = _Written(write.metadata.resource_version, write.wish, now)
+        written = self._written[write.key] = _Written(write.metadata.resource_version, write.desired, now)
         waiting = self._queue.waiting(write.key, write.namespace)
-        if waiting is not None and written.says(waiting):
-            self._queue.drop(write.key, write.namespace)  # wished for again while it was under way
+        if waiting is not None and written.matches(waiting):
+            self._queue.drop(write.key, write.namespace)  # requested again while it was under way
         while next(iter(self._written.values())).when < now - _ECHO:
             del self._written[next(iter(self._written))]
 
@@ -445,12 +450,12 @@ def _equal(one: str | float, other: str | float) -> bool:
         return one == other
 
 
-def _says(text: str, wanted: ResourceList) -> bool:
-    """Tell whether a resource list in an annotation says what is wanted; one that is absent says zeros."""
+def _has_amounts(text: str, desired_amounts: ResourceList) -> bool:
+    """Return whether a resource list in an annotation has the desired amounts; an absent one counts as zeros."""
     try:
         known = msgspec.json.decode(text or "{}", type=dict[str, str | int | float])
     except (msgspec.DecodeError, RecursionError):
         return False
-    return (not text or known.keys() == wanted.keys()) and all(
-        _equal(known.get(name, 0), amount) for name, amount in wanted.items()
+    return (not text or known.keys() == desired_amounts.keys()) and all(
+        _equal(known.get(name, 0), amount) for name, amount in desired_amounts.items()
     )

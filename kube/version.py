@@ -1,4 +1,4 @@
-"""Which version of ours speaks."""
+"""The version of this program."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,8 +1,8 @@
 """Volumes: bind the claims of a pod before the pod is bound.
 
-A claim that waits for its first consumer is either given a volume that exists (`spec.claimRef` of the volume) or marked
-with the node on which its class shall make one; the cluster's volume controller and provisioners do the rest, and we
-wait until the claim says that it is bound. (Kubernetes' WaitForFirstConsumer protocol.)
+A claim that waits for its first consumer either gets an existing volume (`spec.claimRef` of the volume), or is
+annotated with the node on which its class must provision one. The cluster's volume controller and provisioners do the
+rest; the preparer waits until the claim is bound. (Kubernetes' WaitForFirstConsumer protocol.)
 """
 
 import asyncio
@@ -30,14 +30,14 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 DEFAULT_TIMEOUT_SECONDS = 600.0
 _PATIENCE_SECONDS: Final = 60.0
-"""How long a server that refuses for a while is asked again, as with binds."""
+"""Time for which temporary refusals are retried, as with binds."""
 
 
 class VolumePreparer:
-    """Binds claims to volumes, or asks for volumes to be made."""
+    """Binds claims to volumes, or requests volumes from provisioners."""
 
     def __init__(self, client: Client, *, concurrency: int = 16, clock: Clock | None = None) -> None:
-        """Prepare to speak to the server, by `concurrency` requests at a time: claims of a plan may be thousands."""
+        """Create a preparer with `concurrency` requests at a time: a plan may have thousands of claims."""
         self._client = client
         self._slots = asyncio.Semaphore(concurrency)
         self._clock = clock or SystemClock()
@@ -54,11 +54,11 @@ class VolumePreparer:
         await self._wait(bind, preparation)
 
     async def revert(self, bind: Bind, preparation: Preparation) -> None:
-        """Withdraw what a claim has not used; a claim that is bound stays so, for a later attempt."""
+        """Revert the part of a binding that the claim has not used; a bound claim stays bound, for a later attempt."""
         await self._patiently(lambda: self._end(bind, preparation))
 
     async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
-        """Try again what failed for a while: each attempt looks anew, so one whose answer was lost does no harm."""
+        """Retry temporary failures. Each attempt reads the objects again, so one whose answer was lost is harmless."""
         await retry(attempt, clock=self._clock, backoff=Backoff(cap_seconds=10.0), patience_seconds=_PATIENCE_SECONDS)
 
     async def _begin(self, bind: Bind, preparation: Preparation) -> None:
@@ -99,7 +99,7 @@ class VolumePreparer:
             "name": claim.metadata.name,
             "uid": claim.metadata.uid,
         }
-        # the resource version makes two schedulers that want one volume collide, instead of the later one winning
+        # the resource version makes two schedulers that use one volume conflict, instead of the later one winning
         metadata = {
             "resourceVersion": volume.metadata.resource_version,
             "annotations": {BOUND_BY_CONTROLLER: "yes"},
@@ -136,7 +136,7 @@ class VolumePreparer:
         await self._send("PATCH", path, body=msgspec.json.encode(patch), media_type=MediaType.MERGE_PATCH)
 
     async def _send(self, method: str, path: str, **options: Any) -> bytes:
-        """Send a request in its turn; the time that it has begins then."""
+        """Send a request when a slot is free; its timeout starts then."""
         async with self._slots:
             return await self._client.request(method, path, **options)
 
@@ -155,7 +155,8 @@ class VolumePreparer:
                 if _is_bound(claim):
                     return
                 if "volume" not in preparation.details and claim.metadata.annotations.get(SELECTED_NODE) != bind.node:
-                    # So provisioners say that they cannot: another node may be chosen now, not when time is up.
+                    # Provisioners report a failure this way: another node may be chosen now, and not only after the
+                    # timeout.
                     raise ConflictError(f"no volume could be made for claim {name} on node {bind.node}")
             wait = backoff.next_wait(0.0)
             if self._clock.monotonic() + wait > give_up_at:

@@ -29,7 +29,7 @@ class WritePriority:
                 self._quiet.set()
 
     async def quiet(self, at_most: float) -> None:
-        """Wait until no bind is under way, but no longer than `at_most` seconds: nothing starves for ever."""
+        """Wait until no bind is under way, at most `at_most` seconds, so that no write waits for ever."""
         if self._quiet.is_set() or at_most <= 0:
             return
         try:

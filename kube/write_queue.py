@@ -5,9 +5,10 @@
               │                 └─ delay ──▶ delayed, for a back-off of this object alone
               └──── its time ────────────────────┘
 
-An object stands in each place at most once; a newer write replaces the one that waits. Namespaces take turns, and each
-has a share of the workers: two where its last write failed, and all of those together half of the workers. A webhook
-that fails for the pods of one namespace, or does not answer, so delays the writes of that namespace alone.
+An object is in each place at most once; a newer write replaces the one that waits. Namespaces take turns, and each has
+a share of the workers: two if its last write failed, and half of the workers for all such namespaces together. A
+webhook that fails for the pods of one namespace, or does not answer, therefore delays only the writes of that
+namespace.
 """
 
 from collections.abc import Hashable
@@ -19,11 +20,11 @@ from pyroclast.kube.backoff import Backoff
 __all__ = ["WriteQueue"]
 
 _FAILING_SHARE: Final = 2
-"""Writes at a time of a namespace whose last write failed: enough to notice that it works again."""
+"""Writes at a time of a namespace whose last write failed: enough to detect that it works again."""
 
 
 class Write(Protocol):
-    """What the queue reads of a write."""
+    """A write, as the queue reads it."""
 
     @property
     def key(self) -> Hashable:
@@ -51,7 +52,7 @@ class _Namespace(Generic[W]):
     """Those of them that are not to be written again if they fail."""
     delayed: dict[Hashable, W] = field(default_factory=dict)
     backoffs: dict[Hashable, Backoff] = field(default_factory=dict)
-    """Of the objects whose last write failed."""
+    """Back-offs of the objects whose last write failed."""
     is_failing: bool = False
     """The last write that ended failed, and may succeed later."""
 
@@ -114,7 +115,7 @@ class WriteQueue(Generic[W]):
         self._forget_empty(namespace, space)
 
     def take(self) -> W | None:
-        """Return the next write, now under way; None where none is ready or every namespace has its share."""
+        """Return the next write, now under way; None if none is ready or every namespace has its share."""
         for name, space in self._namespaces.items():
             if not space.ready or len(space.under_way) >= (_FAILING_SHARE if space.is_failing else self._share):
                 continue
@@ -149,7 +150,7 @@ class WriteQueue(Generic[W]):
             at_least: Seconds that the server asked to wait.
 
         Returns:
-            Seconds after which `release` is due, and how many writes of the object failed in a row; None where the
+            Seconds after which `release` is due, and how many writes of the object failed in a row; None if the
             write was dropped meanwhile.
         """
         space = self._namespaces[write.namespace]

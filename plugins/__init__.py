@@ -1,5 +1,5 @@
-"""Policies, one per file or folder: who goes first, who fits where, who deserves what, who may be evicted.
+"""Policies, one per file or folder: job and queue order, node fit and scores, fair shares, victims.
 
-Belongs here: rules, their arguments and their arithmetic. Does not: anything another plugin needs too (that has a name
-and a place in framework or model), any input or output. Plugins do not import each other.
+Belongs here: rules, their arguments and their arithmetic. Does not belong here: input and output, and code that several
+plugins need; such code has a name and a place in framework or model. Plugins do not import each other.
 """

@@ -1,4 +1,4 @@
-"""Binpack: prefer the nodes that a task would leave fullest.
+"""Binpack: prefer the nodes that are fullest with the task on them.
 
 Points: node order.  Arguments: `BinpackArgs`.  Formula and example: docs/plugins/binpack.md.
 """
@@ -28,13 +28,13 @@ class BinpackArgs:
     """Arguments of binpack, spelled as in the configuration file."""
 
     weight: int = argument("binpack.weight", 1)
-    """Say of this plugin in the node order; 0 mutes it."""
+    """Weight of this plugin's score; 0 disables it."""
     cpu: int = argument("binpack.cpu", 1, least=0)
     """Importance of CPU, at least 0."""
     memory: int = argument("binpack.memory", 1, least=0)
     """Importance of memory, at least 0."""
     resources: Mapping[str, int] = argument("binpack.resources", {}, prefix="binpack.resources.", listed=1, least=0)
-    """Other resources that count, separated by commas; `binpack.resources.<name>` gives the importance of one."""
+    """Other resources that count, separated by commas; `binpack.resources.<name>` sets the importance of one."""
 
     def weights(self) -> dict[str, int]:
         """Return the importance of each resource by name."""
@@ -43,7 +43,7 @@ class BinpackArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binpack(Plugin):
-    """Fill nodes up before opening new ones."""
+    """Fill used nodes before empty ones."""
 
     name = "binpack"
     watches_clock = False
@@ -84,9 +84,9 @@ def fullness_after(request: IntArray, used: IntArray, allocatable: IntArray, wei
     """Score how full each node would be with the task on it.
 
     Args:
-        request: What the task asks for, base units, shape (k,): only requested resources that have a weight.
-        used: What runs on each node already, base units, shape (k, n).
-        allocatable: What each node offers, base units, shape (k, n).
+        request: Request of the task, base units, shape (k,): only resources that have a weight.
+        used: Used amounts of each node, base units, shape (k, n).
+        allocatable: Allocatable amounts of each node, base units, shape (k, n).
         weights: Importance of each resource, unitless, k of them.
 
     Returns:
@@ -97,7 +97,7 @@ def fullness_after(request: IntArray, used: IntArray, allocatable: IntArray, wei
     scores = np.zeros(used.shape[1])
     overfull = np.zeros(used.shape[1], dtype=np.bool_)
     after = used + request[:, None]
-    # row by row, not as a product of matrices: equal nodes score equal to the last bit, whatever stands beside them
+    # Row by row instead of a matrix product: equal nodes get scores that are equal to the last bit.
     for row, weight in enumerate(weights):
         if weight:
             offered, taken = allocatable[row], after[row]
@@ -109,7 +109,7 @@ def fullness_after(request: IntArray, used: IntArray, allocatable: IntArray, wei
 def fullness_of_one(
     request: Sequence[int], used: Sequence[int], offered: Sequence[int], weights: Sequence[int]
 ) -> float:
-    """Score one node as `fullness_after` does: plain numbers cost less than calls of numpy there."""
+    """Score one node as `fullness_after` does. For one node, plain numbers are faster than numpy."""
     total = sum(weights)
     score = 0.0
     for asked, taken, room, weight in zip(request, used, offered, weights, strict=True):

@@ -1,4 +1,4 @@
-"""Cooldown protection: pods that have just begun to run are spared for a while.
+"""Cooldown protection: pods that were scheduled recently are not evicted.
 
 Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/cdp.md.
 """
@@ -20,7 +20,7 @@ __all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
 
 
 class Cdp(Plugin):
-    """Spare pods that were scheduled a short while ago."""
+    """Do not evict pods during their cooldown time."""
 
     name = "cdp"
     watches_clock = True
@@ -37,7 +37,7 @@ class Cdp(Plugin):
 
 
 def is_cooling_down(pod: wire.Pod, now: float) -> bool:
-    """Tell whether a pod runs and was scheduled less than its cooldown time ago; `now` in seconds since 1970."""
+    """Return whether a running pod was scheduled less than its cooldown time ago; `now` is in seconds since 1970."""
     cooldown = cooldown_seconds(pod)
     if cooldown is None or pod.status.phase != "Running":
         return False
@@ -46,7 +46,7 @@ def is_cooling_down(pod: wire.Pod, now: float) -> bool:
 
 
 def cooldown_seconds(pod: wire.Pod) -> Fraction | None:
-    """Return the cooldown time of a pod, its label before its annotation; None where there is none that reads."""
+    """Return the cooldown time of a pod from its label, or else its annotation; None if it is missing or invalid."""
     labels, annotations = pod.metadata.labels, pod.metadata.annotations
     text = labels.get(COOLDOWN_TIME, annotations.get(COOLDOWN_TIME))
     try:
@@ -56,7 +56,7 @@ def cooldown_seconds(pod: wire.Pod) -> Fraction | None:
 
 
 def _scheduled_at(pod: wire.Pod) -> float | None:
-    """Return when the pod's first true condition `PodScheduled` became so, in seconds since 1970."""
+    """Return the transition time of the pod's first true `PodScheduled` condition, in seconds since 1970."""
     for condition in pod.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "True":
             try:

@@ -1,4 +1,4 @@
-"""Conformance: never evict pods that the cluster itself needs.
+"""Conformance: never evict system-critical pods.
 
 Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/conformance.md.
 """
@@ -18,7 +18,7 @@ SYSTEM_NAMESPACE: Final = "kube-system"
 
 
 class Conformance(Plugin):
-    """Spare critical pods."""
+    """Do not evict critical pods."""
 
     name = "conformance"
     watches_clock = False
@@ -31,10 +31,10 @@ class Conformance(Plugin):
 
 
 def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-    """Permit all candidates but critical ones, in the given order."""
+    """Permit all candidates except critical ones, in the given order."""
     return [task for task in candidates if not is_critical(task)], Vote.PERMIT
 
 
 def is_critical(task: Task) -> bool:
-    """Tell whether a pod carries a system priority class or lives in the system's namespace."""
+    """Return whether a pod has a system priority class or is in the system namespace."""
     return task.namespace == SYSTEM_NAMESPACE or task.pod.spec.priority_class_name in CRITICAL_CLASSES

@@ -1,6 +1,6 @@
-"""Gang: all of a job's minimum, or nothing.
+"""Gang: run a job's minimum as a whole or not at all.
 
-A job holds places only when its minimum (`minMember`), its minimums by role (`minTaskMember`) and its minimum of
+A job keeps its placements only if its minimum (`minMember`), its minimums by role (`minTaskMember`) and its minimums of
 sub-groups can be met together.
 
 Points: job valid, job order, sub-job order, job ready, sub-job ready, job pipelined, sub-job pipelined, job starving,
@@ -39,20 +39,20 @@ NOT_ENOUGH_RESOURCES: Final = "NotEnoughResources"
 NOT_ENOUGH_TASKS: Final = "NotEnoughTasks"
 NOT_ENOUGH_PODS_OF_TASK: Final = "NotEnoughPodsOfTask"
 MOST_NAMED: Final = 3
-"""Jobs that a message names."""
+"""Maximum number of jobs that a message names."""
 VALID: Final = READY_STATUSES | {TaskStatus.PIPELINED, TaskStatus.PENDING}
-"""Where in their lives tasks are that run, ran well, or may run."""
+"""Statuses of tasks that run, have run successfully, or may run."""
 SCHEDULED: Final = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
 """Statuses of tasks that have had a node."""
 READY_REASON: Final = "tasks in gang are ready to be scheduled"
 ADMITTED: Final = "Admitted"
 UNSCHEDULABLE: Final = "Unschedulable"
 PODS_GRACE_SECONDS: Final = 30.0
-"""How long a job may be without pods before it is told; controllers make them after the group."""
+"""Time without pods before a job gets a condition: controllers create pods after the group."""
 
 
 class Gang(Plugin):
-    """Keep a job's minimum together."""
+    """Schedule a job's minimum as a whole."""
 
     name = "gang"
     watches_clock = False
@@ -76,14 +76,14 @@ class Gang(Plugin):
         session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, permit_all, alike=True, in_turn=True)
 
     def on_session_close(self, session: Session) -> None:
-        """Tell each job by a condition whether its minimum can run."""
+        """Set a condition of each job: whether its minimum can run."""
         unready = unready_columns(session.snapshot)
         for job in session.jobs.to_close():
             unready[job.job.column] = False
             if job.has_finished:
                 continue
             if not job.tasks:
-                tell_empty_job(session, job)
+                set_empty_job_condition(session, job)
                 continue
             if job.may_start:
                 session.report.set_condition(job, condition(session, "Scheduled", READY_REASON, ""))
@@ -98,7 +98,7 @@ class Gang(Plugin):
 
 
 def shortage_of_tasks(job: SessionJob) -> Refusal | None:
-    """Refuse a job that has too few pods ever to reach its minimums."""
+    """Refuse a job that has too few pods to reach its minimums."""
     if not job.roles_valid():
         message = f"Not enough valid pods of each task for gang-scheduling: {', '.join(short_roles(job))}"
         return Refusal(plugin=Gang.name, reason=NOT_ENOUGH_PODS_OF_TASK, message=message)
@@ -113,7 +113,7 @@ def shortage_of_tasks(job: SessionJob) -> Refusal | None:
 
 
 def short_roles(job: SessionJob) -> Iterator[str]:
-    """Say of which roles there are too few pods: `worker has 1 of 2`."""
+    """Yield the roles with too few pods: `worker has 1 of 2`."""
     there = Counter(task.role for task in job.in_status(*VALID))
     for role, least in sorted(job.job.min_by_role.items()):
         if there[role] < least:
@@ -121,7 +121,7 @@ def short_roles(job: SessionJob) -> Iterator[str]:
 
 
 def short_groups(job: SessionJob) -> Iterator[str]:
-    """Say of which policies there are too few sub-groups that have as many pods as make them up."""
+    """Yield the policies with too few complete sub-groups."""
     for number, policy in enumerate(job.job.group.spec.sub_group_policy):
         parts = [part for part in job.sub_jobs.values() if part.group == group_of(job.id, policy)]
         sizes = ((part, sum(task.status in VALID for task in part.tasks.values())) for part in parts)
@@ -134,16 +134,19 @@ def short_groups(job: SessionJob) -> Iterator[str]:
 
 
 def rank(job: SessionJob) -> tuple[bool, bool]:
-    """Rank a job: those whose minimum is not met go first, of these the broken ones, which hold room for nothing."""
+    """Rank a job: jobs without their minimum first, and among them broken gangs.
+
+    A broken gang occupies resources without doing work.
+    """
     is_ready = job.is_ready
     return is_ready, is_ready or not is_broken(job)
 
 
 def is_broken(job: SessionJob) -> bool:
-    """Tell whether a gang holds room that does no work: some members run, and its minimum does not.
+    """Return whether a gang is broken: members run, but its minimum does not.
 
-    It lost places on the way to its nodes, or members that ran: drained, deleted, refused by their node. A member that
-    has ended is not lost: as in the phase it counts as one that was scheduled.
+    The gang lost placements before the members started, or lost running members: drained, deleted, or refused by a
+    node. A member that has ended is not lost; it counts as scheduled, as in the phase of the group.
     """
     counts = job.counts
     on_nodes = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND]
@@ -155,45 +158,45 @@ def is_broken(job: SessionJob) -> bool:
 
 
 def is_sub_job_ready(sub_job: SubJob) -> bool:
-    """Tell whether a sub-job has its own minimum placed; as a rank, those that have not go first."""
+    """Return whether the minimum of a sub-job is placed; as a rank, False comes first."""
     return sub_job.is_ready
 
 
 def has_minimum(job: SessionJob) -> bool:
-    """Tell whether the job's minimum, and those of its roles and sub-groups, are placed."""
+    """Return whether the minimums of the job, its roles and its sub-groups are placed."""
     return job.is_ready and job.roles_ready() and _enough_sub_jobs(job, is_sub_job_ready)
 
 
 def missing_tasks(job: SessionJob) -> int:
-    """Count placements that are needed at least before `has_minimum` can hold."""
+    """Return the least number of placements before `has_minimum` can hold."""
     return job.min_available - job.ready_count - job.pending_best_effort
 
 
 def missing_in_part(sub_job: SubJob) -> int:
-    """Count placements that are needed at least before `is_sub_job_ready` can hold."""
+    """Return the least number of placements before `is_sub_job_ready` can hold."""
     return sub_job.missing
 
 
 def pipelined_vote(job: SessionJob) -> Vote:
-    """Permit to hold places when waiting tasks complete the minimum."""
+    """Permit a job to keep its placements if pipelined tasks complete the minimum."""
     enough = job.is_pipelined and job.roles_pipelined() and _enough_sub_jobs(job, lambda part: part.is_pipelined)
     return Vote.PERMIT if enough else Vote.REJECT
 
 
 def sub_job_pipelined_vote(sub_job: SubJob) -> Vote:
-    """The same for a sub-job."""
+    """Permit a sub-job to keep its placements if pipelined tasks complete its minimum."""
     return Vote.PERMIT if sub_job.is_pipelined else Vote.REJECT
 
 
 def is_starving(job: SessionJob) -> bool:
-    """Tell whether the minimum is not met even with waiting tasks; roles do not matter here."""
+    """Return whether the minimum is not met even with pipelined tasks; roles do not matter."""
     return job.is_starving
 
 
 def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Task) -> list[Task]:
-    """Return the candidates that their jobs, roles and sub-groups can spare together, taken in the given order.
+    """Return the candidates that their jobs, roles and sub-groups can lose together, in the given order.
 
-    In its own job a beneficiary makes up for one of its role and sub-group.
+    In the beneficiary's own job, the beneficiary replaces one member of its role and sub-group.
     """
     surplus: dict[JobId, Surplus] = {}
     spared: list[Task] = []
@@ -210,14 +213,14 @@ def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Tas
 
 
 def permit_all(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-    """Permit every candidate: gang actions keep victims' minimums themselves."""
+    """Permit every candidate. Gang actions preserve the minimums of victims themselves."""
     return list(candidates), Vote.PERMIT
 
 
 def has_placed_all(job: SessionJob) -> bool:
-    """Return whether a job lacks its minimum only because members have ended, or are being deleted without successors.
+    """Return whether a job lacks its minimum only because members have ended, or are deleted without successors.
 
-    Nothing waits, so nothing is unschedulable. A gang that its nodes refused members of lacks them all the same.
+    Nothing is pending then, so nothing is unschedulable. A gang whose members were refused by nodes still lacks them.
     """
     if job.was_broken or job.counts[TaskStatus.PENDING] or job.counts[TaskStatus.PIPELINED]:
         return False
@@ -227,7 +230,7 @@ def has_placed_all(job: SessionJob) -> bool:
 
 
 def unready_columns(snapshot: Snapshot) -> BoolArray:
-    """Tell which jobs of a snapshot cannot run their minimum, shape (J,); of jobs that this session did not look at."""
+    """Return whether jobs cannot run their minimum, shape (J,), for jobs that this session has not tried."""
     table = snapshot.job_table
     counts, minimums = table.counts, table.min_available.copy()
     for job_id, departed in snapshot.departed.items():
@@ -241,23 +244,23 @@ def unready_columns(snapshot: Snapshot) -> BoolArray:
     return columns
 
 
-def tell_empty_job(session: Session, job: SessionJob) -> None:
-    """Tell a job without pods what keeps it from admission, or, after a while, that its pods are missing."""
+def set_empty_job_condition(session: Session, job: SessionJob) -> None:
+    """Set the condition of a job without pods: what prevents admission, or, after a while, that pods are missing."""
     if not job.min_available:
         return
     known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
-    told = known.reason if known is not None and known.status == "True" else ""
+    last_reason = known.reason if known is not None and known.status == "True" else ""
     if job.is_pending and job.reasons.refusals:
         message = f"waits for admission to queue {job.queue}: {job.reasons.refusals[0].text}"
         _refuse_empty(session, job, NOT_ENOUGH_RESOURCES, message)
-    elif told not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
+    elif last_reason not in {"", NOT_ENOUGH_TASKS} and not job.is_pending:
         session.report.set_condition(job, condition(session, UNSCHEDULABLE, ADMITTED, "", status="False"))
     else:
-        _miss_pods(session, job, since=0.0 if told else max(job.created, _changed_at(known)))
+        _miss_pods(session, job, since=0.0 if last_reason else max(job.created, _changed_at(known)))
 
 
 def _miss_pods(session: Session, job: SessionJob, since: float) -> None:
-    """Tell a job that its pods are missing, when they have been for long enough: they are made after the group."""
+    """Set a condition after the grace period: the job's pods are created after the group."""
     due = since + PODS_GRACE_SECONDS
     if session.now < due:
         session.report.wake(due)
@@ -271,7 +274,7 @@ def _refuse_empty(session: Session, job: SessionJob, reason: str, message: str) 
 
 
 def _changed_at(known: wire.PodGroupCondition | None) -> float:
-    """Return when a condition changed, seconds since 1970; a time that cannot be read is long ago."""
+    """Return when a condition changed, in seconds since 1970; 0 if the time cannot be parsed."""
     try:
         return 0.0 if known is None else unix_seconds(known.last_transition_time)
     except ValueError:
@@ -279,7 +282,7 @@ def _changed_at(known: wire.PodGroupCondition | None) -> float:
 
 
 def refuse_gang(session: Session, job: SessionJob) -> None:
-    """Tell a job that its minimum cannot run, and why."""
+    """Set the condition that a job's minimum cannot run, with the reason."""
     lacking, members = lacking_members(job), max(len(job.tasks), job.min_available)
     invalid = shortage_of_tasks(job)
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
@@ -301,7 +304,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
 
 
 def repeat_refusal(session: Session, job: SessionJob) -> None:
-    """Tell a job that was not tried what it was told, or, where that was nothing yet, why it was not."""
+    """Repeat the last condition of a job that was not tried; if it has none, set the reason why it was not tried."""
     known = next((each for each in job.job.group.status.conditions if each.type == UNSCHEDULABLE), None)
     if known is not None and known.status == "True":
         session.report.set_condition(job, condition(session, UNSCHEDULABLE, known.reason, known.message))
@@ -311,9 +314,10 @@ def repeat_refusal(session: Session, job: SessionJob) -> None:
 
 
 def lacking_members(job: SessionJob) -> int:
-    """Count the members that the minimum lacks: those beyond it are no matter, and those not made yet lack too.
+    """Return the number of members that the minimum lacks, including members that do not exist yet.
 
-    Where enough found places and the minimum of a role or sub-group is missed all the same, these are the ones without.
+    If enough members were placed but the minimum of a role or sub-group is missed, return the number without a
+    placement.
     """
     waiting = list(job.in_status(TaskStatus.PENDING))
     places = (job.reasons.last_places.get(task.id) for task in waiting)
@@ -323,7 +327,7 @@ def lacking_members(job: SessionJob) -> int:
 
 
 def held_in_words(session: Session, job: SessionJob) -> str:
-    """Say what a job's members hold on nodes: `2 CPU`, `1Gi memory`, `1 nvidia.com/gpu`."""
+    """Return the allocation of a job's members as text: `2 CPU`, `1Gi memory`, `1 nvidia.com/gpu`."""
     amounts = session.resources.amounts(job.allocated)
     words = (
         f"{format_bytes(amount // MILLI) if name == MEMORY else format_millis(amount)} {'CPU' if name == CPU else name}"
@@ -334,14 +338,14 @@ def held_in_words(session: Session, job: SessionJob) -> str:
 
 
 def listed(jobs: Sequence[JobId]) -> str:
-    """Name jobs: all of a few, else the first and how many more; the refusal has them all."""
+    """Return the names of jobs; for more than a few, the first ones and the number of others."""
     if len(jobs) > MOST_NAMED:
         return f"{', '.join(jobs[:MOST_NAMED])} and {len(jobs) - MOST_NAMED} more"
     return " and ".join(jobs)
 
 
 def condition(session: Session, type_: str, reason: str, message: str, *, status: str = "True") -> GroupCondition:
-    """Make a condition that holds as of this session."""
+    """Return a condition that holds as of this session."""
     return GroupCondition(type=type_, status=status, reason=reason, message=message, transition_id=session.uid)
 
 

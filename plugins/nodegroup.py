@@ -1,4 +1,4 @@
-"""Node groups: queues are bound to, drawn to, or kept from labelled groups of nodes.
+"""Node groups: queues require, prefer or avoid labelled groups of nodes.
 
 Points: predicate, node order; a ledger.  Arguments: `NodeGroupArgs`.  Rules and example: docs/plugins/nodegroup.md.
 """
@@ -30,14 +30,14 @@ LIMITS: Final = "volcano.sh/nodegroup-resource-limits"
 
 REQUIRED_SCORE: Final = 100.0
 PREFERRED_SCORE: Final = 50.0
-SHUNNED_SCORE: Final = -1.0
+AVOIDED_SCORE: Final = -1.0
 
 REASONS: Final = (
     Reason("node group resource limit annotation invalid", resolvable=False),
     Reason("node group label not found", resolvable=False),
     Reason("node group affinity not specified", resolvable=False),
     Reason("node does not satisfy the node group affinity", resolvable=False),
-    Reason("node group resource limit exceeded"),  # by pods of the queue itself, which it may evict
+    Reason("node group resource limit exceeded"),  # by pods of the queue itself, which can be evicted
 )
 INVALID_LIMITS, NO_LABEL, NO_AFFINITY, NOT_ALLOWED, OVER_LIMIT = range(1, 6)
 
@@ -49,14 +49,14 @@ class NodeGroupArgs:
     """Arguments of nodegroup, spelled as in the configuration file."""
 
     strict: bool = True
-    """Whether queues without rules are kept from nodes without a group, too."""
+    """Whether queues without rules must not use nodes without a group."""
     enable_preferred_order: bool = argument("enablePreferredOrder", False)
-    """Whether preferred groups score by their place in the list."""
+    """Whether preferred groups score by their position in the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeGroup(Plugin):
-    """Bind queues to groups of nodes."""
+    """Restrict queues to groups of nodes."""
 
     name = "nodegroup"
     watches_clock = False
@@ -65,7 +65,7 @@ class NodeGroup(Plugin):
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         rules = Rules(session, self.args, hierarchy=session.extensions.option.hierarchy)
-        # a template may be shared by tasks of several queues, so what a queue says is asked for each task
+        # Tasks of several queues may share a template, so the rules of the queue are evaluated for each task.
         session.extensions.register(
             contract.PREDICATE,
             self.name,
@@ -81,7 +81,7 @@ class NodeGroup(Plugin):
 
 
 class QueueRules:
-    """What one queue says of the groups; tables by code of the group, the last entry for nodes without a group."""
+    """Rules of one queue, as tables by group code; the last entry is for nodes without a group."""
 
     def __init__(
         self, queue: Queue, affinity: wire.QueueAffinity | None, codes: Mapping[str, int], args: NodeGroupArgs
@@ -100,7 +100,7 @@ class QueueRules:
 
 
 class Rules(Ledger):
-    """The rules of all queues in one session, and what each queue with limits uses of each group."""
+    """Rules of all queues in one session, and the usage of each limited queue in each group."""
 
     def __init__(self, session: Session, args: NodeGroupArgs, *, hierarchy: bool) -> None:
         self._session = session
@@ -145,17 +145,17 @@ class Rules(Ledger):
         return None if job is None else self._queues.get(job.queue)
 
     def may_refuse(self, task: Task) -> bool:
-        """Tell whether the task's queue has anything against any node."""
+        """Return whether the task's queue may refuse a node."""
         rules = self._of(task)
         return rules is not None and rules.may_refuse
 
     def adds_to_scores(self, task: Task) -> bool:
-        """Tell whether the task's queue prefers or shuns any group."""
+        """Return whether the task's queue prefers or avoids a group."""
         rules = self._of(task)
         return rules is not None and rules.adds_to_scores
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse the nodes of groups that the task's queue may not use, or has used up."""
+        """Refuse nodes of groups that the task's queue must not use or has exhausted."""
         rules, job = self._of(task), self._session.jobs.of(task)
         if rules is None or job is None:
             return None
@@ -167,7 +167,7 @@ class Rules(Ledger):
         return table[self._codes[columns.index]]
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Score the nodes by what the task's queue thinks of their groups."""
+        """Score nodes by the rules of the task's queue."""
         rules = self._of(task)
         return None if rules is None else rules.scores[self._codes[columns.index]]
 
@@ -190,7 +190,7 @@ class Rules(Ledger):
 
 
 def affinity_of(queues: Mapping[QueueName, Queue], name: QueueName) -> wire.QueueAffinity | None:
-    """Return a queue's affinity, or that of its nearest ancestor that has one."""
+    """Return the affinity of a queue or of its nearest ancestor with one."""
     found = (_own_affinity(queues[each]) for each in with_ancestors(queues, name))
     return next((affinity for affinity in found if affinity is not None), None)
 
@@ -200,7 +200,7 @@ def _own_affinity(queue: Queue) -> wire.QueueAffinity | None:
 
 
 def limits_of(queue: Queue) -> dict[str, dict[str, int]] | None:
-    """Return what a queue may use of each group, thousandths by resource name; None where the annotation is invalid."""
+    """Return the limits of a queue in each group, in thousandths by resource; None if the annotation is invalid."""
     text = "" if queue.object is None else queue.object.metadata.annotations.get(LIMITS, "")
     if not text:
         return {}
@@ -214,23 +214,25 @@ def limits_of(queue: Queue) -> dict[str, dict[str, int]] | None:
 
 
 def allows(affinity: wire.QueueAffinity, group: str) -> bool:
-    """Tell whether a queue may use a group; that it would rather not, outranks that it must not."""
-    wanted = affinity.node_group_affinity or NO_TERMS
-    shunned = affinity.node_group_anti_affinity or NO_TERMS
-    if group in shunned.preferred:
+    """Return whether a queue may use a group. Preferred anti-affinity outranks required anti-affinity."""
+    affinity_terms = affinity.node_group_affinity or NO_TERMS
+    anti_affinity_terms = affinity.node_group_anti_affinity or NO_TERMS
+    if group in anti_affinity_terms.preferred:
         return True
-    return group not in shunned.required and (group in wanted.required or group in wanted.preferred)
+    return group not in anti_affinity_terms.required and (
+        group in affinity_terms.required or group in affinity_terms.preferred
+    )
 
 
 def score_of(affinity: wire.QueueAffinity | None, group: str, *, ordered: bool) -> float:
-    """Score a group: 100 where required, up to 50 where preferred, -1 where shunned; preferred ones by place or not."""
+    """Score a group: 100 if required, up to 50 if preferred (by position if `ordered`), -1 if avoided."""
     if affinity is None:
         return 0.0
-    wanted = affinity.node_group_affinity or NO_TERMS
+    affinity_terms = affinity.node_group_affinity or NO_TERMS
     if group in (affinity.node_group_anti_affinity or NO_TERMS).preferred:
-        return SHUNNED_SCORE
-    score = REQUIRED_SCORE if group in wanted.required else 0.0
-    places = {name: place for place, name in enumerate(wanted.preferred)}
+        return AVOIDED_SCORE
+    score = REQUIRED_SCORE if group in affinity_terms.required else 0.0
+    places = {name: place for place, name in enumerate(affinity_terms.preferred)}
     if group in places:
         score += PREFERRED_SCORE * (len(places) - places[group]) / len(places) if ordered else PREFERRED_SCORE
     return score

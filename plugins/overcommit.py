@@ -1,4 +1,4 @@
-"""Overcommit: admit no more work than the cluster can hold, times a factor.
+"""Overcommit: enqueue no more work than the cluster's resources times a factor.
 
 Points: job enqueueable, job enqueued.  Arguments: `OvercommitArgs`.  Formula and example: docs/plugins/overcommit.md.
 """
@@ -29,12 +29,12 @@ class OvercommitArgs:
     """Arguments of overcommit, spelled as in the configuration file."""
 
     factor: float = argument("overcommit-factor", 1.2, least=1.0)
-    """How much of the cluster may be promised, as a multiple of all it offers; below 1 the default is kept."""
+    """Limit of used and reserved resources, as a multiple of the cluster's resources; below 1 the default is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overcommit(Plugin):
-    """Bound what is admitted cluster-wide."""
+    """Limit enqueued work in the whole cluster."""
 
     name = "overcommit"
     watches_clock = False
@@ -48,14 +48,14 @@ class Overcommit(Plugin):
 
 
 class Budget:
-    """What may still be admitted in one session."""
+    """Remaining capacity for enqueueing in one session."""
 
     def __init__(self, session: Session, factor: float) -> None:
         self._session = session
         self._factor = factor
         self._limit = budget_of(session.total, factor)
         nodes = session.nodes.columns()
-        # at most what a node offers: pods that named it themselves may ask for any amount
+        # At most the allocatable amount of a node: a pod with a node name may request any amount.
         self._used = np.minimum(nodes.used, nodes.allocatable).sum(axis=1).tolist()
         self._promised = admitted_amounts(session)
         self._admitted = self._promised.sum(axis=1).tolist()
@@ -63,7 +63,7 @@ class Budget:
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
-        """Admit a job whose minimum fits beside what was admitted before."""
+        """Admit a job whose minimum fits beside previously enqueued ones."""
         return self._admission.refusal(job) or Vote.PERMIT
 
     def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
@@ -73,11 +73,11 @@ class Budget:
         return Refusal(plugin=Overcommit.name, reason="ClusterOverused", message=message, details=details)
 
     def enqueued(self, job: SessionJob) -> None:
-        """Count the minimum of a job that is admitted."""
+        """Count the minimum of an enqueued job."""
         self._admission.admit(job)
 
     def _accounts_of(self, _: QueueName) -> list[Account]:
-        """Return the one account of all jobs: the cluster."""
+        """Return the only account, which is that of the whole cluster."""
         table = self._session.snapshot.job_table
         return [
             Account(
@@ -93,16 +93,17 @@ class Budget:
 
 
 def budget_of(total: IntArray, factor: float) -> list[int]:
-    """Return what may be used and promised: `total` times `factor`, base units, rounded down, by resource."""
-    # the factor is read as the decimal that was written, so that 1.2 is six fifths
+    """Return the limit by resource: `total` times `factor`, base units, rounded down."""
+    # The factor is read as the decimal number that was written, so that 1.2 is exactly 6/5.
     numerator, denominator = Fraction(str(factor)).as_integer_ratio()
     return [amount * numerator // denominator for amount in total.tolist()]
 
 
 def admitted_amounts(session: Session) -> IntArray:
-    """Return what each admitted job holds, shape (R, J).
+    """Return the reserved amounts of each enqueued job, shape (R, J).
 
-    Jobs in phase `Inqueue` count in full, allocated parts included; running ones with what they miss of their minimum.
+    Jobs in phase `Inqueue` count in full, including allocated parts; running ones count the missing part of their
+    minimum.
     """
     table = session.snapshot.job_table
     full = np.maximum(table.min_resources - table.gated, 0)

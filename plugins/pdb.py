@@ -1,4 +1,4 @@
-"""Disruption budgets: spare pods that a PodDisruptionBudget does not let go now.
+"""Disruption budgets: do not evict pods that a PodDisruptionBudget protects now.
 
 Points: preemptable, reclaimable, unified evictable, movable.  No arguments.  Rules and example: docs/plugins/pdb.md.
 """
@@ -48,35 +48,35 @@ class Pdb(Plugin):
 
 
 class Budget:
-    """What one PodDisruptionBudget says, its selector in a form that can be asked often."""
+    """A PodDisruptionBudget, with a selector that is fast to evaluate."""
 
     __slots__ = ("allowed", "disrupted", "selector")
 
     def __init__(self, budget: wire.PodDisruptionBudget) -> None:
         self.selector = Selector.of(budget.spec.selector)
         self.allowed = budget.status.disruptions_allowed
-        """Pods that may go now."""
+        """Number of pods that may be evicted now."""
         self.disrupted = budget.status.disrupted_pods
-        """Pods whose eviction is under way and is counted in `allowed` already."""
+        """Pods whose eviction is in progress and already counted in `allowed`."""
 
     def covers(self, task: Task) -> bool:
-        """Tell whether the eviction of a pod would count."""
+        """Return whether the eviction of a pod counts."""
         return self.selector.matches(task.pod.metadata.labels) and task.name not in self.disrupted
 
 
 class Spent(Ledger):
-    """What the evictions of this session have used up of budgets; it refuses none, for other tiers may choose too."""
+    """Disruptions by evictions of this session. The ledger refuses none, because other tiers may choose victims too."""
 
     def __init__(self, budgets: Mapping[str, Sequence[Budget]]) -> None:
         self._budgets = budgets
         self.by_budget: Counter[Budget] = Counter()
 
     def apply(self, change: Change) -> None:
-        """Count what is evicted."""
+        """Count evictions."""
         self._count(change, 1)
 
     def revert(self, change: Change) -> None:
-        """Take it back."""
+        """Undo `apply`."""
         self._count(change, -1)
 
     def _count(self, change: Change, sign: int) -> None:
@@ -87,12 +87,12 @@ class Spent(Ledger):
 
 
 def covering(task: Task, budgets: Mapping[str, Sequence[Budget]]) -> list[Budget]:
-    """Return the budgets that the eviction of a pod would use up."""
+    """Return the budgets that the eviction of a pod counts against."""
     return [budget for budget in budgets.get(task.namespace, ()) if budget.covers(task)]
 
 
 def budgets_by_namespace(budgets: Iterable[wire.PodDisruptionBudget]) -> dict[str, list[Budget]]:
-    """Return budgets that select something; one with an empty selector is no concern, as in Kubernetes' scheduler."""
+    """Return budgets by namespace. A budget with an empty selector is ignored, as in Kubernetes' scheduler."""
     found: dict[str, list[Budget]] = {}
     for each in budgets:
         budget = Budget(each)
@@ -104,14 +104,14 @@ def budgets_by_namespace(budgets: Iterable[wire.PodDisruptionBudget]) -> dict[st
 def within_budgets(
     candidates: Iterable[Task], budgets: Mapping[str, Sequence[Budget]], spent: Mapping[Budget, int] = NOTHING
 ) -> list[Task]:
-    """Return the candidates that may go when all before them go too.
+    """Return the candidates that may be evicted if all earlier ones are evicted too.
 
-    A candidate uses up one of each budget that covers it, also when another budget spares it.
+    A candidate counts against each budget that covers it, even if another budget protects it.
 
     Args:
-        candidates: In the order in which they count.
-        budgets: By namespace.
-        spent: What is used up already.
+        candidates: Candidates in the order in which they count.
+        budgets: Budgets by namespace.
+        spent: Disruptions that count already.
     """
     used = Counter(spent)
     permitted: list[Task] = []

@@ -1,4 +1,4 @@
-"""Priority: who is more important goes first, and may take the place of who is less.
+"""Priority: jobs and tasks with a higher priority come first, and may preempt those with a lower one.
 
 Points: task order, job order, sub-job order, preemptable, unified evictable, job starving.  No arguments.
 Rules and example: docs/plugins/priority.md.
@@ -17,7 +17,7 @@ __all__ = ["Priority"]
 
 
 class Priority(Plugin):
-    """Order by priority class of the job and priority of the pod."""
+    """Order by the priority of the job and of the pod."""
 
     name = "priority"
     watches_clock = False
@@ -27,13 +27,15 @@ class Priority(Plugin):
         session.extensions.register(contract.TASK_ORDER, self.name, task_rank)
         session.extensions.register(contract.JOB_ORDER, self.name, job_rank)
         session.extensions.register(contract.SUB_JOB_ORDER, self.name, sub_job_rank)
-        session.extensions.register(contract.JOB_STARVING, self.name, wants_more)
+        session.extensions.register(contract.JOB_STARVING, self.name, has_unplaced_tasks)
 
         def preemptable(preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             mine = session.jobs.of(preemptor)
             if mine is None:
                 return [], Vote.PERMIT
-            return [task for task in candidates if gives_way(session.jobs.of(task), task, mine, preemptor)], Vote.PERMIT
+            return [
+                task for task in candidates if is_preemptable_by(session.jobs.of(task), task, mine, preemptor)
+            ], Vote.PERMIT
 
         def evictable(context: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             if context.is_reclaim:
@@ -60,17 +62,17 @@ def job_rank(job: SessionJob) -> int:
 
 
 def sub_job_rank(sub_job: SubJob) -> int:
-    """Rank a sub-job by the highest priority of its tasks, which counts as 0 where all are negative."""
+    """Rank a sub-job by the highest priority of its tasks; if all are negative, it counts as 0."""
     return -max(0, max((task.priority for task in sub_job.tasks.values()), default=0))
 
 
-def wants_more(job: SessionJob) -> bool:
-    """Tell whether some task of the job neither runs, nor ran well, nor waits for released room."""
+def has_unplaced_tasks(job: SessionJob) -> bool:
+    """Return whether some task of the job neither runs, nor has run well, nor is pipelined."""
     return job.ready_count + job.waiting_count < len(job.tasks)
 
 
-def gives_way(job: SessionJob | None, task: Task, preemptors_job: SessionJob, preemptor: Task) -> bool:
-    """Tell whether a task may give way: to another job by job priority, inside its own by task priority."""
+def is_preemptable_by(job: SessionJob | None, task: Task, preemptors_job: SessionJob, preemptor: Task) -> bool:
+    """Return whether a task may be preempted: by another job by job priority, inside its job by task priority."""
     if job is None:
         return False
     if job.id == preemptors_job.id:

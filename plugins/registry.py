@@ -1,4 +1,4 @@
-"""The plugins that come with Pyroclast, by the names of the configuration file."""
+"""The built-in plugins, by their names in the configuration file."""
 
 from typing import Any, Final
 
@@ -65,6 +65,6 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
 
 
 def register_built_in(registry: Registry) -> None:
-    """Make the built-in plugins known."""
+    """Register the built-in plugins."""
     for plugin in BUILT_IN:
         registry.register_plugin(plugin.name, plugin)

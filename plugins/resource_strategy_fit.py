@@ -1,4 +1,4 @@
-"""Resource strategy fit: fill up or spread out by resource, spare scarce nodes, keep room beside idle devices.
+"""Resource strategy fit: pack or spread by resource, reserve scarce nodes, and CPU and memory for idle devices.
 
 Points: node order, predicate.  Arguments: `FitArgs`.  Formulas and examples: docs/plugins/resource-strategy-fit.md.
 """
@@ -33,39 +33,39 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitResource:
-    """How one resource counts."""
+    """Strategy and weight of one resource."""
 
     type: str = LEAST
-    """`MostAllocated` fills nodes up; anything else spreads out."""
+    """`MostAllocated` packs nodes; other values spread."""
     weight: int = 1
-    """Importance; below 1 it is 1."""
+    """Weight; below 1 it is 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sra:
-    """Scarce resources, whose nodes are left to those who ask for them."""
+    """Scarce resources, whose nodes are reserved for tasks that request them."""
 
     enable: bool = False
     resources: tuple[str, ...] = ()
     weight: int = 0
-    """Say of this part in the node order; 0 mutes it."""
+    """Weight of this part's score; 0 disables it."""
     resource_weight: Mapping[str, int] = field(default_factory=dict)
-    """Importance by name, else 1."""
+    """Weight by name; the default is 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserve:
-    """What stays free beside each idle unit of a device; a negative rate is 1."""
+    """Amounts that stay free for each idle unit of a device; a negative rate means 1."""
 
     cpu: Fraction = Fraction(1)
-    """In cores."""
+    """Number of cores."""
     memory: Fraction = Fraction(1)
-    """In units of 10⁹ bytes."""
+    """Units of 10⁹ bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proportional:
-    """Devices beside which CPU and memory stay free."""
+    """Devices for which CPU and memory stay free."""
 
     enable: bool = False
     resources: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Proportional:
     """Rates by `<name>.cpu` and `<name>.memory`."""
 
     def reserve(self, name: str) -> Reserve:
-        """Return what stays free beside each idle unit of a device."""
+        """Return the amounts that stay free for each idle unit of a device."""
         rates = self.resource_proportion
         return Reserve(cpu=rates.get(f"{name}.cpu", Fraction(1)), memory=rates.get(f"{name}.memory", Fraction(1)))
 
@@ -83,23 +83,23 @@ class FitArgs:
     """Arguments of resource-strategy-fit, spelled as in the configuration file."""
 
     weight: int = argument("resourceStrategyFitWeight", 10, least=0)
-    """Say of the fit in the node order; 0 mutes it."""
+    """Weight of the fit's score; 0 disables it."""
     resources: Mapping[str, FitResource] = argument("resources", {}, refuse=True)
-    """What counts, by name or by prefix (`nvidia.com/*`); when empty CPU and memory, spread out."""
+    """Resources that count, by name or by prefix (`nvidia.com/*`); by default CPU and memory, spread."""
     sra: Sra | None = argument("sra", None, refuse=True)
     """Scarce resources."""
     proportional: Proportional | None = argument("proportional", None, refuse=True)
-    """Devices beside which room is kept."""
+    """Devices for which CPU and memory stay free."""
 
     def doubts(self) -> Iterator[str]:
-        """Name what is read otherwise than it is written."""
+        """Yield warnings about values that are replaced or have no effect."""
         for name, each in self.resources.items():
             if "*" in name and not is_prefix(name):
                 yield f"resources.{name}: matches nothing; expected a name, or a prefix such as nvidia.com/*"
             if each.type not in {LEAST, MOST}:
-                yield f"resources.{name}.type: got {each.type!r}, expected {LEAST} or {MOST}; {LEAST} is kept"
+                yield f"resources.{name}.type: got {each.type!r}, expected {LEAST} or {MOST}; {LEAST} is used"
             if each.weight <= 0:
-                yield f"resources.{name}.weight: got {each.weight}, expected at least 1; 1 is kept"
+                yield f"resources.{name}.weight: got {each.weight}, expected at least 1; 1 is used"
         if self.sra is not None:
             yield from self._doubts_of_weights(self.sra)
         if self.proportional is not None:
@@ -109,7 +109,7 @@ class FitArgs:
                 if key not in known:
                     yield f"{at}: has no effect; expected .cpu or .memory of a listed name"
                 elif rate < 0:
-                    yield f"{at}: got {float(rate):g}, expected at least 0; 1 is kept"
+                    yield f"{at}: got {float(rate):g}, expected at least 0; 1 is used"
 
     def _doubts_of_weights(self, sra: Sra) -> Iterator[str]:
         if sra.enable and sra.weight <= 0:
@@ -118,32 +118,32 @@ class FitArgs:
             if name not in sra.resources:
                 yield f"sra.resourceWeight.{name}: has no effect, sra.resources does not list it"
             elif weight < 0:
-                yield f"sra.resourceWeight.{name}: got {weight}, expected at least 0; 1 is kept"
+                yield f"sra.resourceWeight.{name}: got {weight}, expected at least 0; 1 is used"
 
     def counted(self) -> Mapping[str, FitResource]:
-        """Return what counts, by name or prefix."""
+        """Return the resources that count, by name or prefix."""
         return self.resources or {CPU: FitResource(), MEMORY: FitResource()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What the fit of one template looks at: k rows of the resource space."""
+    """Rows of the resource space that count for one template; k rows."""
 
     rows: IntArray
     request: IntArray
     """Base units, shape (k,)."""
     weights: tuple[int, ...]
     fills: tuple[bool, ...]
-    """Whether more is better, by row."""
+    """Whether packing is preferred, by row."""
     total: int
-    """Sum of weights, of unknown strategies too."""
+    """Sum of weights, including those of unknown strategies."""
     counted: tuple[tuple[int, int, int, bool], ...]
-    """The same row by row: row, request, weight, whether more is better."""
+    """The same by row: row, request, weight, whether packing is preferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceStrategyFit(Plugin):
-    """Fill up, spread out, and spare what is scarce."""
+    """Pack, spread, and reserve scarce resources."""
 
     name = "resource-strategy-fit"
     watches_clock = False
@@ -234,7 +234,7 @@ class ResourceStrategyFit(Plugin):
         named_by = [(device, _names_without_any(session, device)) for device in devices]
 
         def verdicts_of_none(task: Task, columns: NodeColumns) -> ReasonArray | None:
-            """Refuse nodes that name a device and have none of it: nothing is kept beside it, but the task must fit."""
+            """Refuse nodes that name a device but have none of it, if the task does not fit. Nothing is reserved."""
             if asks_for_one(task):
                 return None
             found = np.zeros(len(columns), dtype=np.uint8)
@@ -256,17 +256,17 @@ class ResourceStrategyFit(Plugin):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """What is kept free beside one device."""
+    """Amounts that stay free for one device."""
 
     verdict: int
     row: int
-    """Of the device."""
+    """Row of the device."""
     beside: tuple[tuple[int, int, int], ...]
-    """Row, and base units of it for each base unit of the device that is idle, as a fraction."""
+    """Row, and its base units for each idle base unit of the device, as a fraction."""
 
     @staticmethod
     def of(session: Session, verdict: int, name: str, reserve: Reserve) -> "_Kept":
-        """Turn rates into base units."""
+        """Convert rates to base units."""
         rows, row = session.resources.rows, session.resources.rows[name]
         rates = [rate / session.resources.scales[row] for rate in _rates(reserve)]
         beside = tuple(
@@ -275,7 +275,7 @@ class _Kept:
         return _Kept(verdict=verdict, row=row, beside=beside)
 
     def lacks_room(self, idle: IntArray, request: IntArray) -> BoolArray:
-        """Tell where less than is to be kept would be left, shape (n,)."""
+        """Return the nodes with too little left, shape (n,)."""
         short = np.zeros(idle.shape[1], dtype=np.bool_)
         for row, numerator, denominator in self.beside:
             short |= idle[row] - request[row] < -(-idle[self.row] * numerator // denominator)
@@ -285,7 +285,7 @@ class _Kept:
 def verdict_of_one(
     devices: Sequence[_Kept], request: Sequence[int], used: Sequence[int], offered: Sequence[int]
 ) -> int:
-    """Judge one node: the first device beside which too little would be left, 0 for none."""
+    """Return the verdict about one node: the first device with too little left, 0 for none."""
     for device in devices:
         if offered[device.row] > 0:
             idle_devices = offered[device.row] - used[device.row]
@@ -296,7 +296,7 @@ def verdict_of_one(
 
 
 def _names_without_any(session: Session, device: _Kept) -> BoolArray:
-    """Tell which nodes name a device although they have none of it, shape (N,)."""
+    """Return the nodes that name a device but have none of it, shape (N,)."""
     name, facts = session.resources.names[device.row], session.nodes.facts
     has_none: BoolArray = session.nodes.table.allocatable[device.row] == 0
     if not has_none.any():
@@ -319,7 +319,7 @@ def _rates(reserve: Reserve) -> tuple[Fraction, Fraction]:
 
 
 def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> Fit:
-    """Return what the fit of a task looks at: by its annotations where it has one of them, else as configured."""
+    """Return the resources that count for a task: by its annotations if it has one of them, or as configured."""
     annotations = task.pod.metadata.annotations
     asked = [name for name, amount in task.template.request.items() if amount > 0]
     kind = annotations.get(SCORING_TYPE, "")
@@ -353,7 +353,7 @@ def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> 
 
 
 def _annotated(text: str) -> dict[str, int]:
-    """Read weights by name; nothing where the text is anything else."""
+    """Parse weights by name; empty if the text is invalid."""
     try:
         weights = json.loads(text)
     except (ValueError, RecursionError):
@@ -363,7 +363,7 @@ def _annotated(text: str) -> dict[str, int]:
 
 
 def lookup(patterns: Mapping[str, Found], name: str) -> Found | None:
-    """Return what stands under a name: the name itself, else the longest prefix (`nvidia.com/*`) that matches."""
+    """Return the value for a name: that of the name itself, or that of the longest matching prefix (`nvidia.com/*`)."""
     if name in patterns:
         return patterns[name]
     prefixes = [key for key in patterns if is_prefix(key)]
@@ -372,17 +372,17 @@ def lookup(patterns: Mapping[str, Found], name: str) -> Found | None:
 
 
 def is_prefix(pattern: str) -> bool:
-    """Tell whether a pattern is a prefix with an asterisk behind it."""
+    """Return whether a pattern is a prefix followed by an asterisk."""
     return pattern.count("*") == 1 and len(pattern) > 1 and pattern.endswith("*")
 
 
 def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
-    """Score how well a task fits each node, by what would be taken or left with the task on it.
+    """Score how well a task fits each node, by the used or free fraction with the task on it.
 
     Args:
-        fit: What is looked at, k resources.
-        used: What runs on each node already, base units, shape (k, n).
-        allocatable: What each node offers, base units, shape (k, n).
+        fit: Resources that count, k of them.
+        used: Used amounts of each node, base units, shape (k, n).
+        allocatable: Allocatable amounts of each node, base units, shape (k, n).
 
     Returns:
         Scores from 0 to 100, shape (n,). A resource that a node does not offer adds nothing, its weight counts; a node
@@ -390,7 +390,7 @@ def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
     """
     scores = np.zeros(used.shape[1])
     overfull = np.zeros(used.shape[1], dtype=np.bool_)
-    # row by row, not as a product of matrices: equal nodes score equal to the last bit, whatever stands beside them
+    # Row by row instead of a matrix product: equal nodes get scores that are equal to the last bit.
     for row, (asked, weight, fills) in enumerate(zip(fit.request.tolist(), fit.weights, fit.fills, strict=True)):
         if weight > 0:
             offered, after = allocatable[row], used[row] + asked
@@ -401,7 +401,7 @@ def fit_after(fit: Fit, used: IntArray, allocatable: IntArray) -> FloatArray:
 
 
 def fit_of_one(fit: Fit, used: Sequence[int], offered: Sequence[int]) -> float:
-    """Score one node as `fit_after` does, by whole columns: plain numbers cost less than calls of numpy there."""
+    """Score one node as `fit_after` does, from whole columns. For one node, plain numbers are faster than numpy."""
     score = 0.0
     for row, asked, weight, fills in fit.counted:
         room = offered[row]

@@ -1,6 +1,6 @@
-"""SLA: bound the time that jobs wait.
+"""SLA: limit the waiting time of jobs.
 
-A job that has waited its time out passes the gate and holds places whatever the tiers below say.
+A job whose waiting time has passed is enqueued and keeps its placements, regardless of the tiers below.
 
 Points: job order, job enqueueable, job pipelined.  Arguments: `SlaArgs`.  Rules and example: docs/plugins/sla.md.
 """
@@ -21,7 +21,11 @@ NEVER: Final = float("inf")
 
 
 def waiting_seconds(text: object) -> float:
-    """Read a duration that is above 0, in seconds; raises ValueError where it is none."""
+    """Parse a duration above 0, in seconds.
+
+    Raises:
+        ValueError: It is invalid.
+    """
     seconds = parse_duration(text)
     if seconds <= 0:
         raise ValueError("a duration above 0, such as 1h30m")
@@ -33,12 +37,12 @@ class SlaArgs:
     """Arguments of sla, spelled as in the configuration file."""
 
     waiting_time: float | None = argument("sla-waiting-time", None, parse=waiting_seconds)
-    """Longest time a job should wait, a Go duration (`1h2m3s`), kept in seconds; None means no limit."""
+    """Maximum waiting time of a job, a Go duration (`1h2m3s`), stored in seconds; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sla(Plugin):
-    """Let jobs through that have waited long enough."""
+    """Prefer jobs that have waited long enough."""
 
     name = "sla"
     watches_clock = True

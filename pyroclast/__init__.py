@@ -1,4 +1,4 @@
-"""A batch scheduler for Kubernetes. What authors of plugins and users of the library may import stands in `face`.
+"""A batch scheduler for Kubernetes. The public names for plugin authors and users of the library are in `face`.
 
 The folders of the repository are its sub-packages, by links: `pyroclast.framework`, `pyroclast.plugins` and so on.
 """
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a public name, importing all of them at the first use.
+        """Return a public name; the first use imports all of them.
 
-        Importing any sub-package runs this file, and the emulator needs neither numpy nor the framework.
+        The import of any sub-package runs this file, and the emulator needs neither numpy nor the framework.
         """
         if name == "__all__" or not name.startswith("_"):
             face = import_module("pyroclast.face")

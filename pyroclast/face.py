@@ -1,7 +1,7 @@
-"""Pyroclast's public face: what authors of plugins and users of the library may import.
+"""The public interface of Pyroclast: the names that plugin authors and users of the library may import.
 
-Belongs here: names re-exported for outsiders, and nothing else is promised to them. Does not: code. `pyroclast.testing`
-gives tests a cluster in a few lines.
+Belongs here: re-exported names, the only ones with a promise of stability. Does not belong here: code.
+`pyroclast.testing` makes clusters for tests in a few lines.
 """
 
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes

@@ -1,5 +1,5 @@
-"""The daemon: options, the loop of cycles, health, metrics, the command line.
+"""The scheduler process: the cycle loop, options, health, metrics and the command line.
 
-Belongs here: what joins deciding (framework, plugins, actions) with doing (cache, kube), and what an operator
-touches. Does not: rules of placement, and calls to the API server other than through `kube` and `cache`.
+Belongs here: the code that connects decisions (framework, plugins, actions) with their execution (cache, kube), and the
+operator's interface. Does not belong here: placement rules, and API calls that bypass `kube` and `cache`.
 """

@@ -1,4 +1,4 @@
-"""Files that come with the program: the default configuration and the definitions of custom resources."""
+"""Data files of the program: the default configuration and the custom resource definitions."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ def config_folder() -> Path:
 
 
 def default_configuration() -> Path:
-    """Return the file that the scheduler works by when it is given none."""
+    """Return the file that the scheduler uses if no configuration file is given."""
     return config_folder() / "scheduler.yaml"
 
 

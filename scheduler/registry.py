@@ -1,4 +1,4 @@
-"""Which plugins and actions this process has: built in, registered, installed, and from a folder."""
+"""The plugins and actions of this process: built in, registered, installed, and from a folder."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -17,11 +17,11 @@ def load_registry(plugins_dir: str = "", *, files: Iterable[PluginFile] | None =
     """Collect plugins and actions.
 
     Args:
-        plugins_dir: Folder of plugins, one `.py` file each; none where empty.
-        files: What was read of these files, which are not read again then.
+        plugins_dir: Folder of plugins, one `.py` file each; empty for none.
+        files: Plugin files that have been read already; the folder is not read then.
 
     Raises:
-        ConfigError: With every plugin that cannot be loaded, or whose name is taken.
+        ConfigError: Plugins cannot be loaded, or their names are taken.
     """
     registry = DEFAULT.copy()
     register_actions(registry)

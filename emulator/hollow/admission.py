@@ -48,8 +48,8 @@ class Room:
             return Refusal(reason="NodeAffinity", message="Predicate NodeAffinity failed: node(s) didn't match")
         if not _tolerates(pod, self.node):
             return Refusal(reason="TaintToleration", message="Predicate TaintToleration failed: NoExecute taint")
-        wanted = _host_ports(pod)
-        if any(_collide(one, other) for held in self.ports.values() for one in wanted for other in held):
+        requested = _host_ports(pod)
+        if any(_collide(one, other) for held in self.ports.values() for one in requested for other in held):
             return Refusal(reason="NodePorts", message="Predicate NodePorts failed: a host port is taken")
         return self._refuse_amounts(pod_requests(pod))
 
@@ -87,7 +87,7 @@ class Room:
 
 
 def pod_requests(pod: wire.Pod) -> Amounts:
-    """What a pod takes of its node: containers, or the largest step of its initialisation, and overhead."""
+    """Return the requests of a pod on its node: containers, or the largest step of its initialisation, and overhead."""
     total: Amounts = {"pods": 1}
     for container in pod.spec.containers:
         _add(total, _requests(container.resources.requests))

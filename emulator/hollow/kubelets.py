@@ -43,7 +43,7 @@ TERMINATION: Final = "emulator.pyroclast.io/termination"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _ERROR: Final = 1
 _TERMINATED: Final = 128 + 15
-"""What a shell reports of a program that SIGTERM ended."""
+"""Exit status of a program that SIGTERM ended, as in a shell."""
 _log = structlog.get_logger(__name__)
 
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -53,18 +53,18 @@ _PLAIN = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeletOptions:
-    """How fast hollow kubelets are."""
+    """Times of hollow kubelets."""
 
     start_seconds: float = 0.5
-    """From binding to running."""
+    """Time from binding to running."""
     termination_seconds: float = 1.0
-    """From deletion to the end, for pods that do not say otherwise; their grace period at most."""
+    """Time from deletion to the end, for pods without their own; at most their grace period."""
     concurrency: int = 32
-    """Most requests at a time."""
+    """Maximum number of requests at a time."""
 
 
 class Stage(enum.IntEnum):
-    """How far a pod has come; it never goes back."""
+    """Stage of a pod; it never decreases."""
 
     STARTING = 1
     RUNNING = 2
@@ -133,7 +133,7 @@ class Kubelets:
             chance: For jitter.
         """
         self.rooms: dict[str, Room] = {}
-        """By node name."""
+        """Capacity in use, by node name."""
         self.ready = asyncio.Event()
         """Nodes and pods were read, and every kubelet is at work."""
         self._client = client
@@ -245,15 +245,15 @@ class Kubelets:
         if not self._advance(pod, Stage.LEAVING):
             return
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
-        wanted = seconds_in(pod.metadata.annotations.get(TERMINATION, ""))
-        takes = self._options.termination_seconds if wanted is None else wanted
+        own_seconds = seconds_in(pod.metadata.annotations.get(TERMINATION, ""))
+        takes = self._options.termination_seconds if own_seconds is None else own_seconds
         if was_alive and grace:
             self._after(min(grace, takes), pod, self._write_terminated)
         else:
             self._after(0.0, pod, self._delete)
 
     def _advance(self, pod: wire.Pod, stage: Stage) -> bool:
-        """Move a life on; tell whether that is news."""
+        """Advance a pod to a stage. Return whether the stage changed."""
         uid = pod.metadata.uid
         life = self._lives.get(uid)
         if life is None:

@@ -47,13 +47,13 @@ async def _register(client: Client, manifest: dict[str, Any]) -> None:
         made = await client.request_json("POST", NODES.collection(), body=manifest)
     except ApiConflictError:
         return  # it is there since an earlier run
-    wanted = manifest["spec"].get("taints")
-    if made["spec"].get("taints") != wanted:
+    taints = manifest["spec"].get("taints")
+    if made["spec"].get("taints") != taints:
         # A real server puts a not-ready taint on each new node, for a controller to take off: we are ready.
         await client.request(
             "PATCH",
             NODES.path("", manifest["metadata"]["name"]),
-            body=msgspec.json.encode({"spec": {"taints": wanted}}),
+            body=msgspec.json.encode({"spec": {"taints": taints}}),
             media_type=MediaType.MERGE_PATCH,
         )
 

@@ -1,4 +1,4 @@
-"""What hollow nodes look like."""
+"""The template of hollow nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Final
 __all__ = ["HOLLOW_LABEL", "NodeTemplate", "ready_condition"]
 
 HOLLOW_LABEL: Final = "emulator.pyroclast.io/hollow"
-"""Nodes with this label, whoever made them, are kept alive by hollow nodes."""
+"""Hollow kubelets run all nodes with this label, regardless of their creator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
-"""Capacity: each queue has what its owner declared for it, in a tree if wanted.
+"""Capacity: each queue has the amounts that are declared for it; queues can form a tree.
 
-`tree` finds who is whose parent and what is wrong with that, `books` has what is counted per queue, `limits` how limits
-are handed down, `reclaim` who may take from whom, `plugin` the extension points.
+`tree` finds parents and faults of the tree. `queue_usage` holds the amounts of a queue. `limits` passes limits down the
+tree. `reclaim` selects victims. `plugin` registers the extension points.
 """
 
 from pyroclast.plugins.capacity.plugin import Capacity, CapacityArgs

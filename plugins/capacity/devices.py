@@ -1,8 +1,8 @@
-"""Quotas of devices: how many of a class, and how much of their capacity, the claims in a queue may ask for.
+"""Device quotas: limits on the number of devices of a class, and on their capacity, for the claims in a queue.
 
-They stand in a queue's capability as `deviceclass/<class>` and `<dimension>.deviceclass/<class>`. A class that the
+A queue's capability contains them as `deviceclass/<class>` and `<dimension>.deviceclass/<class>`. A class that the
 capability does not name is not limited. A claim that several tasks share counts once for a queue, and once for each
-above it.
+ancestor.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,10 +26,10 @@ _CAPACITY_SEPARATOR = f".{CLASS_PREFIX}"
 
 
 class DeviceQuotas:
-    """What claims take in each queue that limits devices."""
+    """Claimed amounts of each queue with device quotas."""
 
     def __init__(self, session: Session, tree: Tree, *, counts_capacity: bool) -> None:
-        """Count what is placed; `counts_capacity` also holds claims to limits on the capacity of devices."""
+        """Count placed claims. `counts_capacity` also applies limits on the capacity of devices."""
         self._session = session
         self._tree = tree
         self._counts_capacity = counts_capacity
@@ -37,17 +37,17 @@ class DeviceQuotas:
         self._quotas = {name: quota for name, quota in quotas.items() if quota}
         self._placed = {name: ClaimCount() for name in self._quotas}
         self._admitted = {name: ClaimCount() for name in self._quotas}
-        """Minimums of jobs that this session has let through the gate."""
+        """Minimums of the jobs that this session has enqueued."""
         for queue, task in placed_with_claims(session) if self._quotas else ():
             for name in self._limited(queue):
                 self._placed[name].add(demand_of(session, task))
 
     def claims_of(self, queue: QueueName) -> dict[str, int]:
-        """Return what claims take in a queue with a quota, thousandths by name."""
+        """Return the claimed amounts of a queue with a quota, in thousandths by name."""
         return dict(self._placed[queue].totals)
 
     def newly_uncounted(self) -> dict[QueueName, list[str]]:
-        """Name by queue the claims that quotas hold for and do not count, each with the reason, and each once.
+        """Return, by queue, the claims that a quota limits but cannot count. Each has its reason and is returned once.
 
         A claim that several jobs share belongs to the first of them.
         """
@@ -66,22 +66,22 @@ class DeviceQuotas:
         return found
 
     def concern(self, job: SessionJob) -> bool:
-        """Tell whether some task of a job must be looked at by itself."""
+        """Return whether the tasks of a job must be checked one by one."""
         limited = any(True for _ in self._limited(job.queue))
         return limited and any(task.pod.spec.resource_claims for task in job.tasks.values())
 
     def short(self, queue: QueueName, task: Task) -> tuple[QueueName, list[str]] | None:
-        """Return the first queue on the way to the root that a task does not fit into, and what it lacks there."""
+        """Return the first queue on the path to the root that the task exceeds, and the exceeded names."""
         demand = demand_of(self._session, task)
-        return self._first_short(queue, demand, at_gate=False) if demand else None
+        return self._first_short(queue, demand, for_enqueue=False) if demand else None
 
-    def short_at_gate(self, job: SessionJob) -> tuple[QueueName, list[str]] | None:
-        """The same for the minimum of a job, beside what this session has admitted."""
+    def short_to_enqueue(self, job: SessionJob) -> tuple[QueueName, list[str]] | None:
+        """Return the same for the minimum of a job that is enqueued, including minimums that this session enqueued."""
         minimum = self._minimum(job)
-        return self._first_short(job.queue, minimum, at_gate=True) if minimum else None
+        return self._first_short(job.queue, minimum, for_enqueue=True) if minimum else None
 
     def admit(self, job: SessionJob) -> None:
-        """Reserve the minimum of a job that has passed the gate."""
+        """Reserve the minimum of an enqueued job."""
         minimum = self._minimum(job)
         for name in self._limited(job.queue):
             self._admitted[name].add(minimum)
@@ -102,9 +102,11 @@ class DeviceQuotas:
     def _limited(self, queue: QueueName) -> Iterable[QueueName]:
         return (name for name in self._tree.paths[queue] if name in self._quotas)
 
-    def _first_short(self, queue: QueueName, demand: Demand, *, at_gate: bool) -> tuple[QueueName, list[str]] | None:
+    def _first_short(
+        self, queue: QueueName, demand: Demand, *, for_enqueue: bool
+    ) -> tuple[QueueName, list[str]] | None:
         for name in self._limited(queue):
-            counted = [self._placed[name], *([self._admitted[name]] if at_gate else [])]
+            counted = [self._placed[name], *([self._admitted[name]] if for_enqueue else [])]
             new = demand
             for count in counted:
                 new = count.new_in(new)
@@ -128,10 +130,10 @@ class DeviceQuotas:
         ]
 
     def _minimum(self, job: SessionJob) -> Demand:
-        """Return what the claims of a job's minimum ask for.
+        """Return the claims of a job's minimum.
 
-        Of each role with a minimum one task stands for all, its own claims as often as the minimum says; without roles
-        the first tasks with claims are taken.
+        For each role with a minimum, one task represents all: its own claims count as often as the minimum. Without
+        roles, the first tasks with claims count.
         """
         if not any(True for _ in self._limited(job.queue)):
             return {}
@@ -149,7 +151,7 @@ class DeviceQuotas:
 
 
 def quota_of(queue: Queue) -> dict[str, int]:
-    """Return the limits on devices in a queue's capability, thousandths by name; counts are whole."""
+    """Return the device limits in a queue's capability, in thousandths by name. Counts are rounded up."""
     listed: wire.ResourceList = queue.object.spec.capability if queue.object is not None else {}
     quota = {}
     for name, quantity in listed.items():
@@ -159,7 +161,7 @@ def quota_of(queue: Queue) -> dict[str, int]:
         try:
             amount = millis(quantity)
         except QuantityError:
-            continue  # reported where the queue's amounts are read
+            continue  # the reader of the queue's amounts reports it
         quota[name] = -(-amount // MILLI) * MILLI if is_count else amount
     return quota
 
@@ -175,7 +177,7 @@ def _exceeds(limit: int | None, name: str, amount: int) -> bool:
 
 
 def _repeated(pod: wire.Pod, demand: Demand, times: int) -> dict[str, Amounts]:
-    """Return a demand of which claims of the pod's own are needed several times; a shared one is needed once."""
+    """Return a demand in which the pod's own claims count several times. A shared claim counts once."""
     return {
         claim: {name: amount * times for name, amount in amounts.items()} if is_made_for(pod, claim) else amounts
         for claim, amounts in demand.items()

@@ -1,4 +1,4 @@
-"""Limits: how much a queue may have, and how much it deserves, given what the queues above it have."""
+"""Limits: the capability and the deserved amounts of a queue, within those of its ancestors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ __all__ = ["Limits", "excesses", "flat_limits", "tree_limits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Limits:
-    """What one queue is promised and allowed, base units, shape (R,)."""
+    """Guarantee, deserved amount and limits of one queue, base units, shape (R,)."""
 
     guarantee: IntArray
     deserved: IntArray
     capability: IntArray
-    """As declared, or as inherited."""
+    """As declared or inherited."""
     limit: IntArray
-    """What the capability, and guarantees of others, leave."""
+    """The capability, reduced by guarantees of other queues."""
 
 
 def flat_limits(
@@ -35,18 +35,18 @@ def flat_limits(
     total: IntArray,
     kept: Mapping[QueueName, IntArray],
 ) -> dict[QueueName, Limits]:
-    """Return limits of queues side by side: what is deserved is cut to what the queue may have.
+    """Return the limits of queues without a tree. Deserved amounts are cut to the limit.
 
     Args:
         space: The resources.
         queues: The queues.
-        total: What all nodes have.
-        kept: What the guarantee of each keeps from other queues.
+        total: Allocatable amounts of all nodes.
+        kept: Amounts that each queue's guarantee withholds from other queues.
     """
     guarantees = {name: space.vector(queue.guarantee) for name, queue in queues.items()}
     promised = sum(guarantees.values(), start=np.zeros_like(total))
     others = np.maximum(total - sum(kept.values(), start=np.zeros_like(total)), 0)
-    # a resource that no node has and nobody is promised cannot cut what is deserved of it
+    # A resource that no node has and no queue guarantees does not cut the deserved amount.
     unknown: BoolArray = (total == 0) & (promised == 0)
     made = {}
     for name, queue in queues.items():
@@ -59,7 +59,7 @@ def flat_limits(
 
 
 def tree_limits(space: ResourceSpace, queues: Mapping[QueueName, Queue], tree: Tree) -> dict[QueueName, Limits]:
-    """Return limits handed down from the root; the root promises what its children are promised together."""
+    """Return the limits of queues in a tree, from the root down. The root's guarantee is the sum of its children's."""
     declared = {name: _declared(space, queue) for name, queue in queues.items()}
     made = {name: declared[name] for name in queues if len(tree.paths[name]) == 1}
     for name in tree.downwards():
@@ -76,9 +76,9 @@ def tree_limits(space: ResourceSpace, queues: Mapping[QueueName, Queue], tree: T
 def excesses(
     space: ResourceSpace, queues: Mapping[QueueName, Queue], tree: Tree, limits: Mapping[QueueName, Limits]
 ) -> Iterator[tuple[QueueName, str]]:
-    """Yield the queues below which more is declared than they have, and what that is; all is served as far as it goes.
+    """Yield the queues whose children exceed them, with a message. The children are served as far as possible.
 
-    The root has no part of its own to exceed but its capability.
+    The root can be exceeded only in its capability.
     """
     for name in tree.downwards():
         found = [
@@ -87,10 +87,10 @@ def excesses(
             if (over := _capability_above(space, queues[child], limits[name])).any()
         ]
         if name != ROOT_QUEUE:
-            spoken = space.vector(dict.fromkeys(queues[name].deserved, 1)) > 0
+            declared = space.vector(dict.fromkeys(queues[name].deserved, 1)) > 0
             together = _together(limits, tree.children[name])
             for what, over in (
-                ("deserved", (together.deserved > limits[name].deserved) & spoken),
+                ("deserved", (together.deserved > limits[name].deserved) & declared),
                 ("guarantees", together.guarantee > limits[name].guarantee),
             ):
                 found += [f"{what} together ({_named(space, over)})"] if over.any() else []

@@ -1,4 +1,4 @@
-"""Capacity: each queue has what its owner declared for it, in a tree if wanted.
+"""Capacity: each queue has the amounts that are declared for it; queues can form a tree.
 
 Points: queue order, victim queue order (tree), allocatable, preemptive, reclaimable, unified evictable, queue surplus,
 job enqueueable, job enqueued; a ledger.  Arguments: `CapacityArgs`.  Rules and example: docs/plugins/capacity.md.
@@ -33,13 +33,13 @@ from pyroclast.model.tasks import Task
 from pyroclast.plugins.capacity.devices import DeviceQuotas
 from pyroclast.plugins.capacity.limits import Limits, excesses, flat_limits, tree_limits
 from pyroclast.plugins.capacity.queue_usage import QueueUsage
-from pyroclast.plugins.capacity.reclaim import Taking
+from pyroclast.plugins.capacity.reclaim import VictimSelection
 from pyroclast.plugins.capacity.tree import Tree, flat, grow
 
 __all__ = ["Capacity", "CapacityArgs"]
 
 MOST_NAMED: Final = 5
-"""Claims that one event names."""
+"""Maximum number of claims that one event names."""
 MOST: Final = 1 << 30
 NO_AMOUNTS: Final[Mapping[str, tuple[int, int]]] = {}
 
@@ -49,16 +49,16 @@ class CapacityArgs:
     """Arguments of capacity, spelled as in the configuration file."""
 
     ancestor_reclaim_level: int = argument("ancestorReclaimLevel", 0, least=0)
-    """How many levels of ancestors take part in reclaim; of queues in a tree."""
+    """Number of ancestor levels that take part in reclaim, for queues in a tree."""
     device_quotas: bool = argument("capacity.DynamicResourceAllocationEnable", True)
-    """Whether claims for devices are held to `deviceclass/<class>` of capabilities; default of Kubernetes' gate."""
+    """Whether claims count against `deviceclass/<class>` of capabilities; the default is that of Kubernetes' gate."""
     device_capacity: bool = argument("capacity.DRAConsumableCapacityEnable", True)
-    """Whether also the capacity that they ask for is; default of the gate of Kubernetes 1.36."""
+    """Whether the capacity of claims counts too; the default is that of the Kubernetes 1.36 gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity(Plugin):
-    """Hold queues to what is declared for them."""
+    """Keep queues within their declared amounts."""
 
     name = "capacity"
     watches_clock = False
@@ -67,91 +67,91 @@ class Capacity(Plugin):
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
         in_tree = session.extensions.option.hierarchy
-        holding = Holding(session, self.args, in_tree=in_tree)
-        session.extensions.register(contract.QUEUE_ORDER, self.name, holding.rank)
-        session.extensions.register(contract.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom)
-        session.extensions.register(contract.PREEMPTIVE, self.name, holding.preemptive)
+        ledger = QueueLedger(session, self.args, in_tree=in_tree)
+        session.extensions.register(contract.QUEUE_ORDER, self.name, ledger.rank)
+        session.extensions.register(contract.ALLOCATABLE, self.name, ledger.allocatable, headroom=ledger.headroom)
+        session.extensions.register(contract.PREEMPTIVE, self.name, ledger.preemptive)
         session.extensions.register(
             contract.RECLAIMABLE,
             self.name,
-            holding.reclaimable,
+            ledger.reclaimable,
             alike=True,
-            together=holding.reclaimable_whole,
-            queues=holding.queues_to_reclaim,
+            together=ledger.reclaimable_whole,
+            queues=ledger.queues_to_reclaim,
         )
         session.extensions.register(
             contract.UNIFIED_EVICTABLE,
             self.name,
-            holding.evictable,
+            ledger.evictable,
             alike=True,
             in_turn=True,
-            together=holding.evictable_whole,
+            together=ledger.evictable_whole,
         )
         session.extensions.register(
             contract.QUEUE_SURPLUS,
             self.name,
-            holding.beyond_deserved,
+            ledger.beyond_deserved,
             alike=True,
             in_turn=True,
-            together=holding.beyond_deserved_whole,
+            together=ledger.beyond_deserved_whole,
         )
-        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
-        session.extensions.register(contract.JOB_ENQUEUED, self.name, holding.enqueued)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, ledger.enqueueable)
+        session.extensions.register(contract.JOB_ENQUEUED, self.name, ledger.enqueued)
         if in_tree:
-            session.extensions.register(contract.VICTIM_QUEUE_ORDER, self.name, holding.compare_victims)
-        session.extensions.register_ledger(self.name, holding)
-        holding.measure()
-        holding.tell()
+            session.extensions.register(contract.VICTIM_QUEUE_ORDER, self.name, ledger.compare_victims)
+        session.extensions.register_ledger(self.name, ledger)
+        ledger.measure()
+        ledger.record_faults()
 
 
-class Holding(Ledger):
-    """What the queues of one session hold."""
+class QueueLedger(Ledger):
+    """Queue amounts of one session."""
 
     def __init__(self, session: Session, args: CapacityArgs, *, in_tree: bool) -> None:
         self._session = session
         self._in_tree = in_tree
         self._levels = args.ancestor_reclaim_level if in_tree else 0
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
-        """Rows that a request is held to: the number of pods is not."""
+        """Rows that requests are limited in: all except the number of pods."""
         self._pods_row = session.resources.rows[PODS]
         self._nothing = [0] * len(session.resources)
         self.tree: Tree = grow(session.queues.by_name) if in_tree else flat(session.queues.by_name)
         limits = tree_limits if in_tree else partial(flat_limits, total=session.total, kept=kept_guarantees(session))
         self._limits = limits(session.resources, session.queues.by_name, self.tree)
-        self.books: dict[QueueName, QueueUsage] = make_state(session, self.tree, self._limits)
-        """Of all queues, each with what stands below it."""
+        self.usage: dict[QueueName, QueueUsage] = usage_by_queue(session, self.tree, self._limits)
+        """Usage of all queues, including their descendants."""
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
         self._gates = LiftedGates(session, self._reserve)
         self.devices: DeviceQuotas | None = None
         if args.device_quotas:
             self.devices = DeviceQuotas(session, self.tree, counts_capacity=args.device_capacity)
 
-    # Answers ----------------------------------------------------------------------------------------------------------
+    # Extension points -------------------------------------------------------------------------------------------------
 
     def rank(self, queue: Queue) -> tuple[Any, ...]:
-        """Rank a queue: higher priority, leaves first, then smaller share where its ancestors part from another's."""
-        path = [self.books[name] for name in reversed(self.tree.paths[queue.name])]
+        """Rank a queue: higher priority first, then leaves, then the smaller share at the first differing ancestor."""
+        path = [self.usage[name] for name in reversed(self.tree.paths[queue.name])]
         created = self._session.queues.by_name
-        # of equals the older goes first, whether it is a leaf or a branch; side by side another plugin may decide
+        # Equal queues are ordered by age. Without a tree, another plugin may decide.
         shares = [
             _share_key(each) + ((created[each.name].created, each.name) if len(path) > 1 else ()) for each in path
         ]
         return -queue.priority, not self.tree.is_leaf(queue.name), tuple(shares)
 
     def compare_victims(self, left: Queue, right: Queue, preemptor: Queue) -> int:
-        """Evict first from the closer relative of the queue that needs room."""
+        """Evict first from the closer relative of the preemptor's queue."""
         return self._kinship(right, preemptor) - self._kinship(left, preemptor)
 
     def _kinship(self, queue: Queue, other: Queue) -> int:
         return len(set(self.tree.paths[queue.name]) & set(self.tree.paths[other.name]))
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
-        """Refuse a task with which its queue, or one above it, would have more than it may."""
+        """Refuse a task with which its queue or an ancestor would exceed its limit."""
         self._gates.refresh()
         return self._unfit(queue) or self._too_many_devices(queue, task) or self._beyond(queue, task)
 
     def headroom(self, queue: Queue, task: Task) -> int:
-        """Count how many tasks like this one fit into the queue and all queues above it."""
+        """Return how many tasks like this one fit into the queue and all its ancestors."""
         if self._unfit(queue) is not None:
             return 0
         self._gates.refresh()
@@ -160,86 +160,86 @@ class Holding(Ledger):
         if self.devices is not None and job is not None and self.devices.concern(job):
             most = 1  # equal tasks may have different claims
         if task in self._gates:
-            most = 1  # its own room is counted already, that of its equals may be not
-        for book in self._line(queue.name):
-            most = book.headroom(request, self._rows, most)
+            most = 1  # its own request is reserved already, those of equal tasks may not be
+        for queue_usage in self._line(queue.name):
+            most = queue_usage.headroom(request, self._rows, most)
         return most
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
-        """Refuse to take room for tasks with which the queue would have more of everything than it deserves."""
+        """Refuse if the queue would exceed its deserved amount in every requested resource."""
         unfit = self._not_open(queue) or self._fenced(queue)
         if unfit is not None:
             return unfit
         request = np.sum([self._request(task) for task in tasks], axis=0).tolist() if tasks else []
-        book = self.books[queue.name]
-        short = book.short_rows(request, self._rows) if request else []
+        queue_usage = self.usage[queue.name]
+        short = queue_usage.short_rows(request, self._rows) if request else []
         if short:
-            return self._over_limit(book, short, request, book.with_more(request))
+            return self._over_limit(queue_usage, short, request, queue_usage.with_more(request))
         near = [name for name in self.tree.paths[queue.name][1 : 1 + self._levels] if name != ROOT_QUEUE]
-        if request and any(self.books[name].deserves_some(request, self._rows) for name in (queue.name, *near)):
+        if request and any(self.usage[name].deserves_some(request, self._rows) for name in (queue.name, *near)):
             return None
         request = request or self._nothing
-        over = book.over_deserved(request, self._rows)
+        over = queue_usage.over_deserved(request, self._rows)
         message = f"queue {queue.name} would have more than it deserves of all that is asked for"
         if over:
-            message += f" ({in_words(self._session.resources, book.deserved, over)})"
+            message += f" ({in_words(self._session.resources, queue_usage.deserved, over)})"
         return Refusal(
             plugin=Capacity.name,
             reason="QueueOverDeserved",
             message=message,
-            amounts=amounts_beyond(self._session.resources, over, book.with_more(request), book.deserved),
+            amounts=amounts_beyond(self._session.resources, over, queue_usage.with_more(request), queue_usage.deserved),
         )
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Permit victims of queues that have more than they deserve, as long as they have."""
+        """Permit victims from queues that exceed their deserved amount, until they do not."""
         job = self._session.jobs.of(reclaimer)
-        if job is None or job.queue not in self.books or job.queue in self.tree.faults:
+        if job is None or job.queue not in self.usage or job.queue in self.tree.faults:
             return [], Vote.REJECT
-        taking = self._taking(job.queue, self._request(reclaimer))
+        selection = self._victim_selection(job.queue, self._request(reclaimer))
         known = [task for task in candidates if self._session.jobs.of(task) is not None]
-        return self._taken(in_order(self._session, job, known), taking.take), Vote.PERMIT
+        return self._taken(in_order(self._session, job, known), selection.take), Vote.PERMIT
 
     def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """The same for a whole gang; who takes room inside the queue changes no queue's part, so all may go."""
+        """Permit the same for a whole gang. A preemption within the queue changes no queue's usage and permits all."""
         if not context.is_reclaim:
             return list(candidates), Vote.PERMIT
         if context.job.queue in self.tree.faults:
             return [], Vote.REJECT
-        return self._taken(candidates, self._taking(context.job.queue).take_for_gang), Vote.PERMIT
+        return self._taken(candidates, self._victim_selection(context.job.queue).take_for_gang), Vote.PERMIT
 
     def beyond_deserved(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return the candidates whose queues have more than they deserve, and keep their guarantee."""
+        """Return the candidates whose queues exceed their deserved amount and keep their guarantee."""
         job = self._session.jobs.of(reclaimer)
-        return [] if job is None else self._taken(candidates, self._taking(job.queue).take_for_gang)
+        return [] if job is None else self._taken(candidates, self._victim_selection(job.queue).take_for_gang)
 
     def beyond_deserved_whole(self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]) -> list[Task]:
-        """Return the same for members of a gang that goes whole."""
+        """Return the same for members of a gang that is evicted whole."""
         return self.beyond_deserved(reclaimer, candidates) if self._keeps_guarantee_without(gang) else []
 
     def reclaimable_whole(
         self, reclaimer: Task, candidates: Sequence[Task], gang: Sequence[Task]
     ) -> tuple[list[Task], Vote]:
-        """The same for members of a gang that goes whole: its queue keeps its guarantee without all of them."""
+        """Return the same for members of a gang that is evicted whole: its queue must keep its guarantee."""
         return self.reclaimable(reclaimer, candidates) if self._keeps_guarantee_without(gang) else ([], Vote.PERMIT)
 
     def evictable_whole(
         self, context: GangEviction, candidates: Sequence[Task], gang: Sequence[Task]
     ) -> tuple[list[Task], Vote]:
-        """The same of `evictable`."""
+        """Return the same as `evictable`, for a gang that is evicted whole."""
         keeps = not context.is_reclaim or self._keeps_guarantee_without(gang)
         return self.evictable(context, candidates) if keeps else ([], Vote.PERMIT)
 
     def _keeps_guarantee_without(self, gang: Sequence[Task]) -> bool:
         job = self._session.jobs.of(gang[0])
-        book = None if job is None else self.books.get(job.queue)
-        if job is None or book is None:
+        queue_usage = None if job is None else self.usage.get(job.queue)
+        if job is None or queue_usage is None:
             return True
-        left = [used - amount for used, amount in zip(book.allocated, job.allocated.tolist(), strict=True)]
-        return all(least <= amount for least, amount in zip(book.guarantee, left, strict=True))
+        left = [used - amount for used, amount in zip(queue_usage.allocated, job.allocated.tolist(), strict=True)]
+        return all(least <= amount for least, amount in zip(queue_usage.guarantee, left, strict=True))
 
-    def _taking(self, queue: QueueName, request: Sequence[int] = ()) -> Taking:
-        return Taking(
-            books=self.books,
+    def _victim_selection(self, queue: QueueName, request: Sequence[int] = ()) -> VictimSelection:
+        return VictimSelection(
+            usage=self.usage,
             tree=self.tree,
             levels=self._levels,
             pods_row=self._pods_row,
@@ -252,12 +252,12 @@ class Holding(Ledger):
             task
             for task in candidates
             if (owner := self._session.jobs.of(task)) is not None
-            and owner.queue in self.books
+            and owner.queue in self.usage
             and take(owner.queue, self._request(task))
         ]
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
-        """Admit a job whose minimum fits its queue, and all above it, beside what is used and reserved there."""
+        """Admit a job whose minimum fits its queue and all ancestors, in addition to used and reserved amounts."""
         queue = self._session.queues.by_name[job.queue]
         unfit = self._unfit(queue)
         if unfit is not None:
@@ -265,49 +265,51 @@ class Holding(Ledger):
         refusal = self._admission.refusal(job)
         if refusal is not None:
             return refusal
-        devices = None if self.devices is None else self.devices.short_at_gate(job)
+        devices = None if self.devices is None else self.devices.short_to_enqueue(job)
         if devices is not None:
             message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
             return Refusal(plugin=Capacity.name, reason="QueueQuotaInsufficient", message=message)
         return Vote.PERMIT
 
     def _refused(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> Refusal:
-        book = self.books[QueueName(shortage.account.name)]
+        queue_usage = self.usage[QueueName(shortage.account.name)]
         reasons = ", ".join(f"insufficient {self._session.resources.names[row]}" for row in shortage.rows)
         return Refusal(
             plugin=Capacity.name,
             reason="QueueQuotaInsufficient",
             message=f"queue resource quota insufficient: {reasons}",
-            amounts=amounts_beyond(self._session.resources, shortage.rows, book.at_gate(minimum), book.limit),
+            amounts=amounts_beyond(
+                self._session.resources, shortage.rows, queue_usage.with_minimum(minimum), queue_usage.limit
+            ),
             details=self._admission.in_words(shortage, job, minimum),
         )
 
     def enqueued(self, job: SessionJob) -> None:
-        """Reserve the minimum of a job that is admitted."""
+        """Reserve the minimum of an enqueued job."""
         self._admission.admit(job)
         if self.devices is not None and not self._admission.is_unusable(job):
             self.devices.admit(job)
 
     def _accounts_of(self, name: QueueName) -> list[Account]:
-        """Return the accounts of a queue and of all above it; what jobs have beyond their minimums does not count."""
-        return [self._account(book) for book in self._line(name)]
+        """Return the accounts of a queue and its ancestors. Elastic usage of jobs does not count."""
+        return [self._account(queue_usage) for queue_usage in self._line(name)]
 
-    def _account(self, book: QueueUsage) -> Account:
+    def _account(self, queue_usage: QueueUsage) -> Account:
         return Account(
-            name=book.name,
-            jobs=self._jobs_below[book.name],
+            name=queue_usage.name,
+            jobs=self._jobs_below[queue_usage.name],
             running=self._firm,
             promised=self._promised,
-            limit=book.limit,
-            used=[amount - more for amount, more in zip(book.allocated, book.elastic, strict=True)],
-            admitted=book.inqueue,
+            limit=queue_usage.limit,
+            used=[amount - more for amount, more in zip(queue_usage.allocated, queue_usage.elastic, strict=True)],
+            admitted=queue_usage.inqueue,
         )
 
     @cached_property
     def _jobs_below(self) -> dict[QueueName, BoolArray]:
-        """Which jobs are in each queue or below it, shape (J,)."""
+        """Jobs of each queue and its descendants, shape (J,)."""
         queue = self._session.snapshot.job_table.queue
-        below = {name: np.zeros(queue.shape, dtype=np.bool_) for name in self.books}
+        below = {name: np.zeros(queue.shape, dtype=np.bool_) for name in self.usage}
         for number, name in enumerate(self._session.snapshot.queue_names):
             jobs = queue == number
             for each in self.tree.paths[name]:
@@ -325,26 +327,28 @@ class Holding(Ledger):
         return reserved(self._session.snapshot.job_table)
 
     def queues_to_reclaim(self, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
-        """Return the queues that have more than they deserve; none where the job's queue would have so, too."""
-        own = self.books[job.queue]
+        """Return the queues that exceed their deserved amount; none if the job's queue would exceed its own too."""
+        own = self.usage[job.queue]
         near = [name for name in self.tree.paths[job.queue][1 : 1 + self._levels] if name != ROOT_QUEUE]
-        if not any(self.books[name].deserves_some(minimum, self._rows) for name in (own.name, *near)):
+        if not any(self.usage[name].deserves_some(minimum, self._rows) for name in (own.name, *near)):
             return frozenset()
         return frozenset(
             name
-            for name, book in self.books.items()
-            if self.tree.is_leaf(name) and name != own.name and self._has_too_much(book)
+            for name, queue_usage in self.usage.items()
+            if self.tree.is_leaf(name) and name != own.name and self._has_too_much(queue_usage)
         )
 
-    def _has_too_much(self, book: QueueUsage) -> bool:
-        return not book.has_deserved or any(
-            book.allocated[row] > book.deserved[row] for row in book.spoken if row != self._pods_row
+    def _has_too_much(self, queue_usage: QueueUsage) -> bool:
+        return not queue_usage.has_deserved or any(
+            queue_usage.allocated[row] > queue_usage.deserved[row]
+            for row in queue_usage.declared
+            if row != self._pods_row
         )
 
     # Refusals ---------------------------------------------------------------------------------------------------------
 
     def _unfit(self, queue: Queue) -> Refusal | None:
-        """Refuse new work for a queue that is not open, not a leaf, or in a broken branch."""
+        """Refuse new work for a queue that is not open, is not a leaf, or is in a broken branch."""
         unfit = self._not_open(queue) or self._fenced(queue)
         if unfit is not None or self.tree.is_leaf(queue.name):
             return unfit
@@ -366,12 +370,12 @@ class Holding(Ledger):
 
     def _beyond(self, queue: Queue, task: Task) -> Refusal | None:
         request = self._request(task)
-        for book in self._line(queue.name):
-            is_reserved = book.name == queue.name and task in self._gates
-            short = book.short_to_place(request, self._rows, is_reserved=is_reserved)
+        for queue_usage in self._line(queue.name):
+            is_reserved = queue_usage.name == queue.name and task in self._gates
+            short = queue_usage.short_to_place(request, self._rows, is_reserved=is_reserved)
             if short:
-                would = book.with_more(self._nothing if is_reserved else request, beside_reserved=True)
-                return self._over_limit(book, short, request, would)
+                would = queue_usage.with_more(self._nothing if is_reserved else request, beside_reserved=True)
+                return self._over_limit(queue_usage, short, request, would)
         return None
 
     def _too_many_devices(self, queue: Queue, task: Task) -> Refusal | None:
@@ -379,16 +383,18 @@ class Holding(Ledger):
         return None if short is None else self._more_than(*short)
 
     def _over_limit(
-        self, book: QueueUsage, short: Sequence[int], request: Sequence[int], would: Sequence[int]
+        self, queue_usage: QueueUsage, short: Sequence[int], request: Sequence[int], would: Sequence[int]
     ) -> Refusal:
         space = self._session.resources
-        over = amounts_beyond(space, short, would, book.limit)
+        over = amounts_beyond(space, short, would, queue_usage.limit)
         used = [amount - more for amount, more in zip(would, request, strict=True)]
-        details = usage_text(space, book.name, short, used=used, limit=book.limit, asked=request)
-        return self._more_than(book.name, list(over), over, what=self._what_binds(book.name, short), details=details)
+        details = usage_text(space, queue_usage.name, short, used=used, limit=queue_usage.limit, asked=request)
+        return self._more_than(
+            queue_usage.name, list(over), over, what=self._what_binds(queue_usage.name, short), details=details
+        )
 
     def _what_binds(self, name: QueueName, short: Sequence[int]) -> str:
-        """Say what a queue may not have more than: only where its capability binds would another one help."""
+        """Return the limit that binds. A queue elsewhere helps only if the capability binds."""
         limits = self._limits[name]
         if any(limits.limit[row] >= limits.capability[row] for row in short):
             return "it may"
@@ -409,8 +415,8 @@ class Holding(Ledger):
         return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over, details=details)
 
     def _line(self, name: QueueName) -> list[QueueUsage]:
-        """Return the books of a queue and of all above it."""
-        return [self.books[each] for each in self.tree.paths[name]]
+        """Return the usage of a queue and of all its ancestors."""
+        return [self.usage[each] for each in self.tree.paths[name]]
 
     def _request(self, task: Task) -> list[int]:
         return self._session.nodes.counted_amounts(task)
@@ -428,23 +434,23 @@ class Holding(Ledger):
     def _count(self, change: Change, sign: int) -> None:
         amounts = change.totals
         line = self._line(change.job.queue)
-        for book in line:
-            book.add(amounts, sign)
+        for queue_usage in line:
+            queue_usage.add(amounts, sign)
         self._gates.count(change, sign)
         if self.devices is not None:
             self.devices.count(change, sign)
-        # shares of ancestors stay those of the session's begin, as in Volcano
+        # Shares of ancestors stay those of the session's start, as in Volcano.
         line[0].refresh_share()
 
     def _reserve(self, task: Task, sign: int) -> None:
         job = self._session.jobs.of(task)
         if job is not None:
-            self.books[job.queue].reserve(self._request(task), sign)
+            self.usage[job.queue].reserve(self._request(task), sign)
 
-    # News -------------------------------------------------------------------------------------------------------------
+    # Events -----------------------------------------------------------------------------------------------------------
 
-    def tell(self) -> None:
-        """Tell owners of queues what is odd about them."""
+    def record_faults(self) -> None:
+        """Record events about faults of queues."""
         session = self._session
         session.report.record_events(*zero_notes(session))
         if not self._in_tree:
@@ -455,10 +461,10 @@ class Holding(Ledger):
         notes = (queue_note(session, session.queues.by_name[name], *what) for name, what in odd.items())
         session.report.record_events(*(note for note in notes if note is not None))
         if self.devices is not None:
-            self._tell_uncounted(self.devices)
+            self._record_uncounted(self.devices)
 
-    def _tell_uncounted(self, devices: DeviceQuotas) -> None:
-        """Tell who limits devices which claims escape that, and count them."""
+    def _record_uncounted(self, devices: DeviceQuotas) -> None:
+        """Record events about claims that device quotas cannot count, and count them."""
         for name, claims in devices.newly_uncounted().items():
             more = f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""
             message = f"not counted against quotas of devices: claims {', '.join(claims[:MOST_NAMED])}{more}"
@@ -470,30 +476,30 @@ class Holding(Ledger):
     # Metrics ----------------------------------------------------------------------------------------------------------
 
     def measure(self) -> None:
-        """Report what each queue has, asks for, deserves and may have; unlimited cpu and memory are 0."""
+        """Report allocated, requested, deserved and maximum amounts of each queue; unlimited CPU and memory are 0."""
         session = self._session
         for name in session.queues.by_name:
-            book = self.books[name]
+            queue_usage = self.usage[name]
             for what, amounts in (
-                ("allocated", book.allocated),
-                ("request", book.request),
-                ("deserved", book.deserved),
-                ("inqueue", book.inqueue),
-                ("real_capacity", [0 if amount >= UNLIMITED // 2 else amount for amount in book.limit]),
+                ("allocated", queue_usage.allocated),
+                ("request", queue_usage.request),
+                ("deserved", queue_usage.deserved),
+                ("inqueue", queue_usage.inqueue),
+                ("real_capacity", [0 if amount >= UNLIMITED // 2 else amount for amount in queue_usage.limit]),
             ):
                 session.report.sample_amounts(f"queue_{what}", amounts, queue_name=name)
             capability = session.resources.vector(session.queues.by_name[name].capability).tolist()
             session.report.sample_amounts("queue_capacity", capability, queue_name=name)
-            session.report.sample("queue_share", book.share, queue_name=name)
-            session.report.sample("queue_overused", float(book.share > 1), queue_name=name)
+            session.report.sample("queue_share", queue_usage.share, queue_name=name)
+            session.report.sample("queue_overused", float(queue_usage.share > 1), queue_name=name)
 
 
-def _share_key(book: QueueUsage) -> tuple[float, bool]:
-    return book.share, not book.has_deserved
+def _share_key(queue_usage: QueueUsage) -> tuple[float, bool]:
+    return queue_usage.share, not queue_usage.has_deserved
 
 
-def make_state(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueUsage]:
-    """Count for each queue, with all that stands below it."""
+def usage_by_queue(session: Session, tree: Tree, limits: Mapping[QueueName, Limits]) -> dict[QueueName, QueueUsage]:
+    """Return the usage of each queue, including its descendants."""
     space, table, names = session.resources, session.snapshot.job_table, session.snapshot.queue_names
     held = table.by_queue(table.allocated, len(names))
     pending = table.by_queue(table.pending, len(names))
@@ -505,14 +511,14 @@ def make_state(session: Session, tree: Tree, limits: Mapping[QueueName, Limits])
         for name in tree.paths[names[number]]:
             counted[name] += sums[:, :, number]
     queues = session.queues.by_name
-    books = {}
+    usage = {}
     for name, queue in queues.items():
         allocated, request, spare, inqueue = counted[name].tolist()
         own = limits[name]
         deserved = own.deserved.tolist()
-        spoken = {space.rows[each] for each in (*queue.deserved, *queue.guarantee) if each in space.rows}
-        spoken -= {space.rows[CPU], space.rows[MEMORY]}
-        books[name] = QueueUsage(
+        declared = {space.rows[each] for each in (*queue.deserved, *queue.guarantee) if each in space.rows}
+        declared -= {space.rows[CPU], space.rows[MEMORY]}
+        usage[name] = QueueUsage(
             name,
             allocated=allocated,
             request=request,
@@ -521,7 +527,7 @@ def make_state(session: Session, tree: Tree, limits: Mapping[QueueName, Limits])
             guarantee=own.guarantee.tolist(),
             deserved=deserved,
             limit=own.limit.tolist(),
-            spoken=spoken | {row for row, amount in enumerate(deserved) if amount > 0},
+            declared=declared | {row for row, amount in enumerate(deserved) if amount > 0},
             pods_row=space.rows[PODS],
         )
-    return books
+    return usage

@@ -1,4 +1,4 @@
-"""Reclaim: which tasks of other queues may give way, so that a queue gets what it deserves."""
+"""Reclaim: select victims in other queues until a queue has its deserved amount."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,26 +8,26 @@ from pyroclast.model.queues import ROOT_QUEUE
 from pyroclast.plugins.capacity.queue_usage import QueueUsage
 from pyroclast.plugins.capacity.tree import Tree
 
-__all__ = ["Taking"]
+__all__ = ["VictimSelection"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Taking:
-    """One reclaimer, and what is left to the queues as victims are taken one by one."""
+class VictimSelection:
+    """Selection of victims for one reclaimer. It tracks the remaining usage of queues."""
 
-    books: Mapping[QueueName, QueueUsage]
+    usage: Mapping[QueueName, QueueUsage]
     tree: Tree
     levels: int
-    """How many levels of ancestors take part; 0 where queues have none."""
+    """Number of ancestor levels that take part; 0 without a tree."""
     pods_row: int
     queue: QueueName
-    """The reclaimer's."""
+    """Queue of the reclaimer."""
     request: Sequence[int] = ()
-    """The reclaimer's; nothing where it is a whole gang."""
+    """Request of the reclaimer; empty for a whole gang."""
     _running: dict[QueueName, list[int]] = field(default_factory=dict)
 
     def take(self, name: QueueName, request: Sequence[int]) -> bool:
-        """Take a task of a queue, or spare it."""
+        """Select a task of a queue as a victim if the rules permit it. Return whether it was selected."""
         if not any(
             own > 0 and other > 0 and row != self.pods_row
             for row, (own, other) in enumerate(zip(self.request, request, strict=True))
@@ -41,7 +41,7 @@ class Taking:
         return True
 
     def take_for_gang(self, name: QueueName, request: Sequence[int]) -> bool:
-        """Take a task of a queue for a whole gang, which asks neither what it has nor about its ancestors."""
+        """Select a task of a queue for a whole gang. The request and the ancestors are not checked."""
         if not (self._keeps_guarantee(name, request) and self._has_too_much(name, request)):
             return False
         self._subtract((name,), request)
@@ -52,26 +52,29 @@ class Taking:
             self._running[each] = [used - amount for used, amount in zip(self._left(each), request, strict=True)]
 
     def _left(self, name: QueueName) -> Sequence[int]:
-        return self._running.get(name) or self.books[name].allocated
+        return self._running.get(name) or self.usage[name].allocated
 
     def _keeps_guarantee(self, name: QueueName, request: Sequence[int]) -> bool:
-        book = self.books[name]
+        queue = self.usage[name]
         return all(
             least <= used - amount
-            for least, used, amount in zip(book.guarantee, self._left(name), request, strict=True)
+            for least, used, amount in zip(queue.guarantee, self._left(name), request, strict=True)
         )
 
     def _queue_allows(self, name: QueueName, request: Sequence[int]) -> bool:
-        if self._share_an_ancestor(name) and not _meet(request, self.books[name].deserved):
-            # relatives that are promised nothing do not take from each other
-            return _meet(self.request, self.books[self.queue].deserved)
+        if self._share_an_ancestor(name) and not _meet(request, self.usage[name].deserved):
+            # Siblings without a deserved amount in these resources do not reclaim from each other.
+            return _meet(self.request, self.usage[self.queue].deserved)
         return self._has_too_much(name, request)
 
     def _has_too_much(self, name: QueueName, request: Sequence[int]) -> bool:
-        """Tell whether a queue is promised nothing that the task has, or has more than promised of some of it."""
-        book, left = self.books[name], self._left(name)
-        return not _meet(request, book.deserved) or any(
-            request[row] > 0 and left[row] > book.deserved[row] for row in book.spoken if row != self.pods_row
+        """Return whether a queue has too much of the task's resources.
+
+        It deserves none of them, or exceeds its deserved amount in one of them.
+        """
+        queue, left = self.usage[name], self._left(name)
+        return not _meet(request, queue.deserved) or any(
+            request[row] > 0 and left[row] > queue.deserved[row] for row in queue.declared if row != self.pods_row
         )
 
     def _near(self, name: QueueName) -> tuple[QueueName, ...]:
@@ -90,5 +93,5 @@ class Taking:
 
 
 def _meet(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Tell whether two vectors both have some of a resource."""
+    """Return whether two vectors have a resource in common."""
     return any(one > 0 and other > 0 for one, other in zip(left, right, strict=True))

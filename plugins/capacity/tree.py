@@ -1,6 +1,6 @@
-"""The tree of queues: who stands below whom, and which branches are broken.
+"""The tree of queues: parents, children and faults.
 
-A broken branch is fenced: its queues take nothing new, and each says why. The other branches go on.
+A broken branch is fenced: its queues accept no new work, and each reports the fault. Other branches are not affected.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,28 +17,28 @@ class Tree:
     """Paths of all queues."""
 
     paths: Mapping[QueueName, tuple[QueueName, ...]]
-    """Each queue, then its ancestors up to the root; a fenced queue stands alone."""
+    """Each queue, followed by its ancestors up to the root. A fenced queue has no ancestors."""
     children: Mapping[QueueName, tuple[QueueName, ...]]
-    """Of queues that have any, ascending; without fenced ones."""
+    """Children of each queue that has any, sorted, without fenced queues."""
     faults: Mapping[QueueName, str]
-    """What is wrong with the branch of each fenced queue."""
+    """The fault of each fenced queue's branch."""
 
     def is_leaf(self, name: QueueName) -> bool:
-        """Tell whether no queue stands below this one."""
+        """Return whether a queue has no children."""
         return name not in self.children
 
     def downwards(self) -> Iterator[QueueName]:
-        """Iterate over the queues that have children, parents before their children."""
+        """Iterate over the queues with children, parents before their children."""
         return iter(sorted(self.children, key=lambda name: (len(self.paths[name]), name)))
 
 
 def flat(queues: Mapping[QueueName, Queue]) -> Tree:
-    """Return queues side by side, without a root."""
+    """Return queues without a tree."""
     return Tree(paths={name: (name,) for name in queues}, children={}, faults={})
 
 
 def grow(queues: Mapping[QueueName, Queue]) -> Tree:
-    """Arrange queues by the parents that they name; who names none stands below the root."""
+    """Build the tree from the parents that queues name. A queue without a parent is a child of the root."""
     paths: dict[QueueName, tuple[QueueName, ...]] = {}
     faults: dict[QueueName, str] = {}
     children: dict[QueueName, list[QueueName]] = {}
@@ -53,7 +53,7 @@ def grow(queues: Mapping[QueueName, Queue]) -> Tree:
 
 
 def _climb(queues: Mapping[QueueName, Queue], name: QueueName) -> tuple[tuple[QueueName, ...], str]:
-    """Return the way from a queue to the root, and what blocks it."""
+    """Return the path from a queue to the root, and the fault of the path."""
     path = [name]
     while path[-1] != ROOT_QUEUE:
         parent = queues[path[-1]].parent or ROOT_QUEUE

@@ -1,7 +1,7 @@
-"""Coscheduling: gangs as Koordinator's users write them.
+"""Coscheduling: gangs in Koordinator's format.
 
-`arguments` and `settings` say how gangs are read, `plugin` what is asked of them in a session. What gangs are stands in
-`model.gangs`; the jobs that they make are made where pods become tasks (`cache.stores.gangs`).
+`arguments` and `settings` configure how gangs are read. `plugin` registers the extension points. `model.gangs` defines
+gangs; `cache.stores.gangs` makes jobs of them when pods become tasks.
 """
 
 from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs

@@ -23,16 +23,16 @@ def _policy(value: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoschedulingArgs:
-    """Arguments of coscheduling, spelled as Koordinator's."""
+    """Arguments of coscheduling, with Koordinator's names."""
 
     match_policy: str = argument("defaultMatchPolicy", ONCE_SATISFIED, parse=_policy)
-    """Match policy of gangs that name none."""
+    """Match policy of gangs without their own."""
     timeout: Fraction = argument("defaultTimeout", _TIMEOUT, parse=duration)
-    """Waiting time of gangs that name none, seconds."""
+    """Waiting time of gangs without their own, in seconds."""
     longest_wait: Fraction = argument("maxWaitingTime", _LONGEST, parse=duration)
-    """Most that counts of a gang's waiting time, seconds."""
+    """Maximum waiting time of a gang, in seconds."""
     keeps_places: bool = argument("nonStrictHold", True)
-    """Whether members of NonStrict gangs that found nodes keep them, for the waiting time, while others lack."""
+    """Whether members of NonStrict gangs keep their nodes during the waiting time while other members lack nodes."""
     workers: int = argument("controllerWorkers", 1, least=1)
     """Has no effect: the controllers write the status of these pod groups."""
     preempts: bool = argument("enablePreemption", False)
@@ -43,7 +43,7 @@ class CoschedulingArgs:
     """Has no effect, as in Koordinator."""
 
     def doubts(self) -> Iterable[str]:
-        """Name what is asked for and has no effect."""
+        """Yield warnings about arguments without effect."""
         if self.workers != 1:
             yield "controllerWorkers: has no effect: the controllers write the status of these pod groups"
         if self.preempts:

@@ -1,9 +1,9 @@
-"""Coscheduling: members of gangs wait for each other, as Koordinator's users know it.
+"""Coscheduling: members of gangs wait for each other, as in Koordinator.
 
-The jobs that gangs make hold minimums as those of roles, which `gang` keeps together. Here stands the rest: groups that
-are not all there wait, members go gang by gang, and those that are bound together are told so.
+The gangs of a job are its roles, and the plugin `gang` enforces their minimums. This plugin does the rest: incomplete
+groups wait, members are ordered by gang, and members that are bound together are annotated.
 
-Points: job valid, task order; annotations of bindings; events about what cannot be read.
+Points: job valid, task order; annotations of bindings; events about invalid gangs.
 Arguments: `CoschedulingArgs`.  Rules and example: docs/plugins/coscheduling.md.
 """
 
@@ -35,25 +35,25 @@ INVALID: Final = "GangInvalid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coscheduling(Plugin):
-    """Schedule gangs of labels, annotations and pod groups of `scheduling.sigs.k8s.io`."""
+    """Schedule gangs from labels, annotations and pod groups of `scheduling.sigs.k8s.io`."""
 
     name = NAME
     watches_clock = False
     args: CoschedulingArgs = field(default_factory=CoschedulingArgs)
 
     def on_session_open(self, session: Session) -> None:
-        """Register every extension point this plugin serves; none where the cluster has no gang."""
+        """Register every extension point this plugin serves; none if the cluster has no gangs."""
         gangs = session.snapshot.gangs
         if not gangs:
             return
         session.extensions.register(contract.JOB_VALID, self.name, lambda job: refuse_incomplete(gangs, job))
         session.extensions.register(contract.TASK_ORDER, self.name, lambda task: rank(gangs, task), within_job=True)
-        session.extensions.register_plan_annotations(self.name, lambda tasks: tell_together(gangs, tasks))
-        session.extensions.on_close(self.name, lambda: tell_faults(session, gangs))
+        session.extensions.register_plan_annotations(self.name, lambda tasks: group_annotations(gangs, tasks))
+        session.extensions.on_close(self.name, lambda: record_faults(session, gangs))
 
 
 def refuse_incomplete(gangs: Mapping[JobId, GangGroup], job: SessionJob) -> Refusal | None:
-    """Refuse a group whose gangs are not all there with their minimum of pods."""
+    """Refuse a group with gangs that lack their minimum of pods."""
     group = gangs.get(job.id)
     if group is None or not group.refusal:
         return None
@@ -61,15 +61,15 @@ def refuse_incomplete(gangs: Mapping[JobId, GangGroup], job: SessionJob) -> Refu
 
 
 def rank(gangs: Mapping[JobId, GangGroup], task: Task) -> tuple[Any, ...]:
-    """Rank a member: gang by gang, by its index where it has one, then by priority, age and name."""
+    """Rank a member by gang, then by its index if it has one, then by priority, age and name."""
     if task.job not in gangs:
         return ()
     index = read_index(task.pod.metadata)
     return task.role, index is None, index or 0, -task.priority, task.created, task.name
 
 
-def tell_together(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
-    """Return what members carry that one plan binds together: the id of their gang group, and how many they are."""
+def group_annotations(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
+    """Return the annotations of members that one plan binds together: the gang group's id and the number of members."""
     groups = {task.id: gangs[task.job] for task in tasks if task.job is not None and task.job in gangs}
     sizes = Counter(group.id for group in groups.values() if group.waits)
     return {
@@ -83,10 +83,10 @@ def tell_together(gangs: Mapping[JobId, GangGroup], tasks: Sequence[Task]) -> di
     }
 
 
-def tell_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
-    """Tell the oldest member of each gang what could not be read of it, each thing once.
+def record_faults(session: Session, gangs: Mapping[JobId, GangGroup]) -> None:
+    """Record an event for each fault of a gang, once, on the gang's oldest member.
 
-    Of a gang without a member, or a job outside the snapshot, it is told once there is somebody to hear it.
+    A gang without members, or of a job outside the snapshot, gets its events later, when it has members.
     """
     for job_id, group in gangs.items():
         job = session.snapshot.jobs.get(job_id)

@@ -1,4 +1,4 @@
-"""Settings: how a configuration wants gangs to be read."""
+"""Settings: the rules for gangs from a configuration."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ NAME: Final = "coscheduling"
 
 
 def gang_rules(profile: Profile) -> GangRules | None:
-    """Return what holds for gangs that say nothing; None where coscheduling does not stand in a configuration."""
+    """Return the defaults for gangs; None if the configuration does not enable coscheduling."""
     option = next((each for each in profile.plugins if each.plugin == NAME), None)
     if option is None:
         return None

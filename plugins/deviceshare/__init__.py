@@ -1,13 +1,13 @@
-"""Deviceshare: shared cards. One file for each family of devices, one for the books, one for each thing that is rarer.
+"""Deviceshare: shared devices. One file for each family of devices, and one for each separate concern.
 
-family.py          what a family of devices tells: cards of nodes, wishes of pods, who gets which
+family.py          interface of a family: cards of nodes, demand of pods, choice of cards
 gpu_share.py       whole cards and shares of their memory
-vgpu.py, mig.py    virtual cards, and cards that are cut into instances
+vgpu.py, mig.py    virtual cards, and cards that are divided into instances
 koordinator/       Koordinator's devices: GPUs, RDMA cards and FPGAs
-books.py           what is taken of which card, as the session goes on; verdicts and scores follow from it
-exclusive.py       pods that share no card with their like
-locks.py           nodes on which a pod with cards is on its way
-counting.py        what queues hold of virtual cards, for their status
+device_allocator.py  allocated parts of cards during the session; verdicts and scores
+exclusive.py       pods that do not share a card with similar pods
+locks.py           locks of nodes while a pod with cards is being started
+counting.py        virtual cards of queues, for their status
 """
 
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs

@@ -23,11 +23,11 @@ BINPACK: Final = "binpack"
 SPREAD: Final = "spread"
 
 Rules = tuple[Mapping[str, str], ...]
-"""Labels by rule; who carries all of them matches."""
+"""Labels by rule. A pod with all labels of a rule matches it."""
 
 
 def rules_of(value: object) -> Rules:
-    """Read rules of exclusiveness; labels that are no texts, or have none, are dropped, and rules without any."""
+    """Parse rules of exclusiveness. Labels that are not text are dropped, and so are rules without labels."""
     if not isinstance(value, list):
         raise Mismatch(value, "a list of mappings of labels")
     labels = (
@@ -43,48 +43,48 @@ class DeviceShareArgs:
     """Arguments of deviceshare, spelled as in the configuration file."""
 
     gpu_sharing: bool = argument("deviceshare.GPUSharingEnable", False)
-    """Whether pods may ask for memory of a card (`volcano.sh/gpu-memory`)."""
+    """Whether pods may request memory of a card (`volcano.sh/gpu-memory`)."""
     gpu_number: bool = argument("deviceshare.GPUNumberEnable", False)
-    """Whether pods may ask for whole cards (`volcano.sh/gpu-number`)."""
+    """Whether pods may request whole cards (`volcano.sh/gpu-number`)."""
     vgpu: bool = argument("deviceshare.VGPUEnable", False)
-    """Whether pods may ask for virtual cards (`volcano.sh/vgpu-number` and what goes with it)."""
+    """Whether pods may request virtual cards (`volcano.sh/vgpu-number` and related resources)."""
     mind_cluster: bool = argument("deviceshare.AscendMindClusterVNPUEnable", False)
-    """Ascend chips by MindCluster; not there yet, so true is refused."""
+    """Ascend chips by MindCluster. Not supported yet: true is refused."""
     ascend_hami: bool = argument("deviceshare.AscendHAMiVNPUEnable", False)
-    """Ascend chips by HAMi; not there yet, so true is refused."""
+    """Ascend chips by HAMi. Not supported yet: true is refused."""
     node_lock: bool = argument("deviceshare.NodeLockEnable", False)
-    """Whether a node is locked from the binding of a pod with cards until the device plugin has served it."""
+    """Whether a node is locked from the binding of a pod with cards until the device plugin has served the pod."""
     policy: str = argument("deviceshare.SchedulePolicy", "")
-    """Which cards and nodes go first: `binpack` the fullest, `spread` the emptiest; anything else is no policy."""
+    """Preferred cards and nodes: `binpack` the fullest, `spread` the emptiest; other values have no effect."""
     weight: int = argument("deviceshare.ScheduleWeight", 0)
-    """Say of this plugin in the order of nodes; 0 mutes it there."""
+    """Weight of this plugin's score; 0 disables it."""
     map_name: str = argument("deviceshare.KnownGeometriesCMName", "volcano-vgpu-device-config")
     """Name of the device ConfigMap."""
     map_namespace: str = argument("deviceshare.KnownGeometriesCMNamespace", "kube-system")
-    """Its namespace."""
+    """Namespace of the device ConfigMap."""
     exclusive: Rules = argument("deviceshare.GPUExclusiveRules", (), parse=rules_of)
-    """Each a mapping of labels: pods that match the same one share no card."""
+    """Mappings of labels. Pods that match the same mapping do not share a card."""
     skip_unhealthy: bool = argument("deviceshare.SkipUnhealthyCards", False)
-    """Whether virtual cards that their register calls unhealthy are left out; Volcano takes them."""
+    """Whether virtual cards that are registered as unhealthy are skipped; Volcano uses them."""
     strict_spread: bool = argument("deviceshare.StrictSpreadScore", False)
-    """Whether `spread` draws to no node, as in Volcano, which looks at a card after it has taken it."""
+    """Whether `spread` has no effect on scores, as in Volcano, which scores a card after allocating it."""
     koordinator: bool = argument("deviceshare.KoordinatorEnable", False)
-    """Whether pods may ask for devices as Koordinator's users do, of nodes that a Device tells of."""
+    """Whether pods may request devices in Koordinator's format, from nodes with a Device object."""
     scoring: ScoringStrategy = argument("scoringStrategy", DEFAULT_STRATEGY, nested=True)
-    """Which of Koordinator's devices and nodes go first: `LeastAllocated` or `MostAllocated`, and `resources`."""
+    """Scoring of Koordinator's devices and nodes: `LeastAllocated` or `MostAllocated`, and `resources`."""
     unaligned: bool = argument("disableDeviceNUMATopologyAlignment", False)
-    """Whether Koordinator's devices are chosen without regard to NUMA nodes, whatever pods and nodes want."""
+    """Whether NUMA nodes are ignored when Koordinator's devices are chosen, even if pods or nodes require alignment."""
     unsupported: tuple[UnsupportedModel, ...] = argument("gpuShareUnsupportedModels", (), refuse=True)
-    """GPUs that cannot be shared: `vendor` and `model`, as labels of their nodes say."""
+    """GPUs that cannot be shared: `vendor` and `model`, as in the labels of their nodes."""
     templates: TemplatesConfig | None = argument("gpuSharedResourceTemplatesConfig", None, refuse=True)
-    """Where the shares stand that NPUs can be given in: `configMapNamespace`, `configMapName`, `matchedResources`."""
+    """ConfigMap with the permitted shares of NPUs: `configMapNamespace`, `configMapName`, `matchedResources`."""
     score_order: Literal["descending", "ascending"] = argument("partitionScoreOrder", "descending", refuse=True)
-    """Which partitions of GPUs go first, by their scores; `ascending` is Koordinator's."""
+    """Order of GPU partitions by score; `ascending` is Koordinator's order."""
     searches_on: bool = argument("jointSearchRetry", True)
-    """Whether GPUs are chosen anew where other devices are not to be had near them; Koordinator gives up."""
+    """Whether other GPUs are tried if no other devices are free near the chosen ones; Koordinator gives up."""
 
     def rules(self, templates: Templates = NO_TEMPLATES) -> KoordinatorRules:
-        """Return what holds for Koordinator's devices."""
+        """Return the rules for Koordinator's devices."""
         return KoordinatorRules(
             templates=templates,
             scoring=Scoring(self.scoring.type, tuple((each.name, each.weight) for each in self.scoring.resources)),
@@ -95,7 +95,7 @@ class DeviceShareArgs:
         )
 
     def __post_init__(self) -> None:
-        """Refuse what excludes each other, and what is not there."""
+        """Refuse unsupported arguments and arguments that exclude each other."""
         faults = [*self._missing(), *self._clashes()]
         if faults:
             faults[0].faults = tuple(fault for each in faults for fault in each.faults)
@@ -130,9 +130,12 @@ class DeviceShareArgs:
             )
 
     def doubts(self) -> Iterable[str]:
-        """Name values that say less than somebody may think."""
+        """Yield warnings about arguments without effect."""
         if self.policy not in {"", BINPACK, SPREAD}:
-            yield f"deviceshare.SchedulePolicy: {self.policy!r} is no policy (binpack, spread): cards go by their index"
+            yield (
+                f"deviceshare.SchedulePolicy: {self.policy!r} is not a policy (binpack, spread): "
+                "cards are ordered by index"
+            )
         if self.exclusive and not self.vgpu:
             yield "deviceshare.GPUExclusiveRules: has no effect without deviceshare.VGPUEnable"
         if self.koordinator and self.node_lock:

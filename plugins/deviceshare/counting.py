@@ -1,7 +1,7 @@
-"""Counting: what queues hold of virtual cards, for their status.
+"""Counting: virtual cards of queues, for their status.
 
-Of a task with cards the memory and cores of its cards count, each card for itself, in the place of what its containers
-ask for of these resources: a pod of two cards with 3000 of memory each holds 6000.
+For a task with cards, the memory and cores of each of its cards count, instead of the requests of its containers for
+these resources. Example: a pod with two cards of 3000 memory each counts 6000.
 """
 
 from pyroclast.framework.session.session import Session
@@ -16,12 +16,12 @@ __all__ = ["differences_by_queue"]
 
 
 def differences_by_queue(
-    session: Session, books: DeviceAllocator, settings: VgpuSettings
+    session: Session, device_allocator: DeviceAllocator, settings: VgpuSettings
 ) -> dict[QueueName, dict[str, int]]:
-    """Return what queues, ancestors included, hold more than the requests of their tasks say, thousandths by name."""
+    """Return how much more queues use than their tasks request, ancestors included, in thousandths by name."""
     own: dict[QueueName, dict[str, int]] = {}
     names = (settings.resource_memory_name, settings.resource_core_name)
-    for column, shelf in books.shelves.items():
+    for column, shelf in device_allocator.shelves.items():
         tasks = session.nodes.tasks_on(column) if shelf.holders else {}
         for task_id, holder in shelf.holders.items():
             task = tasks[task_id]

@@ -1,8 +1,8 @@
 """Device allocator: the allocated part of the cards of each node in one session, and which tasks still fit.
 
-A ledger: placements take cards, pipelined ones too, evictions give theirs back, undoing does the reverse exactly. Cards
-are chosen when a task is placed and stay what they are until it is undone; the binding tells of them. The books begin
-with what the annotations of the pods on each node say, read at the first question; who is leaving holds no cards.
+This is a ledger: placements, also pipelined ones, allocate cards; evictions release them; undoing reverses both. Cards
+are chosen when a task is placed and do not change until it is undone; the binding has them as annotations. The initial
+state comes from the annotations of the pods on each node, read at the first use; terminating pods hold no cards.
 N nodes.
 """
 
@@ -25,12 +25,12 @@ from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family,
 __all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 
 NO_CARDS: Final = "NoCards"
-"""Reason of a refusal: the node has no cards for the task any more."""
-UNREADABLE: Final = Reason("the node tells of its cards what nobody can read", resolvable=False)
+"""Reason of a refusal: the node has no free cards for the task any more."""
+UNREADABLE: Final = Reason("the node's registered cards cannot be read", resolvable=False)
 
 
 class DeviceAllocator(Ledger):
-    """What is taken of the cards of one family."""
+    """Allocated parts of the cards of one family."""
 
     def __init__(self, session: Session, family: Family[Any, Any]) -> None:
         self.family = family
@@ -40,18 +40,18 @@ class DeviceAllocator(Ledger):
         self._early = EarlyChanges()
         self._cards: list[Any] | None = None
         self._shelves: dict[int, Shelf] = {}
-        """By column of the nodes with cards."""
+        """Allocated parts by column, for nodes with cards."""
         self._evicted: dict[TaskId, Holder] = {}
         self._answers: dict[DeviceQuestion[Any], _Answers] = {}
         self._known: dict[DeviceQuestion[Any], dict[Hashable, Chosen | int]] = {}
-        """By question and by what of a node matters: nodes of equal cards, equally taken, are asked about once."""
+        """Answers by question and by the relevant state of a node: nodes in an equal state are asked once."""
         self.unread: list[tuple[Task, str]] = []
-        """Tasks on nodes whose annotations do not tell which cards they hold, and what is made of that."""
+        """Tasks whose annotations do not name the cards that they hold, with a message."""
 
-    # What is asked ----------------------------------------------------------------------------------------------------
+    # Demand -----------------------------------------------------------------------------------------------------------
 
     def demand_of(self, task: Task) -> Any:
-        """Return what the tasks of a template ask for; None for nothing, and where it cannot be read."""
+        """Return the demand of a template's tasks; None if there is none or it cannot be read."""
         number = task.template.number
         if number not in self._demands:
             self._demands[number] = self._read(task.template, task)
@@ -65,23 +65,23 @@ class DeviceAllocator(Ledger):
             return None
 
     def question_of(self, task: Task) -> DeviceQuestion[Any] | None:
-        """Return what a task asks; None where it asks for no cards."""
+        """Return the question of a task; None if it requests no cards."""
         demand = self.demand_of(task)
         return None if demand is None else self.family.question(demand, task)
 
     def refuse_unreadable(self, task: Task) -> Refusal | None:
-        """Refuse a task whose wishes nobody can read."""
+        """Refuse a task whose request cannot be read."""
         self.demand_of(task)
         fault = self._faults.get(task.template.number)
         if fault is None:
             return None
         return Refusal(plugin=self.family.name, reason="InvalidDeviceRequest", message=fault, resolvable=False)
 
-    # What nodes have --------------------------------------------------------------------------------------------------
+    # Cards of nodes ---------------------------------------------------------------------------------------------------
 
     @property
     def cards(self) -> list[Any]:
-        """Cards by column, read once for these nodes: None where there are none, or why nobody can read them."""
+        """Cards by column, read once for these nodes: None if there are none, or `Unreadable`."""
         if self._cards is None:
             facts, family = self._session.nodes.facts, self.family
             self._cards = facts.derive(
@@ -91,7 +91,7 @@ class DeviceAllocator(Ledger):
 
     @property
     def shelves(self) -> Mapping[int, Shelf]:
-        """What is taken, by column of the nodes with cards; do not write."""
+        """Allocated parts by column, for nodes with cards. Read-only."""
         if not self._early.is_built:
             self._build()
         return self._shelves
@@ -107,10 +107,10 @@ class DeviceAllocator(Ledger):
             self._leave(change) if sign < 0 else self._come_back(change)
 
     def _read_held(self, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
-        """Count the tasks of a node: the cards that they name, the oldest first, then as many as they ask for.
+        """Count the tasks of a node: first the cards that they name, oldest task first, then the rest of their request.
 
-        A pod may write its own annotations. So one that names too few cards, or cards of which older pods have all, is
-        counted with the first that are free.
+        A pod may write its own annotations. A pod that names too few cards, or cards that older pods hold, is therefore
+        counted with the first free cards.
         """
         family, pending = self.family, list[tuple[Task, tuple[Use, ...], bool]]()
         for task in sorted(filter(self._holds_cards, tasks), key=_by_age):
@@ -138,25 +138,25 @@ class DeviceAllocator(Ledger):
         return () if demand is None else self.family.unnamed(cards, shelf.state(), task, demand, uses)
 
     def _put_instead(self, shelf: Shelf, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
-        """Count a task that names what others have by the cards that are free, where there are as many."""
+        """Count a task that names cards of others with the free cards instead, if there are enough."""
         shelf.put(task.id, self.family.holding(task, more if len(more) >= len(uses) else uses))
 
     def _note_annotations(self, cards: Any, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
         fault = self.family.unread(cards, task)
         if fault:
-            self.unread.append((task, f"{fault}, and count for nothing"))
+            self.unread.append((task, f"{fault}, and do not count"))
         elif not uses and self.demand_of(task) is None and task.template.number not in self._faults:
-            self.unread.append((task, "the cards that its annotations name count for nothing: it asks for none"))
-        elif more and task.job is not None:  # pods of other schedulers are given their cards by others
+            self.unread.append((task, "the cards in its annotations do not count: it requests none"))
+        elif more and task.job is not None:  # other schedulers allocate cards to their pods
             message = (
-                f"its annotations do not name the cards that it asks for: it is counted with {len(more)} free ones"
+                f"its annotations do not name the cards that it requests: it is counted with {len(more)} free ones"
             )
             self.unread.append((task, message))
 
     # Verdicts and scores ----------------------------------------------------------------------------------------------
 
     def never(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes whose cards would not be enough, were they all free, shape (columns,)."""
+        """Refuse nodes whose cards would not suffice even if all were free, shape (columns,)."""
         demand = self.demand_of(task)
         if demand is None:
             return None
@@ -174,27 +174,27 @@ class DeviceAllocator(Ledger):
         return verdicts
 
     def of_template(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes without free cards for a task that asks what all of its template ask, shape (columns,)."""
+        """Refuse nodes without free cards, for a task whose answer is that of its template, shape (columns,)."""
         question = self.question_of(task)
         return None if question is None or self.asks_alone(task) else self._answer(question).verdicts[columns.index]
 
     def of_task(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes without free cards for one that does not, shape (columns,)."""
+        """Refuse nodes without free cards, for a single task, shape (columns,)."""
         question = self.question_of(task)
         return None if question is None else self._answer(question).verdicts[columns.index]
 
     def scores_of_template(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Score nodes as `of_template` judges them, shape (columns,)."""
+        """Score nodes for a task whose answer is that of its template, shape (columns,)."""
         question = self.question_of(task)
         return None if question is None or self.asks_alone(task) else self._answer(question).scores[columns.index]
 
     def scores_of_task(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Score nodes as `of_task` judges them, shape (columns,)."""
+        """Score nodes for a single task, shape (columns,)."""
         question = self.question_of(task)
         return None if question is None else self._answer(question).scores[columns.index]
 
     def asks_alone(self, task: Task) -> bool:
-        """Tell whether tasks of one template may ask differently; the same for all of a template."""
+        """Return whether tasks of one template may differ in their question."""
         demand = self.demand_of(task)
         return demand is not None and self.family.asks_alone(task)
 
@@ -207,13 +207,13 @@ class DeviceAllocator(Ledger):
         return answers
 
     def choose(self, column: int, question: DeviceQuestion[Any]) -> Chosen | int:
-        """Return the cards of a node with cards that a task would be given, or why none."""
+        """Return the cards of a node that a task would get, or the verdict."""
         return self.choose_among(self._known.setdefault(question, {}), column, question)
 
     def choose_among(
         self, known: dict[Hashable, Chosen | int], column: int, question: DeviceQuestion[Any]
     ) -> Chosen | int:
-        """Do as `choose`; `known` are answers to the question, by what of a node matters to them."""
+        """Return the same as `choose`. `known` caches answers to the question by the relevant state of a node."""
         family, shelf, cards = self.family, self.shelves[column], self.cards[column]
         hidden = family.hidden(cards, shelf, question)
         key = (family.shape(cards, question), shelf.state(), hidden)
@@ -223,13 +223,13 @@ class DeviceAllocator(Ledger):
         return chosen
 
     def chooses_for(self, task: Task) -> bool:
-        """Tell whether a task is given cards: which, depends on who came before it."""
+        """Return whether cards are chosen for a task. The choice depends on earlier placements."""
         return self.demand_of(task) is not None
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
     def apply(self, change: Change) -> Refusal | None:
-        """Give cards to tasks that are placed, and take them from those that leave; refuses where there are none."""
+        """Allocate cards to placed tasks, and release those of evicted ones. Refuse if there are no free cards."""
         if change.verb is Verb.EVICT:
             if not self._early.keep(change, -1):
                 self._leave(change)
@@ -254,7 +254,7 @@ class DeviceAllocator(Ledger):
     def _give(self, task: Task, column: int) -> Refusal | None:
         shelf, question = self.shelves.get(column), self.question_of(task)
         if shelf is None or question is None:
-            return None  # a node that tells of no cards: what it offers of the resource is all that is known
+            return None  # a node without registered cards: only the amount of the resource limits it
         chosen = self.choose(column, question)
         if isinstance(chosen, int):
             name = self._session.nodes.table.names[column]
@@ -283,10 +283,10 @@ class DeviceAllocator(Ledger):
             if holder is not None:
                 self._shelves[column].put(task.id, holder)
 
-    # Telling ----------------------------------------------------------------------------------------------------------
+    # Reports ----------------------------------------------------------------------------------------------------------
 
     def annotations(self, task: Task, column: int) -> Mapping[str, str]:
-        """Return what the binding of a task tells of the cards that it was given."""
+        """Return the annotations of a task's binding about its cards."""
         holder = self._holder(task, column)
         if holder is None:
             return {}
@@ -294,7 +294,7 @@ class DeviceAllocator(Ledger):
         return self.family.annotations(self.cards[column], names[column], holder.uses, self._session.now)
 
     def gives_cards(self, task: Task, column: int) -> bool:
-        """Tell whether a task was given cards of a node."""
+        """Return whether a task has allocated cards of a node."""
         return self._holder(task, column) is not None
 
     def _holder(self, task: Task, column: int) -> Holder | None:
@@ -304,41 +304,41 @@ class DeviceAllocator(Ledger):
         return None if shelf is None else shelf.holders.get(task.id)
 
     def unreadable(self) -> Iterator[tuple[int, str]]:
-        """Yield the nodes whose cards cannot be read, as columns, and why."""
+        """Yield the columns of nodes whose cards cannot be read, with the reason."""
         for column, cards in enumerate(self.cards):
             if isinstance(cards, Unreadable):
                 yield column, cards.message
 
 
 class _Answers:
-    """Verdicts and scores of all nodes for one question, kept by the session's log of touched columns."""
+    """Verdicts and scores of all nodes for one question, updated from the session's log of changed columns."""
 
     def __init__(
         self,
-        books: DeviceAllocator,
+        allocator: DeviceAllocator,
         question: DeviceQuestion[Any],
         known: dict[Hashable, Chosen | int],
         session: Session,
     ) -> None:
-        self._books, self._question, self._known, self._session = books, question, known, session
+        self._allocator, self._question, self._known, self._session = allocator, question, known, session
         self.verdicts: ReasonArray = np.zeros(len(session.nodes), dtype=np.uint8)
         self.scores: FloatArray = np.zeros(len(session.nodes))
         self._cursor = len(session.nodes.log)
-        for column in books.shelves:
+        for column in allocator.shelves:
             self._ask(column)
 
     def refresh(self) -> None:
-        """Ask again about the nodes touched since the last time."""
+        """Update the columns that changed since the last call."""
         log = self._session.nodes.log
         if self._cursor == len(log):
             return
         touched = set(log[self._cursor :])
         self._cursor = len(log)
-        for column in touched & self._books.shelves.keys():
+        for column in touched & self._allocator.shelves.keys():
             self._ask(column)
 
     def _ask(self, column: int) -> None:
-        chosen = self._books.choose_among(self._known, column, self._question)
+        chosen = self._allocator.choose_among(self._known, column, self._question)
         answer = (chosen, 0.0) if isinstance(chosen, int) else (0, chosen.score)
         self.verdicts[column], self.scores[column] = answer
 

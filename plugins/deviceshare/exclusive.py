@@ -1,7 +1,7 @@
-"""Exclusiveness: pods that match the same rule share no card; others share with anybody.
+"""Exclusiveness: pods that match the same rule do not share a card.
 
-A rule is a mapping of labels, and who carries all of them matches. Pods that match different rules may share a card,
-and so may a pod that matches one with pods that match none.
+A rule is a mapping of labels; a pod with all of them matches. Pods that match different rules may share a card. A pod
+that matches a rule may share a card with pods that match none.
 """
 
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ def matching(rules: Rules, labels: Mapping[str, str]) -> frozenset[int]:
 
 
 def reserved(shelf: Shelf, rules: frozenset[int]) -> set[int]:
-    """Return the cards of which somebody holds a part who matches one of some rules."""
+    """Return the cards on which a pod that matches one of the rules has a part."""
     return {use.card for holder in shelf.holders.values() if holder.rules & rules for use in holder.uses}
 
 
 def spread_out(shelf: Shelf, group: str) -> set[int]:
-    """Return the cards of which a pod of a group holds something."""
+    """Return the cards on which a pod of a group has a part."""
     return {
         use.card
         for holder in shelf.holders.values()

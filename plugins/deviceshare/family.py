@@ -1,7 +1,7 @@
-"""Families of devices: what each of them tells the books.
+"""Families of devices: the interface between a kind of device and the device allocator.
 
-A family says which cards a node has, what a task asks of cards, which cards it would be given, and how annotations tell
-of those that a pod has. Everything here is a function of values; what is taken of cards stands in the books.
+A family reads the cards of a node and the demand of a task, chooses cards, and converts chosen cards to and from
+annotations. All methods are functions of values; the device allocator holds the allocated parts.
 """
 
 from abc import ABC, abstractmethod
@@ -22,90 +22,98 @@ NOTHING_HIDDEN: frozenset[int] = frozenset()
 
 
 class DeviceQuestion(NamedTuple, Generic[Demand]):
-    """What a task asks of cards; equal questions about equal cards have equal answers."""
+    """DeviceQuestion of a task about cards. Equal questions about equal cards have equal answers."""
 
     demand: Demand
     group: str = ""
-    """The group whose pods must be on different cards; empty where they need not."""
+    """Group whose pods must be on different cards; empty if there is no such group."""
     rules: frozenset[int] = frozenset()
-    """The rules of exclusiveness that it matches."""
+    """Rules of exclusiveness that the task matches."""
 
 
 class Chosen(NamedTuple):
-    """The cards that a task would be given on a node."""
+    """Cards of a node that a task would get."""
 
     uses: tuple[Use, ...]
     score: float = 0.0
 
 
 class Unreadable(NamedTuple):
-    """The cards of a node that cannot be read: it takes no task that asks for some."""
+    """Cards of a node that cannot be read. The node accepts no task that requests cards."""
 
     message: str
 
 
 class Family(ABC, Generic[Cards, Demand]):
-    """One kind of device; C stands for the cards of a node, D for what a task asks for."""
+    """One kind of device. `Cards` are the cards of a node; `Demand` is the demand of a task."""
 
     name: ClassVar[str]
-    """As Volcano registers it."""
+    """Name as in Volcano."""
     lock: ClassVar[str]
-    """The annotation that locks a node."""
+    """Annotation that locks a node."""
     never: ClassVar[tuple[Reason, ...]]
-    """Why cards could not be given, were they all free; by verdict, from 1."""
+    """Reasons why cards do not suffice even if all are free; by verdict, from 1."""
     now: ClassVar[tuple[Reason, ...]]
-    """Why cards cannot be given as things are; by verdict, from 1."""
+    """Reasons why cards do not suffice now; by verdict, from 1."""
     compares_nodes: ClassVar[bool] = False
     """Whether scores are rescaled so that the best node has 100."""
 
     @property
     def reading(self) -> Hashable:
-        """What cards of nodes are read by."""
+        """Key of the settings with which cards of nodes are read."""
         return self.name
 
     @abstractmethod
     def demand(self, template: TaskTemplate, task: Task) -> Demand | None:
-        """Return what tasks of a template ask for; None for nothing. Raises ValueError where that cannot be read."""
+        """Return the demand of a template's tasks; None for no demand.
+
+        Raises:
+            ValueError: It cannot be read.
+        """
 
     def question(self, demand: Demand, task: Task) -> DeviceQuestion[Demand]:  # noqa: ARG002 - some families ask by the task
-        """Return what one task asks."""
+        """Return the question of one task."""
         return DeviceQuestion(demand)
 
     def asks_alone(self, task: Task) -> bool:  # noqa: ARG002 - see above
-        """Tell whether tasks of one template may ask differently; the same for all of a template."""
+        """Return whether tasks of one template may differ in their question; equal for all tasks of the template."""
         return False
 
     @abstractmethod
     def cards(self, node: Node) -> Cards | None:
-        """Return the cards of a node; None where it has none. Raises ValueError where they cannot be read."""
+        """Return the cards of a node; None if it has none.
+
+        Raises:
+            ValueError: They cannot be read.
+        """
 
     @abstractmethod
     def count(self, cards: Cards) -> int:
-        """Return how many cards a node has."""
+        """Return the number of cards."""
 
     @abstractmethod
     def shape(self, cards: Cards, question: DeviceQuestion[Demand]) -> Hashable:
-        """Return what of the cards of a node the answer to a question depends on."""
+        """Return the part of a node's cards on which the answer to a question depends."""
 
     @abstractmethod
     def never_fits(self, cards: Cards, demand: Demand) -> int:
-        """Return which of `never` holds; 0 where the cards might be enough, were they all free."""
+        """Return the verdict of `never`; 0 if the cards may suffice when all are free."""
 
     @abstractmethod
     def choose(
         self, cards: Cards, taken: State, question: DeviceQuestion[Demand], hidden: frozenset[int]
     ) -> Chosen | int:
-        """Return the cards that a task would be given, or which of `now` holds.
+        """Return the cards that a task would get, or the verdict of `now`.
 
         Args:
-            cards: Of the node.
-            taken: What of them is taken.
-            question: What the task asks.
-            hidden: Cards that it must not have, by position.
+            cards: Cards of the node.
+            taken: Their allocated parts.
+            question: DeviceQuestion of the task.
+            hidden: Positions of cards that the task must not use.
         """
 
     def hidden(self, cards: Cards, shelf: Shelf, question: DeviceQuestion[Demand]) -> frozenset[int]:  # noqa: ARG002 - see `question`
-        """Return the cards that a task must not have because of who holds parts of them."""
+        """Return the cards that a task must not use because of the pods that hold parts of them."""
         return NOTHING_HIDDEN
 
     @abstractmethod
@@ -114,49 +122,49 @@ class Family(ABC, Generic[Cards, Demand]):
 
     @abstractmethod
     def named(self, cards: Cards, task: Task, demand: Demand | None) -> tuple[Use, ...]:
-        """Return the cards of its node that a task names by its annotations, at most what it asks for.
+        """Return the cards that a task's annotations name, at most as many as it requests.
 
-        Anyone who may write pods may write these annotations. Of a pod that asks for nothing they count for nothing; of
-        one whose request cannot be read, which has no demand either, one card of each kind counts.
+        Users who can write pods can write these annotations. For a pod without a demand they do not count. For a pod
+        whose request cannot be read, which has no demand either, one card of each kind counts.
         """
 
     @abstractmethod
     def has_room(self, cards: Cards, taken: State, uses: tuple[Use, ...]) -> bool:
-        """Return whether cards have room for what a task names of them, beside what others name."""
+        """Return whether the named parts are free in addition to the parts of other tasks."""
 
     @abstractmethod
     def unnamed(self, cards: Cards, taken: State, task: Task, demand: Demand, uses: tuple[Use, ...]) -> tuple[Use, ...]:
-        """Return what a task asks for beyond the cards that it names, on the first that have room: as many as have.
+        """Return the rest of a task's demand beyond the named cards, on the first free cards, as far as possible.
 
         Args:
-            cards: Of the node.
-            taken: What of them is taken, `uses` included.
+            cards: Cards of the node.
+            taken: Their allocated parts, `uses` included.
             task: The task.
-            demand: What it asks for.
-            uses: What it names.
+            demand: Its demand.
+            uses: The parts that it names.
         """
 
     @abstractmethod
     def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:
-        """Return a task on a node as the holder of cards."""
+        """Return the holder for a task that already runs on the node."""
 
     def held(self, cards: Cards, task: Task, demand: Demand | None) -> Holder | None:
-        """Return what a task holds of the cards of its node by its annotations alone."""
+        """Return the cards that a task holds according to its annotations alone."""
         uses = self.named(cards, task, demand)
         return self.holding(task, uses) if uses else None
 
     def unread(self, cards: Cards, task: Task) -> str:  # noqa: ARG002 - see above
-        """Say what of the annotations of a task on a node tells of no card of it; empty where nothing does."""
+        """Return the fault of a task's annotations about cards of its node; empty if there is none."""
         return ""
 
     @abstractmethod
     def holder(self, question: DeviceQuestion[Demand], uses: tuple[Use, ...], task: Task) -> Holder:
-        """Return what a task holds that was given cards."""
+        """Return the holder for a task that was given cards."""
 
     @abstractmethod
     def locks(self, demand: Demand) -> bool:
-        """Tell whether a node is locked for a task."""
+        """Return whether a node is locked for a task."""
 
     @abstractmethod
     def annotations(self, cards: Cards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
-        """Return what the binding of a task tells of its cards; `now` is the moment, seconds since 1970."""
+        """Return the annotations of a task's binding about its cards; `now` is in seconds since 1970."""

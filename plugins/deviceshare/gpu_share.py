@@ -1,7 +1,7 @@
 """GPU share: memory of one card (`volcano.sh/gpu-memory`), or whole cards (`volcano.sh/gpu-number`).
 
-A pod that asks for memory has all of it on one card, the first with enough; a pod that asks for cards has the first
-that nobody holds a part of.
+A pod that requests memory gets it on the first card with enough free memory. A pod that requests cards gets the first
+free cards.
 """
 
 from collections.abc import Hashable, Mapping
@@ -26,7 +26,7 @@ _NANOSECONDS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class GpuShare(Family[GpuCards, GpuDemand]):
-    """Cards by their memory, or by their number."""
+    """Cards by memory, or by number."""
 
     name = "GpuShare"
     lock: ClassVar[str] = GPU_LOCK
@@ -36,10 +36,10 @@ class GpuShare(Family[GpuCards, GpuDemand]):
     )
     now: ClassVar[tuple[Reason, ...]] = (Reason(_NO_MEMORY), Reason(_NO_CARDS))
     by_memory: bool
-    """Whether pods ask for memory; else for cards."""
+    """Whether pods request memory; otherwise they request cards."""
 
-    def demand(self, template: TaskTemplate, task: Task) -> GpuDemand | None:  # noqa: ARG002 - all of a template ask alike
-        """Return what tasks of a template ask for in the way that is switched on."""
+    def demand(self, template: TaskTemplate, task: Task) -> GpuDemand | None:  # noqa: ARG002 - tasks of a template have equal requests
+        """Return the demand of a template's tasks in the enabled mode."""
         asked = gpu_demand(template.spec)
         return asked if (asked.memory if self.by_memory else asked.number) else None
 
@@ -51,12 +51,12 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         """Count the healthy cards."""
         return len(cards.indices)
 
-    def shape(self, cards: GpuCards, question: DeviceQuestion[GpuDemand]) -> Hashable:  # noqa: ARG002 - each question is about all of it
-        """Which indices cards have says nothing about what fits."""
+    def shape(self, cards: GpuCards, question: DeviceQuestion[GpuDemand]) -> Hashable:  # noqa: ARG002 - every question depends on all cards
+        """Return the memory and the number of cards; their indices do not matter."""
         return cards.memory, len(cards.indices)
 
     def never_fits(self, cards: GpuCards, demand: GpuDemand) -> int:
-        """Compare with cards that nobody holds."""
+        """Compare with all cards free."""
         if self.by_memory:
             return 0 if cards.indices and cards.memory >= demand.memory else 1
         return 0 if len(cards.indices) >= demand.number else 2
@@ -64,7 +64,7 @@ class GpuShare(Family[GpuCards, GpuDemand]):
     def choose(
         self, cards: GpuCards, taken: State, question: DeviceQuestion[GpuDemand], hidden: frozenset[int]
     ) -> Chosen | int:
-        """Take the first cards that do."""
+        """Choose the first suitable cards."""
         parts, memory, *_ = taken
         asked = question.demand
         open_cards = [position for position in range(len(parts)) if position not in hidden]
@@ -75,30 +75,30 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         return Chosen(_uses(found, asked)) if len(found) == asked.number else 2
 
     def names_cards(self, task: Task) -> bool:
-        """Return whether there are indices of cards."""
+        """Return whether the annotations name indices of cards."""
         return GPU_INDEX in task.pod.metadata.annotations
 
-    def named(self, cards: GpuCards, task: Task, demand: GpuDemand | None) -> tuple[Use, ...]:  # noqa: ARG002 - either way of asking counts
-        """Read which cards a pod was given; what it asks for in either way counts on each of them."""
+    def named(self, cards: GpuCards, task: Task, demand: GpuDemand | None) -> tuple[Use, ...]:  # noqa: ARG002 - requests in both modes count
+        """Return the allocated cards of a pod. The request in either mode counts on each of them."""
         positions = {index: position for position, index in enumerate(cards.indices)}
         found = [positions[index] for index in gpu_indices(task.pod) if index in positions]
         if not found:
             return ()
         try:
             asked = gpu_demand(task.template.spec)
-        except ValueError:  # it runs with what nobody can read, and takes its card without memory
+        except ValueError:  # the pod runs although its request cannot be read; count the card without memory
             asked = GpuDemand(number=1)
         return _uses(found[: max(asked.number, int(asked.memory > 0))], asked)
 
     def has_room(self, cards: GpuCards, taken: State, uses: tuple[Use, ...]) -> bool:
-        """Return whether cards have the memory, or are free where whole ones are named."""
+        """Return whether cards have the memory, or are free if whole cards are named."""
         parts, memory, *_ = taken
         return all(cards.memory - memory[use.card] >= use.memory if use.memory else not parts[use.card] for use in uses)
 
     def unnamed(
         self, cards: GpuCards, taken: State, task: Task, demand: GpuDemand, uses: tuple[Use, ...]
     ) -> tuple[Use, ...]:
-        """Take the first cards that do; unhealthy ones that are named are held too."""
+        """Choose the first suitable cards. Named unhealthy cards count as held."""
         parts, memory, *_ = taken
         named = len(uses) + len(cards.unhealthy.intersection(gpu_indices(task.pod)))
         if self.by_memory:
@@ -107,28 +107,28 @@ class GpuShare(Family[GpuCards, GpuDemand]):
             found = [at for at in range(len(parts)) if not parts[at]][: max(demand.number - named, 0)]
         return _uses(found, demand)
 
-    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:  # noqa: ARG002 - nobody asks who holds them
+    def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:  # noqa: ARG002 - the holder does not matter
         """Return a holder of cards."""
         return Holder(uses)
 
     def unread(self, cards: GpuCards, task: Task) -> str:
-        """Compare the indices of the annotation with those of the node."""
+        """Compare the indices in the annotation with those of the node."""
         text = task.pod.metadata.annotations.get(GPU_INDEX)
         known = set(cards.indices)
         if not text or (gpu_indices(task.pod) and known.issuperset(gpu_indices(task.pod))):
             return ""
-        return f"{GPU_INDEX}: {text!r} are no indices of cards of the node"
+        return f"{GPU_INDEX}: {text!r} are not indices of cards of the node"
 
-    def holder(self, question: DeviceQuestion[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - nobody asks who holds them
-        """Return what a task holds that was given cards."""
+    def holder(self, question: DeviceQuestion[GpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - the holder does not matter
+        """Return the holder for a task that was given cards."""
         return Holder(uses)
 
-    def locks(self, demand: GpuDemand) -> bool:  # noqa: ARG002 - it is a matter of the mode
-        """Nodes are locked for shares of cards alone."""
+    def locks(self, demand: GpuDemand) -> bool:  # noqa: ARG002 - the mode decides
+        """Return whether pods share cards: nodes are locked only then."""
         return self.by_memory
 
-    def annotations(self, cards: GpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - the node is not told
-        """Tell indices of cards, and when they were chosen."""
+    def annotations(self, cards: GpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - the annotations do not name the node
+        """Return the indices of the cards, and the time of the choice."""
         indices = ",".join(str(cards.indices[use.card]) for use in uses)
         return {PREDICATE_TIME: str(int(now * _NANOSECONDS)), GPU_INDEX: indices}
 

@@ -1,10 +1,9 @@
-"""MIG: cards that hardware cuts into instances.
+"""MIG: cards that the hardware divides into instances.
 
-A card is cut in one way (a group) at a time; a group has so many instances of each kind. A pod is given the smallest
-free instance with enough memory: in the group that is in use, else in the first group that has one. A card on which
-nothing is left in use may be cut anew.
-
-Example: of group `g` with 3 of 2g.10gb and 1 of 1g.5gb, positions 0 to 2 are of the first kind and 3 of the second.
+A card is divided in one way (a group) at a time; a group has a number of instances of each kind. A pod gets the
+smallest free instance with enough memory, in the group in use or else in the first group that has one. A card without
+used instances can be divided again. Example: in group `g` with 3 of 2g.10gb and 1 of 1g.5gb, positions 0 to 2 are of
+the first kind and 3 of the second.
 """
 
 from collections.abc import Sequence
@@ -16,24 +15,24 @@ __all__ = ["kind_at", "pick"]
 
 
 def pick(groups: Sequence[Group], taken: Sequence[Instance], megabytes: int) -> tuple[Instance, Kind] | None:
-    """Return an instance for so much memory, and its kind; None where there is none, or what is taken makes no sense.
+    """Return an instance with enough memory and its kind; None if there is none or the used instances are inconsistent.
 
     Args:
-        groups: The ways in which the card can be cut.
-        taken: The instances in use.
-        megabytes: What is needed.
+        groups: Possible divisions of the card.
+        taken: Used instances.
+        megabytes: Required memory.
     """
     if not taken:
         return next(filter(None, (_pick_in(group, frozenset(), megabytes) for group in groups)), None)
     in_use = {name for name, _ in taken}
     group = next((each for each in groups if each.name in in_use), None)
     if group is None or len(in_use) > 1 or any(kind_at(groups, each) is None for each in taken):
-        return None  # told by somebody else's hand: nobody knows what is free
+        return None  # written by another program: the free instances are unknown
     return _pick_in(group, frozenset(position for _, position in taken), megabytes)
 
 
 def kind_at(groups: Sequence[Group], instance: Instance) -> Kind | None:
-    """Return the kind of an instance; None where there is no such instance."""
+    """Return the kind of an instance; None if there is no such instance."""
     name, position = instance
     for kind in next((group.kinds for group in groups if group.name == name), ()):
         if position < kind.count:

@@ -1,4 +1,4 @@
-"""Deviceshare: which cards of its node a pod may have a part of.
+"""Deviceshare: allocate cards of nodes, or parts of them, to pods.
 
 Points: pre-predicate, predicate, node order; ledgers for cards and for locks of nodes; annotations and preparations of
 bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugins/deviceshare.md.
@@ -52,11 +52,11 @@ class DeviceShare(Plugin):
 
     @property
     def watches_clock(self) -> bool:  # type: ignore[override]  # it is only read
-        """Whether equal clusters may be decided about differently: locks grow old."""
+        """Whether decisions depend on the time: locks expire."""
         return self.args.node_lock
 
     def on_session_open(self, session: Session) -> None:
-        """Register every extension point for the family that is switched on."""
+        """Register every extension point for the enabled family."""
         if self.args.gpu_sharing or self.args.gpu_number:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.koordinator:
@@ -65,27 +65,27 @@ class DeviceShare(Plugin):
             self._register(session, Koordinator(self.args.rules(self._templates(session))))
         elif self.args.vgpu:
             settings = self._settings(session)
-            books = self._register(session, Vgpu(self.args, settings))
-            session.extensions.on_close(self.name, lambda: _count(session, books, settings))
+            allocator = self._register(session, Vgpu(self.args, settings))
+            session.extensions.on_close(self.name, lambda: _count(session, allocator, settings))
 
     def _register(self, session: Session, family: Family[Any, Any]) -> DeviceAllocator:
-        books = DeviceAllocator(session, family)
-        session.extensions.register_ledger(self.name, books)
-        session.extensions.register_annotations(self.name, books.annotations)
-        session.extensions.register(contract.PRE_PREDICATE, self.name, books.refuse_unreadable)
+        allocator = DeviceAllocator(session, family)
+        session.extensions.register_ledger(self.name, allocator)
+        session.extensions.register_annotations(self.name, allocator.annotations)
+        session.extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable)
         session.extensions.register(
             contract.PREDICATE,
             self.name,
-            books.never,
+            allocator.never,
             locality=Locality.FACTS,
             reasons=(*family.never, UNREADABLE),
             part="never",
         )
         if self.args.node_lock:
-            self._register_locks(session, Locks(session, books))
+            self._register_locks(session, Locks(session, allocator))
         for part, function, locality, cares in (
-            ("cards", books.of_template, Locality.NODE, None),
-            ("cards of one", books.of_task, Locality.GLOBAL, books.asks_alone),
+            ("cards", allocator.of_template, Locality.NODE, None),
+            ("cards of one", allocator.of_task, Locality.GLOBAL, allocator.asks_alone),
         ):
             session.extensions.register(
                 contract.PREDICATE,
@@ -97,9 +97,9 @@ class DeviceShare(Plugin):
                 part=part,
             )
         if self.args.weight > 0:
-            self._register_scores(session, books)
-        session.extensions.on_close(self.name, lambda: _tell_unreadable(session, books))
-        return books
+            self._register_scores(session, allocator)
+        session.extensions.on_close(self.name, lambda: _record_unreadable(session, allocator))
+        return allocator
 
     def _register_locks(self, session: Session, held: Locks) -> None:
         session.extensions.register_ledger(self.name, held)
@@ -113,11 +113,11 @@ class DeviceShare(Plugin):
             part="locks",
         )
 
-    def _register_scores(self, session: Session, books: DeviceAllocator) -> None:
-        normalise = compared(self.args.weight) if books.family.compares_nodes else None
+    def _register_scores(self, session: Session, allocator: DeviceAllocator) -> None:
+        normalise = compared(self.args.weight) if allocator.family.compares_nodes else None
         for part, function, locality, cares in (
-            ("cards", books.scores_of_template, Locality.NODE, None),
-            ("cards of one", books.scores_of_task, Locality.GLOBAL, books.asks_alone),
+            ("cards", allocator.scores_of_template, Locality.NODE, None),
+            ("cards of one", allocator.scores_of_task, Locality.GLOBAL, allocator.asks_alone),
         ):
             session.extensions.register(
                 contract.NODE_ORDER,
@@ -130,30 +130,30 @@ class DeviceShare(Plugin):
             )
 
     def _settings(self, session: Session) -> VgpuSettings:
-        """Return what the device ConfigMap says; one that cannot be read is told, and counts as none."""
+        """Return the settings of the device ConfigMap; one that cannot be read causes an event and is ignored."""
         settings, fault = settings_of(self.args, session.snapshot.objects.config_maps)
         if fault:
-            self._tell_map(session, f"{fault}; the defaults hold")
+            self._record_map_fault(session, f"{fault}; the defaults apply")
         return settings.nvidia
 
     def _templates(self, session: Session) -> Templates:
-        """Return which shares of NPUs there are; a ConfigMap that cannot be read is told, and lists none."""
+        """Return the permitted shares of NPUs; a ConfigMap that cannot be read causes an event and permits none."""
         templates, fault = templates_of(self.args, session.snapshot.objects.config_maps)
         if fault:
-            self._tell_map(session, f"{fault}; no share of an NPU is given")
+            self._record_map_fault(session, f"{fault}; no share of an NPU is allocated")
         return templates
 
-    def _tell_map(self, session: Session, message: str) -> None:
+    def _record_map_fault(self, session: Session, message: str) -> None:
         named = map_of(self.args)
         assert named is not None, "there is no fault without a ConfigMap"
         metadata = session.snapshot.objects.config_maps["/".join(named)].metadata
-        _tell(session, "ConfigMap", metadata, INVALID_MAP, message)
+        _record_once(session, "ConfigMap", metadata, INVALID_MAP, message)
 
 
 def weighted(
     scores: Callable[[Task, NodeColumns], FloatArray | None], weight: int
 ) -> Callable[[Task, NodeColumns], FloatArray | None]:
-    """Round scores to whole numbers, halves up, and weigh them."""
+    """Round scores to whole numbers, halves up, and multiply them by a weight."""
 
     def score(task: Task, columns: NodeColumns) -> FloatArray | None:
         found = scores(task, columns)
@@ -163,7 +163,7 @@ def weighted(
 
 
 def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
-    """Rescale scores so that the best node has 100, rounded down, and weigh them; where none has any, nothing has."""
+    """Rescale scores so that the best node has 100, rounded down, and weigh them. Without scores all are 0."""
 
     def normalise(scores: FloatArray) -> FloatArray:
         best = scores.max(initial=0.0)
@@ -172,26 +172,26 @@ def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
     return normalise
 
 
-def _count(session: Session, books: DeviceAllocator, settings: VgpuSettings) -> None:
-    for queue, amounts in differences_by_queue(session, books, settings).items():
+def _count(session: Session, allocator: DeviceAllocator, settings: VgpuSettings) -> None:
+    for queue, amounts in differences_by_queue(session, allocator, settings).items():
         session.report.count_otherwise(queue, amounts)
 
 
-def _tell_unreadable(session: Session, books: DeviceAllocator) -> None:
-    """Tell owners of nodes and pods which annotations about cards cannot be read."""
-    for column, why in books.unreadable():
+def _record_unreadable(session: Session, allocator: DeviceAllocator) -> None:
+    """Record events about annotations of nodes and pods that cannot be read."""
+    for column, why in allocator.unreadable():
         node = session.nodes.facts.nodes[column].object
         if node is not None:
-            message = f"{books.family.name}: {why}; the node takes no pod that asks for its cards"
-            _tell(session, "Node", node.metadata, INVALID_CARDS, message)
-    for task, why in books.unread:
-        _tell(session, "Pod", task.pod.metadata, INVALID_IDS, why, job=task.job)
+            message = f"{allocator.family.name}: {why}; the node accepts no pod that requests its cards"
+            _record_once(session, "Node", node.metadata, INVALID_CARDS, message)
+    for task, why in allocator.unread:
+        _record_once(session, "Pod", task.pod.metadata, INVALID_IDS, why, job=task.job)
 
 
-def _tell(
+def _record_once(
     session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str, *, job: JobId | None = None
 ) -> None:
-    """Record an event about an object, once; what is told of pods of a job is forgotten with it."""
+    """Record an event about an object, once. For a pod of a job, the record is forgotten with the job."""
     if session.report.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
         event = EventNote(
             kind=kind,

@@ -1,4 +1,4 @@
-"""Settings: which ConfigMap about devices a configuration asks for, and what it says."""
+"""Settings: the device ConfigMap of a configuration, and its content."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,17 +18,17 @@ __all__ = ["DOCUMENT", "NAME", "TEMPLATES", "args_of", "map_of", "settings_of", 
 NAME: Final = "deviceshare"
 DOCUMENT: Final = "device-config.yaml"
 TEMPLATES: Final = "data.yaml"
-"""Keys of the ConfigMaps: about virtual cards, and about shares of NPUs."""
+"""Keys of the ConfigMaps: for virtual cards, and for shares of NPUs."""
 
 
 def args_of(profile: Profile) -> DeviceShareArgs | None:
-    """Return the arguments of deviceshare in a configuration; None where it does not stand in it."""
+    """Return the arguments of deviceshare in a configuration; None if it is not configured."""
     option = next((each for each in profile.plugins if each.plugin == NAME), None)
     return None if option is None else decode(DeviceShareArgs, option.arguments, option.path)[0]
 
 
 def map_of(args: DeviceShareArgs | None) -> tuple[str, str] | None:
-    """Return namespace and name of the ConfigMap about devices that arguments ask for; None for none."""
+    """Return namespace and name of the device ConfigMap that the arguments require; None if they require none."""
     if args is not None and args.vgpu:
         return args.map_namespace, args.map_name
     if args is not None and args.koordinator and args.templates is not None:
@@ -37,7 +37,7 @@ def map_of(args: DeviceShareArgs | None) -> tuple[str, str] | None:
 
 
 def settings_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]) -> tuple[DeviceSettings, str]:
-    """Return what the device ConfigMap says, else the defaults; and why it cannot be read, empty where it can."""
+    """Return the settings of the device ConfigMap, or the defaults; and the fault, empty if it can be read."""
     found = config_maps.get(f"{args.map_namespace}/{args.map_name}")
     if found is None:
         return DEFAULT, ""
@@ -46,7 +46,7 @@ def settings_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]
 
 
 def templates_of(args: DeviceShareArgs, config_maps: Mapping[str, wire.ConfigMap]) -> tuple[Templates, str]:
-    """Return which shares of NPUs the ConfigMap lists, and why it cannot be read, empty where it can."""
+    """Return the NPU shares that the ConfigMap permits, and the fault, empty if it can be read."""
     if args.templates is None:
         return NO_TEMPLATES, ""
     matched = frozenset(args.templates.matched_resources)
@@ -69,5 +69,5 @@ def _templates(text: str, matched: frozenset[str]) -> tuple[Templates, str]:
 def _read(text: str) -> tuple[DeviceSettings, str]:
     try:
         return read_settings(read_yaml(text) or {}), ""
-    except (ConfigError, ValueError) as error:  # a validation error of the structs is a ValueError, too
+    except (ConfigError, ValueError) as error:  # validation errors of structs are ValueErrors
         return DEFAULT, f"data[{DOCUMENT}]: {error}"

@@ -1,7 +1,7 @@
-"""vGPU: parts of cards, by shares (HAMi-core) or by instances that hardware keeps apart (MIG).
+"""vGPU: parts of cards, as shares (HAMi-core) or as isolated hardware instances (MIG).
 
-For each container that asks for cards, in order, the cards of a node are gone through in the order of the policy, and
-each that can be shared once more is taken, until there are enough. Two containers of a pod may have parts of one card.
+For each container with cards, in order, the cards of a node are tried in the policy's order. Each card that can be
+shared once more is allocated until there are enough. Two containers of a pod may have parts of one card.
 """
 
 import math
@@ -33,7 +33,7 @@ from pyroclast.plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShare
 from pyroclast.plugins.deviceshare.exclusive import matching, reserved, spread_out
 from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
 from pyroclast.plugins.deviceshare.mig import pick
-from pyroclast.plugins.deviceshare.vgpu_parts import id_of, parts_told, room_for, unread_parts, within
+from pyroclast.plugins.deviceshare.vgpu_parts import annotated_parts, id_of, room_for, unread_parts, within
 
 __all__ = ["Vgpu", "VgpuDemand"]
 
@@ -46,7 +46,7 @@ _TOO_FEW_CARDS, _BY_UUID, _NOT_ENOUGH, _MODE, _OTHER_MODE, _NO_MODE = range(1, 7
 
 @dataclass(frozen=True, slots=True)
 class VgpuDemand:
-    """What a pod asks for: by container, and which cards will do."""
+    """Demand of a pod: by container, and rules for cards."""
 
     containers: tuple[ContainerDemand, ...]
     rules: CardRules
@@ -75,52 +75,52 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
 
     @property
     def reading(self) -> Hashable:
-        """What registers are read by: how cards can be cut is told elsewhere."""
+        """Return the settings with which registers are read: they define the divisions of cards."""
         return self.name, self.settings
 
-    # What is asked ----------------------------------------------------------------------------------------------------
+    # Demand -----------------------------------------------------------------------------------------------------------
 
     def demand(self, template: TaskTemplate, task: Task) -> VgpuDemand | None:
-        """Return what tasks of a template ask for; pods that name other cards are of another template."""
+        """Return the demand of a template's tasks; pods that name other cards have another template."""
         containers = tuple(each for each in vgpu_demand(template.spec, self.settings) if each.cards)
         return VgpuDemand(containers, card_rules(task.pod)) if containers else None
 
     def question(self, demand: VgpuDemand, task: Task) -> DeviceQuestion[VgpuDemand]:
-        """Return what one task asks: its group and its labels may matter, too."""
+        """Return the question of one task: its group and labels may matter."""
         group, is_spread = spread_group(task.pod)
         rules = matching(self.args.exclusive, task.pod.metadata.labels) if self.args.exclusive else frozenset()
         return DeviceQuestion(demand, group if is_spread else "", rules)
 
     def asks_alone(self, task: Task) -> bool:
-        """Tell whether the group or the labels of a task may matter."""
+        """Return whether the group or the labels of a task may matter."""
         return bool(self.args.exclusive) or VGPU_GROUP_POLICY in task.pod.metadata.annotations
 
-    def locks(self, demand: VgpuDemand) -> bool:  # noqa: ARG002 - whatever it is
-        """Nodes are locked for every pod with cards."""
+    def locks(self, demand: VgpuDemand) -> bool:  # noqa: ARG002 - every demand
+        """Return True: nodes are locked for every pod with cards."""
         return True
 
-    # What a node has --------------------------------------------------------------------------------------------------
+    # Devices of a node ------------------------------------------------------------------------------------------------
 
     def cards(self, node: Node) -> VgpuCards | None:
-        """Read the register of a node."""
+        """Return the cards in the register of a node."""
         return None if node.object is None else vgpu_cards(node.object, self.settings)
 
     def count(self, cards: VgpuCards) -> int:
-        """Count the cards."""
+        """Return the number of cards."""
         return len(cards.cards)
 
     def shape(self, cards: VgpuCards, question: DeviceQuestion[VgpuDemand]) -> Hashable:
-        """Which card it is matters to those alone who name some."""
+        """Return the shape of the cards. The UUIDs matter only to tasks that name some."""
         return (cards.shape, cards.uuids) if question.demand.rules.names_uuids else cards.shape
 
     def names_cards(self, task: Task) -> bool:
-        """Return whether there are ids of cards."""
+        """Return whether the annotations name ids of cards."""
         return bool(task.pod.metadata.annotations.get(VGPU_IDS))
 
     def named(self, cards: VgpuCards, task: Task, demand: VgpuDemand | None) -> tuple[Use, ...]:
-        """Read which cards a pod was given; cards that the node does not have, and unreadable ones, are left out."""
+        """Return the allocated cards of a pod. Cards that the node lacks or that cannot be read are left out."""
         text = task.pod.metadata.annotations.get(VGPU_IDS)
-        uses = parts_told(cards, text, self.settings.megabytes) if text else ()
+        uses = annotated_parts(cards, text, self.settings.megabytes) if text else ()
         if not uses:
             return ()
         if demand is None:
@@ -135,7 +135,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         return False
 
     def has_room(self, cards: VgpuCards, taken: State, uses: tuple[Use, ...]) -> bool:
-        """Return whether cards can be shared once more, with memory, cores and instances."""
+        """Return whether cards can be shared once more with the memory, cores and instances."""
         return room_for(cards, taken, uses)
 
     def unnamed(
@@ -146,7 +146,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         demand: VgpuDemand,
         uses: tuple[Use, ...],
     ) -> tuple[Use, ...]:
-        """Take the first cards that can be shared once more, for each container that names too few."""
+        """Choose the first cards that can be shared once more, for each container that names too few."""
         trial = _Trial(self, cards, taken)
         for number, container in enumerate(demand.containers):
             own = [use.card for use in uses if use.container == number]
@@ -159,15 +159,15 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         return self._holder(uses, task)
 
     def unread(self, cards: VgpuCards, task: Task) -> str:
-        """Count what the annotation tells of that is no card of the node."""
+        """Return the number of annotated entries that are not cards of the node."""
         text = task.pod.metadata.annotations.get(VGPU_IDS)
         count = unread_parts(cards, text) if text else 0
-        return f"{VGPU_IDS}: {count} of its entries are no cards of the node" if count else ""
+        return f"{VGPU_IDS}: {count} of its entries are not cards of the node" if count else ""
 
-    # Who gets what ----------------------------------------------------------------------------------------------------
+    # Choice -----------------------------------------------------------------------------------------------------------
 
     def never_fits(self, cards: VgpuCards, demand: VgpuDemand) -> int:
-        """Compare each container by itself with cards that nobody holds; never wrong where it refuses."""
+        """Compare each container by itself with all cards free. A refusal is always right; an acceptance may not be."""
         mode, rules = demand.rules.mode, demand.rules
         if mode is not None and mode != cards.mode:
             return {HAMI_CORE: _MODE, MIG: _OTHER_MODE}.get(mode, _NO_MODE)
@@ -199,7 +199,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
     def choose(
         self, cards: VgpuCards, taken: State, question: DeviceQuestion[VgpuDemand], hidden: frozenset[int]
     ) -> Chosen | int:
-        """Take cards for each container in turn, beside those of the containers before it."""
+        """Choose cards for each container in turn, in addition to those of earlier containers."""
         trial = _Trial(self, cards, taken)
         for number, container in enumerate(question.demand.containers):
             if not trial.give(number, container, question.demand.rules, hidden):
@@ -207,14 +207,14 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         return Chosen(tuple(trial.uses), trial.score)
 
     def hidden(self, cards: VgpuCards, shelf: Shelf, question: DeviceQuestion[VgpuDemand]) -> frozenset[int]:
-        """Return the cards that its like has already, where these must be apart."""
+        """Return the cards of similar pods that must be on other cards."""
         apart = spread_out(shelf, question.group) if question.group else set()
         if question.rules and cards.mode == HAMI_CORE:
             apart |= reserved(shelf, question.rules)
         return frozenset(apart)
 
     def holder(self, question: DeviceQuestion[VgpuDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - who it is counts
-        """Return what a task holds that was given cards."""
+        """Return the holder for a task that was given cards."""
         return self._holder(uses, task)
 
     def _holder(self, uses: tuple[Use, ...], task: Task) -> Holder:
@@ -224,7 +224,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         )
 
     def annotations(self, cards: VgpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
-        """Tell the device plugin what to hand out."""
+        """Return the allocation for the device plugin."""
         ids = write_ids(Given(id_of(cards, use), use.asked, use.cores, use.container) for use in uses)
         moment = str(math.floor(now))
         return {
@@ -238,7 +238,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
 
 
 class _Trial:
-    """The cards of a node while a pod is given some."""
+    """The cards of a node while cards are chosen for a pod."""
 
     def __init__(self, family: Vgpu, cards: VgpuCards, taken: State) -> None:
         self._family, self._cards = family, cards
@@ -253,15 +253,15 @@ class _Trial:
         self.score = 0.0
 
     def give(self, number: int, container: ContainerDemand, rules: CardRules, hidden: frozenset[int]) -> bool:
-        """Take the cards of one container; tell whether there were enough."""
-        wanted = container.cards
+        """Choose the cards of one container. Return whether there were enough."""
+        missing = container.cards
         for position in self._order():
             use = None if position in hidden else self._use_of(position, number, container, rules)
             if use is None:
                 continue
             self._take(use)
-            wanted -= 1
-            if not wanted:
+            missing -= 1
+            if not missing:
                 return True
         return False
 
@@ -274,7 +274,7 @@ class _Trial:
         return self._parts[position], self._memory[position]
 
     def _use_of(self, position: int, number: int, container: ContainerDemand, rules: CardRules) -> Use | None:
-        """Return the part of a card that a container would have; None where the card cannot be shared so."""
+        """Return the part of a card for a container; None if the card cannot be shared in this way."""
         card, family = self._cards.cards[position], self._family
         parts, cores = self._parts[position], self._cores[position]
         asked = container.memory_of(card)
@@ -308,7 +308,7 @@ class _Trial:
         self.score += self._score_of(at, was_idle=was_idle)
 
     def _score_of(self, position: int, *, was_idle: bool) -> float:
-        """Score a card that was just taken: by how full it is now, or whether nobody had it before."""
+        """Score a card after its allocation: by its fullness, or whether it was unused before."""
         match self._family.args.policy:
             case "binpack":
                 memory = self._cards.cards[position].memory
@@ -323,4 +323,4 @@ _ORDERS: Final[Mapping[str, Callable[[tuple[int, int]], int]]] = {
     BINPACK: lambda taken: -taken[1],
     SPREAD: lambda taken: taken[0],
 }
-"""By policy: what of the parts and the memory that are taken of a card says when it is looked at."""
+"""Sort key of cards by policy, from the used parts and the used memory."""

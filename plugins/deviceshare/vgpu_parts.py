@@ -1,4 +1,4 @@
-"""Parts of virtual cards as annotations tell of them: the UUID of the card, and the instance where it is cut."""
+"""Parts of virtual cards in annotations: the UUID of the card, and the instance if it is divided."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,34 +11,34 @@ from pyroclast.model.devices.vgpu_ids import Given, read_ids, split_id
 from pyroclast.model.devices.vgpu_register import MIG, VgpuCards
 from pyroclast.plugins.deviceshare.mig import kind_at
 
-__all__ = ["id_of", "parts_told", "room_for", "unread_parts", "within"]
+__all__ = ["annotated_parts", "id_of", "room_for", "unread_parts", "within"]
 
 _TEXTS_KEPT: Final = 1 << 16
 
 
 def id_of(cards: VgpuCards, use: Use) -> str:
-    """Return how a part is called: `GPU-a`, or `GPU-a[group2-3]`."""
+    """Return the id of a part: `GPU-a`, or `GPU-a[group2-3]`."""
     uuid = cards.cards[use.card].uuid
     return uuid if use.instance is None else f"{uuid}[{use.instance[0]}-{use.instance[1]}]"
 
 
 @lru_cache(_TEXTS_KEPT)
-def parts_told(cards: VgpuCards, ids: str, megabytes: int) -> tuple[Use, ...]:
-    """Return what an annotation says is taken of the cards of a node."""
+def annotated_parts(cards: VgpuCards, ids: str, megabytes: int) -> tuple[Use, ...]:
+    """Return the annotated parts of a node's cards."""
     found = (_use(cards, given, megabytes) for given in read_ids(ids))
     return tuple(use for use in found if use is not None)
 
 
 @lru_cache(_TEXTS_KEPT)
 def unread_parts(cards: VgpuCards, ids: str) -> int:
-    """Count what an annotation tells of that is no part of a card of the node."""
-    told = sum(bool(piece) for container in ids.split(";") for piece in container.split(":"))
-    return told - len(parts_told(cards, ids, 1))
+    """Return the number of annotated parts that are not parts of the node's cards."""
+    annotated = sum(bool(piece) for container in ids.split(";") for piece in container.split(":"))
+    return annotated - len(annotated_parts(cards, ids, 1))
 
 
 def within(cards: VgpuCards, uses: Sequence[Use], containers: Sequence[ContainerDemand]) -> tuple[Use, ...]:
-    """Cut what an annotation says is taken to what the containers of the pod ask for, the first cards of each."""
-    numbers = {told: number for number, told in enumerate(sorted({use.container for use in uses}))}
+    """Limit the annotated parts to the requests of the pod's containers; the first cards of each container count."""
+    numbers = {annotated: number for number, annotated in enumerate(sorted({use.container for use in uses}))}
     counts: Counter[int] = Counter()
     found = []
     for use in uses:
@@ -54,7 +54,7 @@ def within(cards: VgpuCards, uses: Sequence[Use], containers: Sequence[Container
 
 
 def room_for(cards: VgpuCards, taken: State, uses: Sequence[Use]) -> bool:
-    """Return whether cards have room for more parts beside what is taken."""
+    """Return whether cards have room for more parts in addition to the allocated ones."""
     parts, memory, cores, instances = list(taken[0]), list(taken[1]), list(taken[2]), taken[3]
     for use in uses:
         card, at = cards.cards[use.card], use.card

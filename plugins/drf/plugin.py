@@ -25,11 +25,11 @@ from pyroclast.plugins.drf.tree import Tree
 __all__ = ["Drf"]
 
 MOST_REPORTED: Final = 1000
-"""Jobs whose share is reported, the largest: a cluster with more has no use for so many series."""
+"""Maximum number of jobs whose share is reported, largest shares first. It bounds the number of series."""
 
 
 class Drf(Plugin):
-    """Serve first who has the smallest dominant share."""
+    """Serve the job with the smallest dominant share first."""
 
     name = "drf"
     watches_clock = False
@@ -65,17 +65,17 @@ class Fairness(Ledger):
         if mine is None:
             return [], Vote.PERMIT
         total = self._shares.total
-        wanted, _ = dominant(_plus(self._shares.given(mine.id), self._request(preemptor), 1), total)
+        share_with_task, _ = dominant(_plus(self._shares.given(mine.id), self._request(preemptor), 1), total)
         left: dict[JobId, list[int]] = {}
         victims = []
         for task in candidates:
             job = self._session.jobs.of(task)
             if job is None:
                 continue
-            # counted down whether or not it becomes a victim: the next one of its job is judged without it
+            # Subtracted even if the task is not a victim: the next task of its job is judged without it.
             rest = left[job.id] = _plus(left.get(job.id) or self._shares.given(job.id), self._request(task), -1)
             kept, _ = dominant(rest, total)
-            if wanted < kept or abs(wanted - kept) <= TOLERANCE:
+            if share_with_task < kept or abs(share_with_task - kept) <= TOLERANCE:
                 victims.append(task)
         return victims, Vote.PERMIT
 
@@ -97,9 +97,9 @@ class Fairness(Ledger):
         for column in largest(allocated, session.total, among=table.queue != NO_QUEUE, most=MOST_REPORTED):
             job = table.jobs[column]
             if job is not None:
-                session.report.note_share(job.id, self._told(allocated[:, column].tolist()))
+                session.report.note_share(job.id, self._job_share(allocated[:, column].tolist()))
 
-    def _told(self, given: Sequence[int]) -> JobShare:
+    def _job_share(self, given: Sequence[int]) -> JobShare:
         share, row = dominant(given, self._shares.total)
         space = self._session.resources
         amounts = {
@@ -119,7 +119,7 @@ class Fairness(Ledger):
 
 
 class Hierarchy(Ledger):
-    """Queues of one session in their tree."""
+    """The queues of one session in their tree."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -138,7 +138,7 @@ class Hierarchy(Ledger):
         tree.settle()
 
     def rank(self, queue: Queue) -> Any:
-        """Rank a queue by a key that compares live shares along the paths."""
+        """Return a sort key that compares current shares along the paths."""
         return self._key(queue)
 
     def _compare(self, left: Queue, right: Queue) -> int:
@@ -146,12 +146,12 @@ class Hierarchy(Ledger):
         return (difference > 0) - (difference < 0)
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Permit victims whose queue would still come after the reclaimer's; each is judged for itself."""
+        """Permit victims whose queue would still come after the reclaimer's queue; each is judged by itself."""
         mine = self._session.jobs.of(reclaimer)
         if mine is None:
             return [], Vote.PERMIT
-        wanted = self._request(reclaimer)
-        self._tree.change(mine.id, wanted)
+        share_with_task = self._request(reclaimer)
+        self._tree.change(mine.id, share_with_task)
         victims = []
         for task in candidates:
             job = self._session.jobs.of(task)
@@ -162,7 +162,7 @@ class Hierarchy(Ledger):
             if self._compare(self._session.queues.by_name[mine.queue], self._session.queues.by_name[job.queue]) < 0:
                 victims.append(task)
             self._tree.change(job.id, request)
-        self._tree.change(mine.id, [-amount for amount in wanted])
+        self._tree.change(mine.id, [-amount for amount in share_with_task])
         return victims, Vote.PERMIT
 
     def apply(self, change: Change) -> None:

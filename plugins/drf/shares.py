@@ -10,13 +10,13 @@ from pyroclast.model.ids import JobId
 __all__ = ["TOLERANCE", "DominantShares", "dominant", "largest"]
 
 TOLERANCE = 0.000001
-"""Shares this close count as equal when victims are chosen; orders compare exactly."""
+"""Shares within this distance count as equal when victims are chosen; orders compare exactly."""
 
 
 def dominant(allocated: Sequence[int], total: Sequence[int]) -> tuple[float, int]:
-    """Return the largest share that amounts have of a total, correctly rounded, and its row (the first among equals).
+    """Return the largest share of amounts in a total, correctly rounded, and its row (the first among equals).
 
-    Resources that the cluster does not offer do not count; the row is -1 where nothing is allocated.
+    Resources that the cluster does not offer do not count. The row is -1 if nothing is allocated.
     """
     share, row = 0.0, -1
     for each, amount in enumerate(allocated):
@@ -28,16 +28,16 @@ def dominant(allocated: Sequence[int], total: Sequence[int]) -> tuple[float, int
 
 
 def largest(allocated: IntArray, total: IntArray, *, among: BoolArray, most: int) -> list[int]:
-    """Return who has the largest dominant shares, largest first.
+    """Return the columns of the largest dominant shares, largest first.
 
     Args:
-        allocated: What each job has, base units, shape (R, J).
-        total: What the cluster offers, base units, shape (R,).
+        allocated: Allocated amounts of each job, base units, shape (R, J).
+        total: Allocatable amounts of the cluster, base units, shape (R,).
         among: Columns that count, shape (J,).
-        most: Number of columns returned at most.
+        most: Maximum number of returned columns.
 
     Returns:
-        Columns; among equals the lower one goes first.
+        Columns; among equals the lower one comes first.
     """
     columns = np.flatnonzero(among)
     offered = total > 0
@@ -47,26 +47,26 @@ def largest(allocated: IntArray, total: IntArray, *, among: BoolArray, most: int
 
 
 class DominantShares:
-    """What each job has been given, evictions and waiting places included; base units by resource row."""
+    """Allocated amounts of each job, including evictions and pipelined tasks; base units by resource row."""
 
     __slots__ = ("_allocated", "_before", "_shares", "total")
 
     def __init__(self, total: Sequence[int], before: Callable[[JobId], Sequence[int]]) -> None:
         self.total = total
         self._before = before
-        """Tells what a job had when the session began; asked once per job."""
+        """Returns the allocation of a job at the session's start; called once per job."""
         self._allocated: dict[JobId, list[int]] = {}
         self._shares: dict[JobId, float] = {}
 
     def given(self, job: JobId) -> list[int]:
-        """Return what a job has been given; do not write."""
+        """Return the allocation of a job. Read-only."""
         known = self._allocated.get(job)
         if known is None:
             known = self._allocated[job] = list(self._before(job))
         return known
 
     def known(self) -> Mapping[JobId, Sequence[int]]:
-        """Return what the jobs asked for so far have been given."""
+        """Return the allocations of all jobs that were queried so far."""
         return self._allocated
 
     def share(self, job: JobId) -> float:
@@ -77,7 +77,7 @@ class DominantShares:
         return share
 
     def add(self, job: JobId, amounts: Sequence[int], sign: int) -> None:
-        """Count amounts in (+1) or out (-1)."""
+        """Add amounts (+1) or subtract them (-1)."""
         allocated = self.given(job)
         for row, amount in enumerate(amounts):
             if amount:

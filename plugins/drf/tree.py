@@ -1,8 +1,9 @@
-"""The tree of hierarchical DRF: queues along their paths, jobs as leaves, shares of all of them.
+"""The tree of hierarchical DRF: queues along their paths, jobs as leaves, and their shares.
 
-A node's allocation is that of its children, each scaled down to the smallest share among those that can still use
-something; so one child that is far ahead does not make its parent look rich. A leaf is saturated when it has all it
-asks for of something, or asks for something that the cluster has no more of; an inner node when all its children are.
+The allocation of an inner node is the sum of its children's allocations. Each child is scaled down to the smallest
+share among the unsaturated children, so that one child with a large share does not increase the share of its parent. A
+leaf is saturated if it has all that it requests of a resource, or requests a resource that is exhausted. An inner node
+is saturated if all its children are.
 
 Numbers are exact fractions. Each node keeps the sums over its children, so a change costs one walk to the root.
 """
@@ -17,13 +18,13 @@ ONE = Fraction(1)
 
 
 class TreeNode:
-    """An inner node: a queue, or a piece of the path to it."""
+    """An inner node: a queue, or a part of the path to it."""
 
     __slots__ = (
         "_rank",
         "_resources",
-        "_sated",
-        "_thirsty",
+        "_saturated_sum",
+        "_unsaturated_sum",
         "children",
         "is_saturated",
         "parent",
@@ -36,48 +37,53 @@ class TreeNode:
     def __init__(self, parent: "TreeNode | None", weight: Fraction, resources: int) -> None:
         self.parent = parent
         self.weight = weight
-        """Its weight among its siblings, at least 1."""
+        """Weight among its siblings, at least 1."""
         self.children: dict[str, TreeNode] = {}
-        """Inner nodes below it, by piece of the path."""
+        """Inner nodes below it, by part of the path."""
         self._resources = resources
         self.clear()
 
     def clear(self) -> None:
-        """Begin without any child counted in."""
+        """Reset the sums, without any child."""
         self.vector: list[Fraction] = [Fraction(0)] * self._resources
-        """Its allocation as its parent sees it, base units by resource row."""
+        """The scaled allocation, base units by resource row."""
         self.share = Fraction(0)
         self.is_saturated = True
         self.unsaturated = 0
-        self._sated = [Fraction(0)] * self._resources
-        self._thirsty = [Fraction(0)] * self._resources
+        self._saturated_sum = [Fraction(0)] * self._resources
+        self._unsaturated_sum = [Fraction(0)] * self._resources
         self._rank: list[tuple[Fraction, int, Leaf | TreeNode]] = []
 
     def put(self, child: "Leaf | TreeNode", sign: int) -> None:
-        """Count a child in (+1) or out (-1) of the sums."""
+        """Add a child to the sums (+1) or remove it (-1)."""
         if not child.is_saturated:
             self.unsaturated += sign
         if not child.share:
             return
         if child.is_saturated:
-            self._sated = [have + sign * amount for have, amount in zip(self._sated, child.vector, strict=True)]
+            self._saturated_sum = [
+                have + sign * amount for have, amount in zip(self._saturated_sum, child.vector, strict=True)
+            ]
             return
-        self._thirsty = [
-            have + sign * amount / child.share for have, amount in zip(self._thirsty, child.vector, strict=True)
+        self._unsaturated_sum = [
+            have + sign * amount / child.share for have, amount in zip(self._unsaturated_sum, child.vector, strict=True)
         ]
         if sign > 0:
             heapq.heappush(self._rank, (child.share, id(child), child))
 
     def refresh(self, total: Sequence[int]) -> None:
-        """Compute allocation, share and saturation from the sums."""
+        """Calculate allocation, share and saturation from the sums."""
         smallest = min(self._smallest_share(), ONE)
-        self.vector = [sated + smallest * thirsty for sated, thirsty in zip(self._sated, self._thirsty, strict=True)]
+        self.vector = [
+            saturated_amount + smallest * unsaturated_amount
+            for saturated_amount, unsaturated_amount in zip(self._saturated_sum, self._unsaturated_sum, strict=True)
+        ]
         self.share = _share(self.vector, total)
         self.is_saturated = not self.unsaturated
 
     def _smallest_share(self) -> Fraction:
         rank = self._rank
-        # entries of children that have changed since are passed over
+        # Entries of children that have changed are outdated and are skipped.
         while rank and (rank[0][2].is_saturated or rank[0][2].share != rank[0][0]):
             heapq.heappop(rank)
         return rank[0][0] if rank else ONE
@@ -97,11 +103,11 @@ class Leaf:
         self.is_saturated = False
 
     def refresh(self, total: Sequence[int], demanded: Sequence[bool]) -> None:
-        """Compute share and saturation."""
+        """Calculate share and saturation."""
         self.share = _share(self.vector, total)
         self.is_saturated = any(
-            have > 0 and asked and (have >= asked or not wanted)
-            for have, asked, wanted in zip(self.vector, self.request, demanded, strict=True)
+            have > 0 and asked and (have >= asked or not in_demand)
+            for have, asked, in_demand in zip(self.vector, self.request, demanded, strict=True)
         )
 
 
@@ -116,11 +122,11 @@ class Tree:
         self._leaves: dict[str, Leaf] = {}
 
     def node(self, path: str, weights: str) -> TreeNode:
-        """Return the node of a queue, made with its ancestors where missing.
+        """Return the node of a queue. Missing nodes of the path are created.
 
         Args:
-            path: `root/eng/prod`; the first piece is the root whatever it says, an empty path is the root.
-            weights: `1/2/8`, along the path; a missing or broken weight is 1, and so is any below it.
+            path: `root/eng/prod`; the first part always means the root, and so does an empty path.
+            weights: `1/2/8`, along the path; a missing or invalid weight is 1, and so are all below it.
         """
         node = self.root
         pieces = weights.split("/")
@@ -133,12 +139,12 @@ class Tree:
         return node
 
     def add_job(self, job: str, queue: TreeNode, *, request: Sequence[int], allocated: Sequence[int]) -> None:
-        """Hang a job below its queue; `settle` must follow."""
+        """Add a job below its queue; `settle` must follow."""
         self._leaves[job] = Leaf(queue, request, allocated)
         self._used = [have + amount for have, amount in zip(self._used, allocated, strict=True)]
 
     def settle(self) -> None:
-        """Compute the whole tree from its leaves."""
+        """Calculate the whole tree from its leaves."""
         self._demanded = self._demand()
         self._reset(self.root)
         for leaf in self._leaves.values():
@@ -147,7 +153,7 @@ class Tree:
         self._gather(self.root)
 
     def change(self, job: str, amounts: Sequence[int]) -> None:
-        """Give a job amounts, or take them where negative, and bring the tree up to date."""
+        """Add amounts to a job, or subtract negative ones, and update the tree."""
         leaf = self._leaves.get(job)
         if leaf is None:
             return
@@ -171,7 +177,7 @@ class Tree:
             node = node.parent
 
     def compare(self, left: str, right: str) -> Fraction:
-        """Compare two queues by path: negative where the left one goes first, 0 where neither does."""
+        """Compare two queues by path: negative if the left one comes first, 0 if they are equal."""
         one: TreeNode | None = self.root
         other: TreeNode | None = self.root
         for left_piece, right_piece in zip(left.split("/")[1:], right.split("/")[1:], strict=False):

@@ -1,8 +1,8 @@
-"""Elastic quota: teams are guaranteed a part of the cluster, and lend what they do not use.
+"""Elastic quota: teams have guaranteed resources, and lend the unused part.
 
-`accounts` has what each quota has and may have now, `taking` who may be evicted for whom, `revoking` who goes where a
-quota has had too much for too long, `status` what its object is told, `plugin` the extension points. What quotas are,
-and how the cluster is divided among them, is in `model.elastic`.
+`accounts` tracks the usage and the current limit of each quota. `taking` selects victims of preemption and reclaim.
+`revoking` evicts pods of quotas that exceed their limit for too long. `status` reports figures and faults. `plugin`
+registers the extension points. `model.elastic` defines quotas and the division of the cluster.
 """
 
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs

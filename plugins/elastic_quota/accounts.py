@@ -1,4 +1,4 @@
-"""Accounts: what each quota has and may have in one session."""
+"""Accounts: usage and limit of each quota in one session."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,9 +17,9 @@ __all__ = ["Accounts", "uses_on_nodes"]
 
 
 def uses_on_nodes(session: Session) -> QuotaUses:
-    """Return what pods on nodes have, by claim, where the books do not count it since there is no quota.
+    """Return the usage of pods on nodes by claim, if the snapshot does not count it because there are no quotas.
 
-    What pending pods ask for is left out: it changes nothing for the quotas that are always there.
+    Requests of pending pods are left out: they do not affect the quotas that always exist.
     """
     used: dict[Claim, IntArray] = {}
     for tasks in session.nodes.table.tasks:
@@ -33,15 +33,15 @@ def uses_on_nodes(session: Session) -> QuotaUses:
 
 
 class Accounts(Ledger):
-    """The quotas of one session; a ledger."""
+    """The quotas of one session, as a ledger."""
 
     def __init__(self, session: Session, uses: QuotaUses, args: ElasticQuotaArgs) -> None:
-        """Count what there is at the beginning of the session."""
+        """Count the usage at the start of the session."""
         self._session = session
         self._args = args
         quotas = session.snapshot.elastic_quotas
         self.faults = faults_of(quotas)
-        """Why quotas are not served, by name."""
+        """Faults of quotas that are out of service, by name."""
         sound = [quota for name, quota in quotas.items() if name not in self.faults]
         apart = {DEFAULT_QUOTA: args.default_maximum, SYSTEM_QUOTA: args.system_maximum}
         self.tree = QuotaTree(session.resources, sound, apart)
@@ -55,7 +55,7 @@ class Accounts(Ledger):
         self.tree.settle(session.total.tolist(), cuts_guarantees=args.cuts_guarantees)
 
     def quota_of(self, task: Task) -> str:
-        """Return the name of the quota that a task uses."""
+        """Return the name of a task's quota."""
         return self._quota_of(claim_of(task))
 
     def _quota_of(self, claim: Claim) -> str:
@@ -66,37 +66,37 @@ class Accounts(Ledger):
         return known
 
     def book_of(self, task: Task) -> QuotaBook | None:
-        """Return what is counted for a task's quota; None where that is not served."""
+        """Return the usage of a task's quota; None if the quota is out of service."""
         return self.tree.books.get(self.quota_of(task))
 
     def limit(self, book: QuotaBook) -> list[int]:
-        """Return the most that a quota may have now, base units by row."""
+        """Return the current limit of a quota, base units by row."""
         return book.runtime if self._args.lends else book.maximum
 
     def above(self, book: QuotaBook) -> Iterator[QuotaBook]:
-        """Iterate over the quotas above one that must have room, too."""
+        """Iterate over the ancestors of a quota whose limits apply too."""
         if self._args.checks_parents:
             yield from (each for each in book.line() if each is not book and each.parent is not None)
 
     def request(self, task: Task) -> list[int]:
-        """Return what a task asks for, base units by row."""
+        """Return the request of a task, base units by row."""
         return self._session.nodes.counted_amounts(task)
 
     def over(self, book: QuotaBook, more: Sequence[int]) -> list[int]:
-        """Return the rows in which a quota would have more than it may, with more; also those that are not asked for.
+        """Return the rows in which a quota would exceed its limit with `more`, including rows that are not requested.
 
-        A quota that has too much of something takes nobody who asks for less of it, or for none.
+        A quota that exceeds its limit in one resource accepts no task, even if the task does not request the resource.
         """
         limit = self.limit(book)
         return [row for row in book.rows if book.used[row] + more[row] > limit[row]]
 
     def is_within(self, book: QuotaBook, used: Sequence[int]) -> bool:
-        """Tell whether a quota would have no more than it may."""
+        """Return whether usage is within the limit of a quota."""
         limit = self.limit(book)
         return all(used[row] <= limit[row] for row in book.rows)
 
     def shared(self) -> Iterator[QuotaBook]:
-        """Iterate over the quotas that take part in sharing, in the order of their names."""
+        """Iterate over the quotas that share resources, sorted by name."""
         return (book for name, book in self.tree.books.items() if name not in APART)
 
     # Ledger -----------------------------------------------------------------------------------------------------------

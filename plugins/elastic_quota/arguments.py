@@ -31,33 +31,33 @@ def _maximum(value: Any) -> Amounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticQuotaArgs:
-    """Arguments of elastic-quota, spelled as Koordinator's."""
+    """Arguments of elastic-quota, with Koordinator's names."""
 
     lends: bool = argument("enableRuntimeQuota", True)
-    """Whether a quota may have what it is guaranteed and what others leave; else its maximum, whatever is there."""
+    """Whether a quota's limit is its guarantee plus the unused part of others; otherwise it is its maximum."""
     checks_parents: bool = argument("enableCheckParentQuota", True)
-    """Whether the quotas above one's own must have room, too."""
+    """Whether the limits of a quota's ancestors apply too."""
     cuts_guarantees: bool = argument("enableMinQuotaScale", True)
-    """Whether guarantees are cut in proportion where together they exceed what is there."""
+    """Whether guarantees are scaled down in proportion if together they exceed the cluster."""
     monitor_all: bool = argument("monitorAllQuotas", True)
-    """Whether pods are evicted of quotas that have had more than they may for long; needs the action shuffle."""
+    """Whether pods are evicted from quotas that exceed their limit for long; requires the action shuffle."""
     delay: Fraction = argument("delayEvictTime", _DELAY, parse=duration)
-    """For how long, seconds."""
+    """Time before the eviction, in seconds."""
     spares_default: bool = argument("disableDefaultQuotaPreemption", True)
-    """Whether pods of the default quota evict, and are evicted, as if there were no quotas."""
+    """Whether pods of the default quota preempt, and are preempted, as if there were no quotas."""
     default_maximum: Amounts = argument("defaultQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
-    """Most that pods without a quota may have together; what it does not speak of is not limited."""
+    """Maximum of all pods without a quota; resources that it does not name are not limited."""
     system_maximum: Amounts = argument("systemQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
-    """The same of pods of the system quota."""
+    """Maximum of all pods of the system quota."""
 
     own_quotas_alone: bool = argument("labelsOfOwnQuotas", False)
-    """Whether a pod's label counts only for quotas that stand in its namespace or list it."""
+    """Whether a pod's label counts only for quotas that are in its namespace or list it."""
 
     def doubts(self) -> Iterable[str]:
-        """Name what is switched off though quotas promise it."""
+        """Yield warnings about disabled parts of the quota rules."""
         if not self.lends:
-            yield "enableRuntimeQuota: false lets quotas have their maximum, whatever others are guaranteed"
+            yield "enableRuntimeQuota: false permits quotas their maximum, regardless of the guarantees of others"
         elif not self.monitor_all:
-            yield "monitorAllQuotas: false leaves with a quota what it borrowed, also when its owner asks for it"
+            yield "monitorAllQuotas: false does not return borrowed resources, even if their owner requests them"
         if not self.checks_parents:
-            yield "enableCheckParentQuota: false lets quotas together have more than the one above them"
+            yield "enableCheckParentQuota: false permits quotas together more than their parent"

@@ -1,4 +1,4 @@
-"""Elastic quota: hold pods to what their quota may have now, which is what it is guaranteed and what others leave.
+"""Elastic quota: limit pods by their quota's guarantee plus the unused resources of other quotas.
 
 Points: allocatable, job enqueueable, preemptable, reclaimable, unified evictable, victim tasks; a ledger.
 Arguments: `ElasticQuotaArgs`.  Rules and example: docs/plugins/elastic-quota.md.
@@ -21,8 +21,8 @@ from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.accounts import Accounts, uses_on_nodes
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 from pyroclast.plugins.elastic_quota.revoking import Revoking
-from pyroclast.plugins.elastic_quota.status import tell
-from pyroclast.plugins.elastic_quota.taking import Taking
+from pyroclast.plugins.elastic_quota.status import report
+from pyroclast.plugins.elastic_quota.taking import QuotaVictims
 
 __all__ = ["ElasticQuota"]
 
@@ -31,51 +31,51 @@ MOST: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticQuota(Plugin):
-    """Share the cluster by quotas that lend."""
+    """Share the cluster by quotas that lend unused resources."""
 
     name = "elastic-quota"
     watches_clock = False
     args: ElasticQuotaArgs = field(default_factory=ElasticQuotaArgs)
 
     def on_session_open(self, session: Session) -> None:
-        """Register every extension point this plugin serves; none where neither a quota nor an argument limits."""
+        """Register every extension point this plugin serves; none without quotas and limiting arguments."""
         uses = session.snapshot.quota_uses
         if uses is None:
             if not (self.args.default_maximum or self.args.system_maximum):
                 return
             uses = uses_on_nodes(session)
         accounts = Accounts(session, uses, self.args)
-        holding = Holding(session, accounts)
+        limits = QuotaLimits(session, accounts)
         session.extensions.register(
-            contract.ALLOCATABLE, self.name, holding.allocatable, headroom=holding.headroom, kind=holding.kind
+            contract.ALLOCATABLE, self.name, limits.allocatable, headroom=limits.headroom, kind=limits.kind
         )
-        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, holding.enqueueable)
-        taking = Taking(accounts, self.args)
-        session.extensions.register(contract.PREEMPTABLE, self.name, taking.preemptable)
-        session.extensions.register(contract.RECLAIMABLE, self.name, taking.reclaimable)
-        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, taking.evictable)
-        session.extensions.register(contract.QUEUE_SURPLUS, self.name, taking.beyond_limits)
+        session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, limits.enqueueable)
+        victims = QuotaVictims(accounts, self.args)
+        session.extensions.register(contract.PREEMPTABLE, self.name, victims.preemptable)
+        session.extensions.register(contract.RECLAIMABLE, self.name, victims.reclaimable)
+        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, victims.evictable)
+        session.extensions.register(contract.QUEUE_SURPLUS, self.name, victims.beyond_limits)
         session.extensions.register_ledger(self.name, accounts)
         if self.args.monitor_all and self.args.lends:
             revoking = Revoking(session, accounts, self.args.delay)
             if revoking.due:
                 session.extensions.register(contract.VICTIM_TASKS, self.name, revoking.moves)
-        tell(session, accounts)
+        report(session, accounts)
 
 
-class Holding:
-    """Answers whether quotas have room."""
+class QuotaLimits:
+    """Checks the limits of quotas."""
 
     def __init__(self, session: Session, accounts: Accounts) -> None:
         self._session = session
         self._accounts = accounts
 
     def kind(self, task: Task) -> tuple[str, bool]:
-        """Return what beside its template decides about a task: its quota, and whether it may be evicted."""
+        """Return what decides about a task besides its template: its quota, and whether it is preemptible."""
         return self._accounts.quota_of(task), is_preemptible(task)
 
     def allocatable(self, _: Queue, task: Task) -> Refusal | None:
-        """Refuse a task with which its quota, or one above it, would have more than it may now."""
+        """Refuse a task with which its quota or an ancestor would exceed its limit."""
         book = self._accounts.book_of(task)
         if book is None:
             return self._unserved(task)
@@ -99,7 +99,7 @@ class Holding:
         return None
 
     def headroom(self, _: Queue, task: Task) -> int:
-        """Count how many tasks like this one fit into its quota and those above it."""
+        """Return how many tasks like this one fit into its quota and the ancestors."""
         book = self._accounts.book_of(task)
         if book is None:
             return 0
@@ -118,10 +118,10 @@ class Holding:
         return most
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
-        """Keep a job at the gate whose minimum is more than its quota, or one above it, could ever have."""
+        """Refuse a job whose minimum exceeds the maximum of its quota or of an ancestor."""
         minimum = self._session.snapshot.job_table.min_resources[:, job.job.column].tolist()
         quotas = {self._accounts.quota_of(task): task for task in self._session.jobs.pending_tasks(job)}
-        if len(quotas) != 1:  # its pods are not there yet, or have several
+        if len(quotas) != 1:  # its pods do not exist yet, or have several quotas
             return Vote.ABSTAIN
         book = self._accounts.book_of(*quotas.values())
         if book is None:
@@ -139,7 +139,7 @@ class Holding:
 
     def _unserved(self, task: Task) -> Refusal:
         name = self._accounts.quota_of(task)
-        fault = self._accounts.faults.get(name, "it is not there")
+        fault = self._accounts.faults.get(name, "it does not exist")
         return _refusal("QuotaBroken", f"quota {name} is out of service: {fault}", resolvable=False)
 
     def _over(
@@ -178,7 +178,7 @@ def _refusal(
 
 
 def _times(rows: Sequence[int], request: Sequence[int], used: Sequence[int], limit: Sequence[int], most: int) -> int:
-    """Count how many times a request fits, at most `most`."""
+    """Return how often a request fits, at most `most` times."""
     for row in rows:
         if request[row] > 0:
             most = min(most, (limit[row] - used[row]) // request[row])

@@ -1,4 +1,4 @@
-"""Revoking: whoever has had more than his quota may for long gives it back, the least important pods first."""
+"""Revoking: evict pods from quotas that exceed their limit for too long, least important pods first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -19,10 +19,13 @@ STRATEGY: Final = "quota-overuse"
 
 
 class Revoking:
-    """Follows since when quotas have had too much; the moments are kept between cycles."""
+    """Tracks how long quotas have exceeded their limits. The start times are kept between cycles."""
 
     def __init__(self, session: Session, accounts: Accounts, delay: Fraction) -> None:
-        """Look at all quotas; those that have had too much for longer than the delay are due, and begin anew."""
+        """Check all quotas.
+
+        A quota that has exceeded its limit for longer than the delay is due, and its time restarts.
+        """
         self._session = session
         self._accounts = accounts
         self.due: list[QuotaBook] = []
@@ -42,7 +45,10 @@ class Revoking:
             session.report.wake(since + float(delay))
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
-        """Name who goes; a gang that cannot spare those goes whole, or stays where some of it must not go."""
+        """Return the evictions.
+
+        A gang that would lose its minimum is evicted whole, or not at all if a member is exempt.
+        """
         by_quota: dict[str, list[Task]] = {}
         by_job: dict[JobId | None, list[Task]] = {}
         for task in tasks:
@@ -64,7 +70,7 @@ class Revoking:
         return [ranked[at] for at in to_revoke(requests, book.used, self._accounts.limit(book), book.rows)]
 
     def _with_gangs(self, victims: Sequence[Task], running: Mapping[JobId | None, Sequence[Task]]) -> Iterator[Task]:
-        """Yield victims job by job, and behind those of a gang that would lack them what else runs of it."""
+        """Yield victims by job. Victims of a gang that would lose its minimum are followed by the rest of the gang."""
         by_job: dict[JobId | None, list[Task]] = {}
         for task in victims:
             by_job.setdefault(task.job, []).append(task)
@@ -83,16 +89,16 @@ class Revoking:
 def to_revoke(
     requests: Sequence[Sequence[int]], used: Sequence[int], limit: Sequence[int], rows: Sequence[int]
 ) -> list[int]:
-    """Return which of a quota's preemptible pods go, by position.
+    """Return the positions of the pods to evict from a quota.
 
-    They are taken away from the least important on until the quota has no more than it may, and given back from the
-    most important on as far as it stays so. Where taking all away does not suffice all go.
+    Starting with the least important pod, pods are removed until the quota is within its limit. Then, starting with the
+    most important one, pods are kept if the quota stays within its limit. If this is impossible, all are evicted.
 
     Args:
-        requests: What each has, base units by row, the least important first.
-        used: What the quota has.
-        limit: Most that it may have.
-        rows: Those that count.
+        requests: Requests of the preemptible pods, base units by row, the least important first.
+        used: Usage of the quota.
+        limit: Limit of the quota.
+        rows: Rows that count.
     """
     left = list(used)
 
@@ -120,10 +126,10 @@ def to_revoke(
 
 
 def _may_go(task: Task) -> bool:
-    """Tell whether neither its quota's rules nor its own mark, or a budget that the server keeps, spare a task."""
+    """Return whether a task may be evicted by its quota's rules and its own settings."""
     return is_preemptible(task) and task.preemptable
 
 
 def _least_important_first(task: Task) -> tuple[int, float, str, str, str]:
-    """Key by which pods go: the lowest priority first, then the youngest."""
+    """Sort key for evictions: the lowest priority first, then the youngest."""
     return task.priority, -task.created, *by_name(task)

@@ -1,4 +1,4 @@
-"""Status: how each quota stands, and what is wrong with those that are not served."""
+"""Status: figures of each quota, and faults of those that are out of service."""
 
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic import ParsedQuota
@@ -7,20 +7,20 @@ from pyroclast.model.report import EventNote, QuotaFigures
 from pyroclast.model.resources import MILLI, Amounts
 from pyroclast.plugins.elastic_quota.accounts import Accounts
 
-__all__ = ["tell"]
+__all__ = ["report"]
 
 
-def tell(session: Session, accounts: Accounts) -> None:
-    """Note figures of quotas, and an event about each that is not served, when it is news."""
+def report(session: Session, accounts: Accounts) -> None:
+    """Note the figures of quotas, and record an event about each new fault."""
     for name, quota in session.snapshot.elastic_quotas.items():
         fault, book = accounts.faults.get(name), accounts.tree.books.get(name)
         if fault is not None:
-            _tell_fault(session, quota, fault)
+            _record_fault(session, quota, fault)
         elif book is not None:
             session.report.note_quota(_figures(session, quota, book))
 
 
-def _tell_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
+def _record_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
     metadata = quota.object.metadata
     message = f"counts as absent: {fault}" if quota.name in APART else f"out of service: {fault}"
     if session.report.is_news(f"ElasticQuota/{metadata.key}/{metadata.uid}", message):
@@ -40,7 +40,7 @@ def _tell_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
 def _figures(session: Session, quota: ParsedQuota, book: QuotaBook) -> QuotaFigures:
     space = session.resources
 
-    def spoken(amounts: list[int]) -> Amounts:
+    def limited(amounts: list[int]) -> Amounts:
         return {
             space.names[row]: amounts[row] * MILLI // space.scales[row]
             for row in book.rows
@@ -51,11 +51,11 @@ def _figures(session: Session, quota: ParsedQuota, book: QuotaBook) -> QuotaFigu
         namespace=quota.namespace,
         name=quota.name,
         uid=quota.object.metadata.uid,
-        used=spoken(book.used),
-        runtime=spoken(book.runtime),
-        request=spoken(book.request),
-        child_request=spoken(book.child_request),
-        guaranteed=spoken(book.guaranteed),
-        non_preemptible_request=spoken(book.unpreemptible_request),
-        non_preemptible_used=spoken(book.unpreemptible_used),
+        used=limited(book.used),
+        runtime=limited(book.runtime),
+        request=limited(book.request),
+        child_request=limited(book.child_request),
+        guaranteed=limited(book.guaranteed),
+        non_preemptible_request=limited(book.unpreemptible_request),
+        non_preemptible_used=limited(book.unpreemptible_used),
     )

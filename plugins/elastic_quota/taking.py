@@ -1,4 +1,4 @@
-"""Taking: who may be evicted for whom, as far as quotas are concerned."""
+"""Victims of preemption and reclaim, according to quotas."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.accounts import Accounts
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 
-__all__ = ["Taking"]
+__all__ = ["QuotaVictims"]
 
 
-class Taking:
-    """Answers to evicting actions.
+class QuotaVictims:
+    """Answers the evicting actions.
 
-    Pods that say that they are not preemptible never go. Inside a Volcano queue (preempt) pods of one quota make way
-    for more important ones of the same; between queues (reclaim) a quota that has less than it is guaranteed takes from
-    quotas that have more than they may, as long as these do. Pods of the default and of the system quota evict as if
+    Pods that are labelled as not preemptible are never victims. Inside a Volcano queue (preempt), pods of a quota
+    preempt less important pods of the same quota. Between queues (reclaim), a quota below its guarantee reclaims from
+    quotas above their limit, until they are within it. Pods of the default quota and of the system quota evict as if
     there were no quotas.
     """
 
@@ -37,7 +37,7 @@ class Taking:
         return may_go, Vote.PERMIT
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Permit victims of quotas that have more than they may, for one that has less than it is guaranteed."""
+        """Permit victims of quotas above their limit, if the reclaimer's quota stays within its guarantee."""
         name = self._accounts.quota_of(reclaimer)
         may_go = [task for task in candidates if is_preemptible(task)]
         if self._is_free(name):
@@ -50,12 +50,12 @@ class Taking:
         return [task for task in others if self._take(task, left)], Vote.PERMIT
 
     def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """The same for a whole gang, by the task for which room is made."""
+        """Return the same for a whole gang, represented by one task."""
         answer = self.reclaimable if context.is_reclaim else self.preemptable
         return answer(context.task, candidates)
 
     def beyond_limits(self, reclaimer: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return the candidates without a quota, and those whose quota has more than it may when their turn comes."""
+        """Return the candidates without a quota, and those whose quota exceeds its limit when their turn comes."""
         if self._is_free(self._accounts.quota_of(reclaimer)):
             return list(candidates)
         left: dict[str, list[int]] = {}
@@ -66,7 +66,7 @@ class Taking:
         return book is None or book.name in APART
 
     def _take(self, task: Task, left: dict[str, list[int]]) -> bool:
-        """Take a task of a quota that has too much of what the task has, or spare it."""
+        """Select a task if its quota exceeds its limit in a requested resource. Return whether it was selected."""
         book = self._accounts.book_of(task)
         if book is None or book.name in APART:
             return False

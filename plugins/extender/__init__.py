@@ -1,8 +1,8 @@
-"""Extender: an HTTP service decides with us.
+"""Extender: an HTTP service takes part in decisions.
 
-`arguments` has the arguments; `asking` makes questions of verbs and answers of what came back, `replies` says what may
-come back; `bodies` writes the session's objects as JSON, from `amounts` and `objects`; `nodes`, `jobs`, `victims` and
-`events` are what the verbs answer, `plugin` registers them. The HTTP client is in `framework.extension.outside`.
+`arguments` has the arguments. `asking` sends requests for verbs and checks the replies. `replies` defines the replies.
+`bodies` writes the session's objects as JSON, with `amounts` and `objects`. `nodes`, `jobs`, `victims` and `events`
+implement the verbs. `plugin` registers them. The HTTP client is in `framework.extension.outside`.
 """
 
 from pyroclast.plugins.extender.arguments import ExtenderArgs

@@ -1,4 +1,4 @@
-"""Amounts as extenders read them."""
+"""Amounts in the format of extenders."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ _OWN_FIELDS: Final = frozenset({CPU, MEMORY, PODS})
 
 
 def resource(amounts: Amounts) -> dict[str, Any]:
-    """Return amounts, thousandths by name, as a `Resource`: bytes whole, pods counted, all else in thousandths."""
+    """Return amounts, in thousandths by name, as a `Resource`: whole bytes, number of pods, others in thousandths."""
     pods = amounts.get(PODS, 0) // MILLI
     scalars = {name: millis for name, millis in sorted(amounts.items()) if name not in _OWN_FIELDS}
     if pods:

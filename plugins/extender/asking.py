@@ -1,4 +1,4 @@
-"""Asking: from a verb and a body to a reply, or to the one error that stands for every way of getting none."""
+"""Requests to the extender: from a verb and a body to a reply, or to one error type for all failures."""
 
 from collections.abc import Collection
 from typing import Any, Final, TypeVar
@@ -15,23 +15,23 @@ __all__ = ["Asking", "ExtenderError"]
 Reply = TypeVar("Reply")
 
 _SHOWN: Final = 200
-"""Characters of names that are told."""
+"""Maximum number of characters of names in a message."""
 
 _PATIENCE: Final = 3
-"""Failures in a row after which an extender is not asked again in the same cycle: each may cost its whole timeout."""
+"""Failures in a row after which an extender is not called again in the same cycle: each may cost a whole timeout."""
 
 
 class ExtenderError(Exception):
-    """An extender gave no answer that can be used."""
+    """An extender gave no usable reply."""
 
 
 class Asking:
-    """Asks one extender in one session.
+    """Calls one extender in one session.
 
-        asked ──failed 3 times in a row──▶ given up for this cycle: every further question fails as the last one did
+        calling ──3 failures in a row──▶ given up for this cycle: every further call fails like the last one
 
-    Where the extender may be ignored a failure is noted and answered by what stands in its stead; else it is raised,
-    and the framework makes a refusal of it that names the plugin.
+    If the extender is ignorable, a failure is noted and a default replaces the reply. Otherwise the failure is raised,
+    and the framework turns it into a refusal that names the plugin.
     """
 
     def __init__(self, session: Session, instance: str, args: ExtenderArgs, outside: Outside) -> None:
@@ -40,10 +40,10 @@ class Asking:
         self._last = ""
 
     def ask(self, verb: str, body: dict[str, Any], reply: type[Reply], otherwise: Reply) -> Reply:
-        """Ask, and return the reply; `otherwise` where there is none and the extender may be ignored.
+        """Call a verb and return the reply, or `otherwise` if there is none and the extender is ignorable.
 
         Raises:
-            ExtenderError: There is no reply, and the extender may not be ignored.
+            ExtenderError: There is no reply, and the extender is not ignorable.
         """
         try:
             return self._reply(verb, body, reply)
@@ -54,7 +54,7 @@ class Asking:
             return otherwise
 
     def notify(self, verb: str, body: Any) -> str:
-        """Tell something, and return why it was not heard, which is noted; empty where it was."""
+        """Call a verb without a reply. Return the failure, which is also noted; empty on success."""
         try:
             self._answer(verb, body, wants_answer=False)
             self._failures = 0
@@ -64,7 +64,7 @@ class Asking:
         return ""
 
     def complain(self, verb: str, what: str, names: Collection[str]) -> None:
-        """Note that an answer names what nobody asked about; it counts for nothing."""
+        """Note that a reply names objects that the request did not contain; they are ignored."""
         if names:
             self._session.extensions.note_failure(
                 self._instance, ExtenderError(f"{verb} names {what}: {', '.join(sorted(names))[:_SHOWN]}")

@@ -1,7 +1,6 @@
-"""Bodies: the session's objects as JSON, by the names that extenders of Volcano know them by.
+"""Bodies: the session's objects as JSON, with the field names of Volcano's extenders.
 
-Written when they are first needed. A pod is written once in a session, a task once in each of its states, a node once
-after each change of it.
+Objects are written on demand: a pod once per session, a task once in each of its states, a node once after each change.
 """
 
 from typing import Any, Final
@@ -36,7 +35,7 @@ _STATUS: Final = {
     TaskStatus.UNKNOWN: 512,
 }
 _READY: Final = 1
-"""Phase of a node; others are in no snapshot."""
+"""Phase of a node; snapshots contain no others."""
 
 
 class Bodies:
@@ -49,10 +48,10 @@ class Bodies:
         self._nodes: dict[int, msgspec.Raw] = {}
         self._objects: dict[int, msgspec.Raw] = {}
         self._cursor = 0
-        """How far the session's log of changed nodes was followed."""
+        """Position in the session's log of changed nodes."""
 
     def task(self, task: Task) -> msgspec.Raw:
-        """Write a task."""
+        """Return a task as JSON."""
         key = (task.id, task.status, task.node)
         known = self._tasks.get(key)
         if known is None:
@@ -96,7 +95,7 @@ class Bodies:
         }
 
     def node(self, view: NodeView) -> msgspec.Raw:
-        """Write a node as it is in the session now."""
+        """Return a node in its current state as JSON."""
         log = self._session.nodes.log
         for column in log[self._cursor :]:
             self._nodes.pop(column, None)
@@ -146,7 +145,7 @@ class Bodies:
         return resource(self._session.resources.amounts(vector))
 
     def job(self, job: SessionJob) -> dict[str, Any]:
-        """Write a job as it is in the session now."""
+        """Return a job in its current state as JSON."""
         tasks: dict[str, msgspec.Raw] = {task.id: self.task(task) for task in job.tasks.values()}
         by_status: dict[str, dict[str, msgspec.Raw]] = {}
         for task in job.tasks.values():
@@ -187,7 +186,7 @@ class Bodies:
         }
 
     def queue(self, queue: Queue) -> dict[str, Any]:
-        """Write a queue."""
+        """Return a queue as JSON."""
         return {
             "UID": queue.name,
             "Name": queue.name,
@@ -198,7 +197,7 @@ class Bodies:
         }
 
     def cluster(self) -> dict[str, Any]:
-        """Write everything."""
+        """Return the whole cluster as JSON."""
         session = self._session
         views = [session.nodes.view(column) for column in range(len(session.nodes))]
         nodes = {view.name: self.node(view) for view in views}
@@ -221,7 +220,7 @@ class Bodies:
 
 
 def _capacity(facts: Node) -> dict[str, Any]:
-    """Return what a node has; what cannot be read of it is left out, as everywhere."""
+    """Return the capacity of a node. Quantities that cannot be parsed are left out."""
     amounts: dict[str, int] = {}
     for name, quantity in ({} if facts.object is None else facts.object.status.capacity).items():
         try:
@@ -232,4 +231,4 @@ def _capacity(facts: Node) -> dict[str, Any]:
 
 
 def _raw(value: Any) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(value, enc_hook=dict))  # read-only mappings are none that it knows
+    return msgspec.Raw(msgspec.json.encode(value, enc_hook=dict))  # msgspec does not know read-only mappings

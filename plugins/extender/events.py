@@ -1,9 +1,9 @@
-"""Events: placements and evictions of the session, sent as they happen and taken back when they are undone.
+"""Events: placements and evictions of the session, sent as they happen and sent in reverse when they are undone.
 
-Trials are not sent: a trial only asks whose end would make room, and decides nothing.
+Trials are not sent: a trial only searches for blocking jobs and decides nothing.
 
-Nothing is counted here. What an extender counts comes out even: each `apply` is undone by telling the opposite of the
-same tasks in reverse order.
+The extender keeps the counts. They stay balanced: undoing a change sends the opposite for the same tasks, in reverse
+order.
 """
 
 from collections.abc import Sequence
@@ -21,45 +21,45 @@ __all__ = ["Events"]
 
 
 class Events(Ledger):
-    """A ledger that is kept elsewhere."""
+    """A ledger that the extender keeps."""
 
     def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs, name: str) -> None:
         self._asking, self._bodies, self._args, self._name = asking, bodies, args, name
 
     def apply(self, change: Change) -> Refusal | None:
-        """Tell of each task; what one of them is refused for is the refusal of all, and those told are told back."""
+        """Send each task. If one is refused, the change is refused and the sent tasks are undone."""
         if change.is_trial:
             return None
-        told: list[Task] = []
+        sent: list[Task] = []
         for task in change.tasks:
             try:
-                message = self._tell(task, is_placed=change.verb is not Verb.EVICT)
+                message = self._send(task, is_placed=change.verb is not Verb.EVICT)
             except ExtenderError:
-                self._take_back(told, change)
+                self._undo(sent, change)
                 raise
             if message:
-                self._take_back(told, change)
+                self._undo(sent, change)
                 return Refusal(plugin=self._name, reason="EventRefused", message=message)
-            told.append(task)
+            sent.append(task)
         return None
 
     def revert(self, change: Change) -> None:
-        """Tell the opposite."""
+        """Send the opposite."""
         if not change.is_trial:
-            self._take_back(change.tasks, change)
+            self._undo(change.tasks, change)
 
-    def _take_back(self, tasks: Sequence[Task], change: Change) -> None:
+    def _undo(self, tasks: Sequence[Task], change: Change) -> None:
         failure: ExtenderError | None = None
         for task in reversed(tasks):
             try:
-                self._tell(task, is_placed=change.verb is Verb.EVICT)
+                self._send(task, is_placed=change.verb is Verb.EVICT)
             except ExtenderError as error:
-                failure = failure or error  # the others must hear of theirs all the same
+                failure = failure or error  # undo the other tasks all the same
         if failure is not None:
             raise failure
 
-    def _tell(self, task: Task, *, is_placed: bool) -> str:
-        """Tell of one task; return why that is not agreed to, empty where it is."""
+    def _send(self, task: Task, *, is_placed: bool) -> str:
+        """Send one task. Return why the extender refuses; empty if it agrees."""
         verb = self._args.allocate_func_verb if is_placed else self._args.deallocate_func_verb
         if not verb or not self._args.is_concerned(task):
             return ""

@@ -1,4 +1,4 @@
-"""Jobs and queues: may they go on?"""
+"""Verbs about jobs and queues."""
 
 from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.state.jobs import SessionJob
@@ -13,32 +13,34 @@ __all__ = ["JobVerbs"]
 
 
 class JobVerbs:
-    """The verbs that are asked about jobs and queues; managed resources are nothing to them."""
+    """The verbs about jobs and queues. Managed resources do not affect them."""
 
     def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs, name: str) -> None:
         self._asking, self._bodies, self._args, self._name = asking, bodies, args, name
 
     def overused(self, queue: Queue) -> Refusal | None:
-        """Ask whether a queue has had enough."""
+        """Return a refusal if the extender considers a queue overused."""
         body = {"queue": self._bodies.queue(queue)}
         reply = self._asking.ask(self._args.queue_overused_verb, body, OverusedReply, OverusedReply())
         if not reply.overused:
             return None
         return Refusal(
-            plugin=self._name, reason="QueueOverused", message=f"{self._name} says that queue {queue.name} is overused"
+            plugin=self._name,
+            reason="QueueOverused",
+            message=f"{self._name} reports that queue {queue.name} is overused",
         )
 
     def may_enqueue(self, job: SessionJob) -> Vote:
-        """Ask for a vote on a job at the gate; nobody's vote where nobody answers."""
+        """Return the extender's vote on enqueueing a job; it abstains without a reply."""
         reply = self._asking.ask(self._args.job_enqueueable_verb, self._body(job), Voted, Voted())
         return vote_of(reply.status)
 
     def enqueued(self, job: SessionJob) -> None:
-        """Tell that a job has passed the gate."""
+        """Notify the extender of an enqueued job."""
         self._asking.ask(self._args.job_enqueued_verb, self._body(job), Nothing, Nothing())
 
     def is_ready(self, job: SessionJob) -> bool:
-        """Ask whether a job is ready."""
+        """Return whether the extender considers a job ready."""
         reply = self._asking.ask(self._args.job_ready_verb, self._body(job), Ready, Ready(status=True))
         return bool(reply.status)
 
@@ -47,7 +49,7 @@ class JobVerbs:
 
 
 def vote_of(status: int | None) -> Vote:
-    """Read a vote: its sign counts."""
+    """Convert a status to a vote; only its sign counts."""
     if not status:
         return Vote.ABSTAIN
     return Vote.PERMIT if status > 0 else Vote.REJECT

@@ -1,4 +1,4 @@
-"""Nodes: may they take a task, and how good are they?"""
+"""Verbs about nodes: predicates and scores."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -16,17 +16,17 @@ from pyroclast.plugins.extender.replies import Predicates, Scores, Verdict
 __all__ = ["NodeVerbs"]
 
 _UNSCHEDULABLE: Final = 2
-"""The one code of a refusal that evictions can change; others are errors, or hold for ever."""
+"""The only code of a refusal that evictions may resolve. Others are errors, or permanent."""
 
 
 class NodeVerbs:
-    """The verbs that are asked about nodes."""
+    """The verbs about nodes."""
 
     def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs, name: str) -> None:
         self._asking, self._bodies, self._args, self._name = asking, bodies, args, name
 
     def permits(self, task: Task, node: NodeView) -> Reason | None:
-        """Ask about one node; None where it may take the task."""
+        """Return why a node may not run a task; None if it may."""
         if not self._args.is_concerned(task):
             return None
         if self._args.batch_predicate_verb:
@@ -35,7 +35,7 @@ class NodeVerbs:
         return _reason(self._asking.ask(self._args.predicate_verb, body, Verdict, Verdict()))
 
     def permits_many(self, task: Task, nodes: Sequence[NodeView]) -> list[Reason | None]:
-        """Ask about many nodes in one call, an answer for each; what is said of others is said of nobody."""
+        """Return the same for many nodes with one call. Verdicts about other nodes are ignored."""
         if not self._args.is_concerned(task):
             return [None] * len(nodes)
         body = {"task": self._bodies.task(task), "nodes": [self._bodies.node(node) for node in nodes]}
@@ -49,7 +49,7 @@ class NodeVerbs:
         return [_reason(verdicts.get(node.name) or Verdict()) for node in nodes]
 
     def scores(self, task: Task, nodes: Sequence[NodeView]) -> Mapping[NodeName, float] | Refusal:
-        """Ask for the scores of all candidates; a refusal where there are none, for then no node may be chosen."""
+        """Return the scores of all candidates, or a refusal without scores: then no node may be chosen."""
         if not self._args.is_concerned(task):
             return {}
         body = {"task": self._bodies.task(task), "nodes": [self._bodies.node(node) for node in nodes]}

@@ -1,7 +1,7 @@
-"""Kubernetes objects as JSON, by the names of their API.
+"""Kubernetes objects as JSON, with the field names of their API.
 
-What the scheduler does not read of an object it does not have, so it is not in here either. What it has is written out
-even where it is the default of its field: another reader's default is that of its own language.
+Fields that the scheduler does not read are missing. The others are written even if they have their default, because the
+defaults of another language may differ.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ __all__ = ["plain"]
 
 
 def plain(value: Any) -> Any:
-    """Return an object as JSON has it: empty texts, lists and maps, and what is absent, are left out."""
+    """Return an object as JSON values. Empty texts, lists and maps, and absent values, are left out."""
     if isinstance(value, msgspec.Struct):
         return {
             name: plain(each)
@@ -34,5 +34,5 @@ def _is_absent(value: Any) -> bool:
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """Return the attributes of a struct with their names in JSON."""
+    """Return the attributes of a struct with their JSON names."""
     return tuple((field.name, field.encode_name) for field in msgspec.structs.fields(kind))

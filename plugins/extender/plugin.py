@@ -1,6 +1,6 @@
-"""Extender: an HTTP service is asked where plugins are asked.
+"""Extender: an HTTP service implements extension points.
 
-Points: all that verbs are set for; a ledger; a delegate for binds.  Arguments: `ExtenderArgs`.  Wire form, errors and
+Points: those with a configured verb; a ledger; a delegate for binds.  Arguments: `ExtenderArgs`.  Wire form, errors and
 example: docs/plugins/extender.md.
 """
 
@@ -26,20 +26,20 @@ __all__ = ["Extender"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extender(Plugin):
-    """Ask a service outside."""
+    """Delegate decisions to an HTTP service."""
 
     name = "extender"
     watches_clock = True
-    """A service may change its mind while the cluster stays as it is."""
+    """The service may decide differently although the cluster has not changed."""
     args: ExtenderArgs
 
     def on_session_open(self, session: Session) -> None:
-        """Register what verbs are set for."""
+        """Register the points with a configured verb."""
         instance = session.extensions.option.instance
         outside = session.outside.get(instance)
         if outside is None:
             session.extensions.note_failure(
-                instance, ExtenderError(f"nobody is asked here, so {self.args.url_prefix} is left out")
+                instance, ExtenderError(f"extenders are not called here, so {self.args.url_prefix} is left out")
             )
             return
         asking = Asking(session, instance, self.args, outside)
@@ -60,17 +60,17 @@ class Extender(Plugin):
             session.extensions.register_delegate(self.name, lambda task, _: self.args.is_concerned(task))
 
     def _refuse_all(self, session: Session, refusal: Refusal) -> None:
-        """Let this cycle do nothing for anybody: who may not be ignored has not heard of the cluster."""
+        """Refuse all decisions of this cycle, because a required extender does not know the cluster."""
 
         def refuse(_: SessionJob) -> Refusal:
             return refusal
 
-        def nobody(_: Sequence[Task]) -> Sequence[Task]:
+        def none(_: Sequence[Task]) -> Sequence[Task]:
             return ()
 
         session.extensions.register(contract.JOB_VALID, self.name, refuse)
         session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, refuse)
-        session.extensions.register(contract.MOVABLE, self.name, nobody)
+        session.extensions.register(contract.MOVABLE, self.name, none)
 
     def _register_nodes(self, session: Session, nodes: NodeVerbs) -> None:
         if self.args.batch_predicate_verb:

@@ -1,4 +1,4 @@
-"""What may come back, by verb. A field that is missing or null is empty, 0 or false, and unknown ones are ignored."""
+"""Replies by verb. A field that is missing or null is empty, 0 or false; unknown fields are ignored."""
 
 import msgspec
 
@@ -21,45 +21,45 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Nothing(Reply, frozen=True, kw_only=True):
-    """An object in which nothing is looked at."""
+    """An object whose fields are ignored."""
 
 
 class Verdict(Reply, frozen=True, kw_only=True):
-    """What is said of one node: an empty status permits."""
+    """Verdict about one node; an empty status permits."""
 
     status: str | None = None
     code: int | None = None
 
 
 class Predicates(Reply, frozen=True, kw_only=True):
-    """What is said of many nodes, by name; a node that is not named is permitted."""
+    """Verdicts about many nodes, by name; a node without a verdict is permitted."""
 
     verdicts: dict[str, Verdict | None] | None = None
     error_message: str | None = None
 
 
 class Scores(Reply, frozen=True, kw_only=True):
-    """Scores by name of the node."""
+    """Scores by node name."""
 
     node_score: dict[str, float] | None = None
     error_message: str | None = None
 
 
 class Victim(Reply, frozen=True, kw_only=True):
-    """A task that may go; of all its fields the UID alone tells which."""
+    """A victim; only its UID is read."""
 
     uid: str = msgspec.field(name="UID", default="")
 
 
 class Victims(Reply, frozen=True, kw_only=True):
-    """A vote, and who may go."""
+    """A vote and the selected victims."""
 
     status: int | None = None
     victims: list[Victim] | None = None
 
 
 class OverusedReply(Reply, frozen=True, kw_only=True):
-    """Whether a queue has had enough."""
+    """Whether a queue is overused."""
 
     overused: bool | None = None
 
@@ -77,6 +77,6 @@ class Ready(Reply, frozen=True, kw_only=True):
 
 
 class Placed(Reply, frozen=True, kw_only=True):
-    """Whether an event is agreed to: an empty message agrees."""
+    """Whether the extender accepts an event: an empty message accepts."""
 
     error_message: str | None = None

@@ -1,4 +1,4 @@
-"""Victims: who may give way?"""
+"""Verbs that select victims."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,17 +14,17 @@ __all__ = ["VictimVerbs"]
 
 
 class VictimVerbs:
-    """The two verbs that choose among candidates for eviction."""
+    """The two verbs that select victims among candidates."""
 
     def __init__(self, asking: Asking, bodies: Bodies, args: ExtenderArgs) -> None:
         self._asking, self._bodies, self._args = asking, bodies, args
 
     def choosing(self, verb: str) -> Callable[[Task, Sequence[Task]], tuple[Sequence[Task], Vote]]:
-        """Return the function that asks a verb."""
+        """Return the function that calls a verb."""
         return lambda beneficiary, candidates: self._choose(verb, beneficiary, candidates)
 
     def _choose(self, verb: str, beneficiary: Task, candidates: Sequence[Task]) -> tuple[Sequence[Task], Vote]:
-        """Ask, and find the session's tasks by the UIDs of the answer; nobody's vote where nobody answers."""
+        """Call the verb, and return the candidates with the UIDs in the reply; abstain without a reply."""
         if not self._args.is_concerned(beneficiary):
             return (), Vote.ABSTAIN
         body = {

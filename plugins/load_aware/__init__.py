@@ -1,9 +1,10 @@
-"""Load-aware: what nodes use by the measurements of Koordinator's agent, and what pods placed since will use on them.
+"""Load-aware: filter and score nodes by usage that Koordinator's agent measures, plus estimates of newer pods.
 
-`arguments` has the arguments, `arithmetic` estimates, loads and scores as numbers, `limits` which loads each node may
-have, `estimates` what pods are taken to use, `loads` what nodes are taken to use, as a ledger, `nodes` what is known of
-nodes, `filter` which of them use too much, `plugin` the extension points. Reading measurements is the model's part,
-following them the cache's.
+`arguments` has the arguments. `arithmetic` calculates estimates, loads and scores. `limits` has the thresholds of
+nodes.
+`estimates` estimates the usage of pods. `loads` tracks the usage of nodes, as a ledger. `nodes` has the state of nodes.
+`filter` refuses nodes above their thresholds. `plugin` registers the extension points. The model parses measurements,
+and the cache watches them.
 """
 
 from pyroclast.plugins.load_aware.arguments import LoadAwareArgs

@@ -14,7 +14,7 @@ from pyroclast.model.resources import CPU, MEMORY
 __all__ = ["MOST_RESOURCES", "Aggregated", "LoadAwareArgs", "Numbers", "Statistic"]
 
 MOST_RESOURCES: Final = 100
-"""Resources that arguments may speak of together: reasons of refusals are numbered in a byte."""
+"""Maximum number of resources in the arguments, because reasons of refusals are numbered in a byte."""
 
 _LARGEST: Final = 100
 _FACTORS: Final = {CPU: 85, MEMORY: 70}
@@ -22,12 +22,12 @@ _THRESHOLDS: Final = {CPU: 65, MEMORY: 95}
 _WEIGHTS: Final = {CPU: 1, MEMORY: 1}
 
 Numbers = Mapping[str, int]
-"""By resource name."""
+"""Numbers by resource name."""
 Statistic = Literal["", "avg", "p50", "p90", "p95", "p99"]
 
 
 def _numbers(value: object, *, least: int) -> Numbers:
-    """Read whole numbers from `least` to 100 by resource name; all that is wrong is told."""
+    """Parse whole numbers from `least` to 100 by resource name. All faults are reported together."""
     read: Numbers = convert(Mapping[str, int], value)
     wrong = [
         Mismatch(number, f"a whole number from {least} to {_LARGEST}", f".{name}")
@@ -41,75 +41,75 @@ def _numbers(value: object, *, least: int) -> Numbers:
 
 
 def _with_defaults(value: object, *, defaults: Numbers, least: int) -> Numbers:
-    """Read numbers; where there are none at all the defaults hold."""
+    """Parse numbers; if there are none, return the defaults."""
     return _numbers(value, least=least) or defaults
 
 
 def _factors(value: object) -> Numbers:
-    """Read percentages above 0; resources that are not named keep theirs."""
+    """Parse percentages above 0; resources that are not named keep their defaults."""
     return {**_FACTORS, **_numbers(value, least=1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregated:
-    """Statistics in place of averages."""
+    """Statistics instead of averages."""
 
     thresholds: Numbers = argument("usageThresholds", {}, parse=partial(_numbers, least=0))
-    """Percent by resource above which a node takes no more pods."""
+    """Thresholds of usage in percent, by resource; a node above one accepts no more pods."""
     kind: Statistic = argument("usageAggregationType", "")
-    """Which statistic is held against them; without one they have no effect."""
+    """Statistic that is compared with them; without one they have no effect."""
     seconds: Fraction = argument("usageAggregatedDuration", Fraction(0), parse=duration)
-    """Of which period; 0 for the longest that is reported."""
+    """Period of the statistic; 0 for the longest reported period."""
     score_kind: Statistic = argument("scoreAggregationType", "")
-    """Which statistic nodes are scored by; without one the usage."""
+    """Statistic for scores; without one the usage counts."""
     score_seconds: Fraction = argument("scoreAggregatedDuration", Fraction(0), parse=duration)
-    """Of which period; likewise."""
+    """Period of this statistic; 0 for the longest reported period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadAwareArgs:
-    """Arguments of load-aware, spelled as Koordinator's; numbers by resource are percent, but for weights."""
+    """Arguments of load-aware, with Koordinator's names; numbers by resource are percentages, except weights."""
 
     weight: int = argument("weight", 1, least=0)
-    """Say of this plugin in the node order; 0 mutes it there."""
+    """Weight of this plugin's score; 0 disables it."""
     filters_expired: bool = argument("filterExpiredNodeMetrics", True)
-    """Whether old measurements are known for what they are; else they count as if they were new."""
+    """Whether old measurements expire; otherwise they count like new ones."""
     expiration_seconds: int = argument("nodeMetricExpirationSeconds", 180, least=1)
-    """Age from which on a measurement is old."""
+    """Age at which a measurement expires."""
     takes_expired: bool = argument("enableScheduleWhenNodeMetricsExpired", False)
-    """Whether nodes whose measurement is old take pods, whatever it says."""
+    """Whether nodes with an expired measurement accept pods."""
     weights: Numbers = argument("resourceWeights", {}, parse=partial(_numbers, least=1))
-    """Importance of resources in the score; of CPU and memory 1 where nothing is said, nor of what is scarcest."""
+    """Weights of resources in the score. By default CPU and memory have 1, unless `dominantResourceWeight` is set."""
     dominant_weight: int = argument("dominantResourceWeight", 0, least=0, most=_LARGEST)
-    """Importance of the resource of which least is left, beside its own."""
+    """Additional weight of the scarcest resource."""
     thresholds: Numbers = argument(
         "usageThresholds", _THRESHOLDS, parse=partial(_with_defaults, defaults=_THRESHOLDS, least=0)
     )
-    """Loads above which a node takes no more pods; 0 for any."""
+    """Thresholds of usage in percent; a node above one accepts no more pods; 0 for no threshold."""
     prod_thresholds: Numbers = argument("prodUsageThresholds", {}, parse=partial(_numbers, least=0))
-    """The same of what pods of koord-prod use together, for pods of that class."""
+    """Thresholds of the usage of all koord-prod pods, for pods of that class."""
     prod_includes_system: bool = argument("prodUsageIncludeSys", False)
-    """Whether what runs outside of pods counts to what pods of koord-prod use."""
+    """Whether usage outside pods counts towards the usage of koord-prod pods."""
     scores_prod: bool = argument("scoreAccordingProdUsage", False)
-    """Whether nodes are scored for pods of koord-prod by what such pods use."""
+    """Whether nodes are scored for koord-prod pods by the usage of such pods."""
     aggregated: Aggregated = argument("aggregated", Aggregated(), nested=True)
-    """Statistics in place of averages."""
+    """Statistics instead of averages."""
     factors: Numbers = argument("estimatedScalingFactors", _FACTORS, parse=_factors)
-    """What a pod is taken to use of its request or limit."""
+    """Estimated usage of a pod as a percentage of its request or limit."""
     seconds_after_scheduled: int = argument("estimatedSecondsAfterPodScheduled", 0, least=0)
-    """For how long a pod counts with its estimate from its binding on, whatever is measured; 0 for not."""
+    """Seconds after its binding during which the estimate of a pod counts despite measurements; 0 disables this."""
     seconds_after_initialized: int = argument("estimatedSecondsAfterInitialized", 0, least=0)
-    """The same from the moment on at which its init containers have ended."""
+    """Seconds after the end of its init containers during which the estimate of a pod counts; 0 disables this."""
     customised: bool = argument("allowCustomizeEstimation", False)
-    """Whether annotations of pods say how they are estimated."""
+    """Whether annotations of pods set their estimates."""
     supported: tuple[str, ...] = argument("supportedResources", ())
-    """Further resources that annotations of nodes have thresholds for."""
+    """Further resources for which annotations of nodes have thresholds."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be computed."""
+        """Refuse arguments that cannot be evaluated."""
         for name in self.weights:
             if name not in self.factors:
-                expected = "resources of estimatedScalingFactors: what pods use of others is unknown"
+                expected = "resources of estimatedScalingFactors: the usage of others is unknown"
                 raise ArgumentError("resourceWeights", name, expected)
         if len(self.resources) > MOST_RESOURCES:
             got = f"{len(self.resources)} resources in all arguments"
@@ -117,18 +117,18 @@ class LoadAwareArgs:
 
     @property
     def importance(self) -> Numbers:
-        """Importance of resources in the score."""
+        """Weights of resources in the score."""
         return self.weights or ({} if self.dominant_weight else _WEIGHTS)
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """All resources that are looked at, in the order of their names."""
+        """All resources of the arguments, sorted by name."""
         limits = self.thresholds, self.prod_thresholds, self.aggregated.thresholds
         others = self.weights, self.factors, self.supported
         return tuple(sorted({CPU, MEMORY, *(name for names in (*limits, *others) for name in names)}))
 
     def doubts(self) -> Iterable[str]:
-        """Name what has no effect."""
+        """Yield warnings about arguments without effect."""
         aggregated = self.aggregated
         if aggregated.thresholds and not aggregated.kind:
             yield "aggregated.usageThresholds: has no effect without aggregated.usageAggregationType"

@@ -1,4 +1,4 @@
-"""Estimates: what pods are taken to use, and for how long that counts whatever is measured."""
+"""Estimates of the usage of pods, and how long they count despite measurements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,54 +35,54 @@ _LIGHT: Final = {
     "kubernetes.io/batch-cpu": 250,
     "kubernetes.io/batch-memory": 200 * 2**20,
 }
-"""What a pod that says nothing of these is taken to use."""
+"""Estimate for a pod without a request and limit."""
 _FACTORS: Final = msgspec.json.Decoder(dict[str, int])
 _LARGEST_TEXT: Final = 18
-"""Characters of a number of seconds at most."""
+"""Maximum number of characters of a number of seconds."""
 _SHOWN: Final = 100
-"""Characters of an annotation that are told."""
+"""Maximum number of characters of an annotation in a message."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Estimates:
-    """What is found out about templates and pods of one session."""
+    """Estimates for templates and pods of one session."""
 
     args: LoadAwareArgs
     resources: tuple[str, ...]
     bad_pods: dict[str, tuple[Task, str]] = field(default_factory=dict)
-    """Pods of which an annotation cannot be read and what it is, by pod and annotation."""
+    """Pods with an invalid annotation, with the fault, by pod and annotation."""
     bad_templates: dict[int, str] = field(default_factory=dict)
-    """What cannot be read of all pods of a template, by its number."""
+    """Faults of all pods of a template, by template number."""
     _by_template: dict[int, Row] = field(default_factory=dict)
     _is_prod: dict[int, bool] = field(default_factory=dict)
 
     def of(self, task: Task) -> Row:
-        """Return what a task is taken to use."""
+        """Return the estimated usage of a task."""
         known = self._by_template.get(task.template.number)
         if known is None:
             known = self._by_template[task.template.number] = self._estimate(task)
         return known
 
     def is_prod(self, task: Task) -> bool:
-        """Tell whether a task is of the class koord-prod."""
+        """Return whether a task is of the class koord-prod."""
         known = self._is_prod.get(task.template.number)
         if known is None:
             known = self._is_prod[task.template.number] = priority_class_of(task.pod) == PROD
         return known
 
     def counts(self, task: Task, measured: float | None, interval_seconds: int) -> bool:
-        """Tell whether a task counts with its estimate beside what is measured of it.
+        """Return whether a task's estimate counts in addition to its measured usage.
 
         Args:
-            task: On a node.
-            measured: When the node was measured; None where that is not known.
-            interval_seconds: Between two measurements.
+            task: A task on a node.
+            measured: Time of the node's measurement; None if unknown.
+            interval_seconds: Interval between measurements.
         """
         since, last = _placed(task.pod), 0.0 if measured is None else measured
         return since > last - interval_seconds or self._deadline(task, since) > last
 
     def _deadline(self, task: Task, placed: float) -> float:
-        """Return until when a task counts with its estimate, seconds since 1970; 0 for no such time."""
+        """Return until when a task's estimate counts, in seconds since 1970; 0 for no such time."""
         args, seconds = self.args, self._seconds
         after_initialized = seconds(task, LOAD_SECONDS_AFTER_INITIALIZED, args.seconds_after_initialized)
         if after_initialized:
@@ -93,7 +93,7 @@ class Estimates:
         return placed + after_placed if after_placed else 0.0
 
     def _seconds(self, task: Task, annotation: str, otherwise: int) -> int:
-        """Return what an annotation says, where annotations count; what cannot be read says nothing."""
+        """Return the value of an annotation if annotations count; otherwise, or if it is invalid, the default."""
         text = task.pod.metadata.annotations.get(annotation) if self.args.customised else None
         if not text:
             return otherwise
@@ -107,7 +107,7 @@ class Estimates:
         factors = self._factors(task)
         priority_class = priority_class_of(task.pod)
         return tuple(
-            _taken_to_use(task, resource_of(priority_class, name), factors[name]) if name in factors else 0
+            _estimated_use(task, resource_of(priority_class, name), factors[name]) if name in factors else 0
             for name in self.resources
         )
 
@@ -131,8 +131,8 @@ def _fault(annotation: str, text: str, expected: str) -> str:
     return f"{annotation}: got {shown!r}, expected {expected}"
 
 
-def _taken_to_use(task: Task, asked_as: str | None, factor: int) -> int:
-    """Return what a task is taken to use of a resource, by the name under which its like ask for it; None for none."""
+def _estimated_use(task: Task, asked_as: str | None, factor: int) -> int:
+    """Return the estimated usage of a resource; 0 if `asked_as`, the name in the pod's priority class, is None."""
     if asked_as is None:
         return 0
     request = task.template.request.get(asked_as, 0)
@@ -143,7 +143,7 @@ def _taken_to_use(task: Task, asked_as: str | None, factor: int) -> int:
 
 
 def _placed(pod: wire.Pod) -> float:
-    """Return when a pod got its node, seconds since 1970: as far as can be told, else just now."""
+    """Return when a pod was scheduled, in seconds since 1970; infinity (just now) if unknown."""
     scheduled = _since(pod, "PodScheduled")
     if scheduled is not None:
         return scheduled
@@ -151,13 +151,13 @@ def _placed(pod: wire.Pod) -> float:
 
 
 def _since(pod: wire.Pod, condition: str) -> float | None:
-    """Return since when a condition is true; None where it is not, or that cannot be told."""
+    """Return since when a condition is true; None if it is not, or if the time is unknown."""
     found = next((each for each in pod.status.conditions if each.type == condition and each.status == "True"), None)
     return None if found is None else _moment(found.last_transition_time) or None
 
 
 def _moment(text: str) -> float:
-    """Read a time; 0 where there is none, or it cannot be read."""
+    """Parse a time; 0 if it is missing or invalid."""
     try:
         return wire.unix_seconds(text)
     except ValueError:

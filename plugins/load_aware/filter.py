@@ -1,4 +1,4 @@
-"""Filter: which nodes use too much for pods of one kind, and how much that is."""
+"""Filter: refuse nodes whose usage is too high for pods of one kind."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ EXPIRED: Final = Reason("node(s) nodeMetric expired", resolvable=False)
 
 
 class Filter:
-    """Which nodes use too much for pods of one kind."""
+    """Refuses nodes whose usage is too high for pods of one kind."""
 
     def __init__(self, nodes: Nodes, limits: Limits) -> None:
         self._nodes, self._limits = nodes, limits
@@ -31,14 +31,14 @@ class Filter:
         self._judges: BoolArray = is_limited & nodes.is_measured & ~is_old
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Return for each node which reason refuses a task, 0 for none; the first is age, then come resources."""
+        """Return the number of the reason that refuses each node, 0 for none. The first is age, then come resources."""
         at = columns.index
         above = exceeding(self._percent(task, at), self._limits.thresholds[:, at])
         found = np.where(self._judges[at] & (above > 0), above + 1, self._refuses_age[at])
         return found.astype(np.uint8)
 
     def reasons(self, task: Task) -> list[Reason]:
-        """Return what verdicts mean, with load and threshold of the node that refuses with the least excess."""
+        """Return the reasons, with usage and threshold of the refused node that exceeds its threshold least."""
         everywhere = np.arange(len(self._judges))
         percents = self._percent(task, everywhere)
         above = np.where(self._judges, exceeding(percents, self._limits.thresholds), 0)
@@ -58,7 +58,7 @@ class Filter:
 
 
 def _spread(thresholds: IntArray) -> str:
-    """Say which thresholds there are: words that no measurement changes."""
+    """Return the thresholds as text. The text does not depend on measurements."""
     if not thresholds.size:
         return ""
     least, most = thresholds.min(), thresholds.max()

@@ -1,4 +1,4 @@
-"""Limits: the loads above which nodes take no more pods, and what of a node's use is held against them."""
+"""Limits: thresholds of nodes, and the usage that is compared with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ __all__ = ["AVERAGE", "OF_PROD", "Limits", "Measure", "NodeLimits", "limits_of",
 
 
 class Measure(NamedTuple):
-    """What of a node's use counts."""
+    """Kind of usage that counts."""
 
     is_prod: bool = False
-    """What pods of the class koord-prod use, and no others."""
+    """Whether only pods of the class koord-prod count."""
     statistic: str = ""
-    """Which statistic of the node; the average of the last moments where empty."""
+    """Statistic of the node; empty for the average of the last measurement."""
     nanoseconds: int = 0
-    """Period of the statistic; 0 for the longest that is reported."""
+    """Period of the statistic; 0 for the longest reported period."""
 
 
 AVERAGE: Final = Measure()
@@ -39,7 +39,7 @@ _LARGEST: Final = 100
 
 
 class _OwnStatistic(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Part of the annotation of a node."""
+    """Statistic in a node's annotation."""
 
     usage_thresholds: dict[str, int] = {}
     usage_aggregation_type: Statistic = ""
@@ -60,25 +60,25 @@ _AMOUNTS: Final = msgspec.json.Decoder(dict[str, str | int | float])
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Limits:
-    """What holds for pods of one kind, R resources, N nodes."""
+    """Limits for pods of one kind; R resources, N nodes."""
 
     thresholds: IntArray
-    """Percent, 0 for none, shape (R, N)."""
+    """Thresholds in percent, 0 for none, shape (R, N)."""
     measures: tuple[Measure, ...]
-    """What is held against them, by column."""
+    """Usage that is compared with them, by column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeLimits:
-    """What follows from Node objects."""
+    """Limits from Node objects."""
 
     prod: Limits
     """For pods of the class koord-prod."""
     others: Limits
     allocatable: IntArray
-    """Before it was amplified, thousandths of a CPU, whole units of everything else, shape (R, N)."""
+    """Allocatable amounts before amplification: thousandths for CPU, whole units for others, shape (R, N)."""
     faults: tuple[tuple[int, str], ...]
-    """What cannot be read of nodes, by column."""
+    """Faults of node annotations, by column."""
 
 
 class _Rule(NamedTuple):
@@ -88,16 +88,16 @@ class _Rule(NamedTuple):
     prod: Numbers
     aggregated: Numbers
     measure: Measure
-    """What is held against the aggregated ones; `AVERAGE` where there are none."""
+    """Usage that is compared with the aggregated thresholds; `AVERAGE` if there are none."""
 
 
 def measure_of(statistic: str, seconds: Fraction) -> Measure:
-    """Return a statistic of a period; the average where neither is named."""
+    """Return a statistic of a period; the average if neither is set."""
     return Measure(statistic=statistic, nanoseconds=int(seconds * NANOSECONDS))
 
 
 def limits_of(facts: NodeFacts, args: LoadAwareArgs) -> NodeLimits:
-    """Return what holds for all nodes, worked out once for these facts."""
+    """Return the limits of all nodes, calculated once for these facts."""
     return facts.derive(("load-aware", repr(args)), lambda: _limits(facts.nodes, args))
 
 
@@ -151,18 +151,18 @@ class _Reader:
         self.faults: list[str] = []
 
     def rule(self, otherwise: _Rule) -> _Rule:
-        """Return what holds for the node: what it says itself, else what arguments say."""
+        """Return the thresholds of the node from its annotation, or else from the arguments."""
         text = self._node.annotations.get(USAGE_THRESHOLDS)
         if text is None:
             return otherwise
         try:
             return _overridden(otherwise, _OWN.decode(text))
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            self._complain(USAGE_THRESHOLDS, str(error), "the arguments hold")
+            self._complain(USAGE_THRESHOLDS, str(error), "the arguments apply")
             return otherwise
 
     def allocatable(self, resources: Sequence[str]) -> list[int]:
-        """Return what the node offers, as it was before it was amplified."""
+        """Return the allocatable amounts of the node before amplification."""
         offered = self._node.allocatable
         amounts = {name: offered[name] if name == CPU else -(-offered[name] // MILLI) for name in offered}
         text = self._node.annotations.get(RAW_ALLOCATABLE)
@@ -170,7 +170,7 @@ class _Reader:
             try:
                 amounts |= _read_amounts(text)
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
-                self._complain(RAW_ALLOCATABLE, str(error), "what is allocatable holds")
+                self._complain(RAW_ALLOCATABLE, str(error), "status.allocatable applies")
         return [amounts.get(name, 0) for name in resources]
 
     def _complain(self, annotation: str, error: str, instead: str) -> None:
@@ -178,7 +178,7 @@ class _Reader:
 
 
 def _overridden(rule: _Rule, own: _Own) -> _Rule:
-    """Return what holds where a node says some of it itself; an aggregate counts with thresholds and kind alone."""
+    """Return the thresholds of a node with an annotation. Aggregated ones count only with thresholds and a type."""
     theirs = own.aggregated_usage or _OwnStatistic()
     for numbers in (own.usage_thresholds, own.prod_usage_thresholds, theirs.usage_thresholds):
         if not all(0 <= number <= _LARGEST for number in numbers.values()):
@@ -197,7 +197,7 @@ def _overridden(rule: _Rule, own: _Own) -> _Rule:
 
 
 def _read_amounts(text: str) -> dict[str, int]:
-    """Read amounts by resource; QuantityErrors are ValueErrors."""
+    """Parse amounts by resource. QuantityErrors are ValueErrors."""
     read = {
         name: min(millis(amount) if name == CPU else units(amount), LARGEST_REQUEST)
         for name, amount in _AMOUNTS.decode(text).items()

@@ -1,6 +1,6 @@
-"""Loads: what nodes are taken to use, as a ledger: what was measured, and estimates of what no measurement shows.
+"""Loads: usage of nodes as a ledger, from measurements and estimates of pods that no measurement includes.
 
-R resources, N nodes, amounts in base units, thousandths for CPU.
+R resources, N nodes; base units, thousandths for CPU.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,25 +22,25 @@ _NOTHING: Final[Use] = {}
 
 
 class Loads(Ledger):
-    """What nodes are taken to use, by each way of measuring that somebody asks for; from then on kept true.
+    """Usage of nodes for each requested kind of measurement, updated by placements.
 
-    A task counts from its placement until it is gone: evicting one changes nothing, since what it uses is measured.
+    A task counts from its placement until it is deleted. An eviction changes nothing, because its usage is measured.
     """
 
     def __init__(self, loads: Sequence[NodeLoad | None], estimates: Estimates) -> None:
         self._loads = loads
-        """By column; None where nothing was measured."""
+        """Measurements by column; None if there is none."""
         self._estimates = estimates
         self._key = repr(estimates.args)
         self._nothing: Row = (0,) * len(estimates.resources)
         self._tables: dict[tuple[Measure, ...], IntArray] = {}
 
     def table(self, measures: tuple[Measure, ...], tasks_by_node: Sequence[Mapping[TaskId, Task]]) -> IntArray:
-        """Return what each node is taken to use, shape (R, N); it follows placements.
+        """Return the usage of each node, shape (R, N); placements update it.
 
         Args:
-            measures: How each node is measured.
-            tasks_by_node: What is on the nodes, as yet; the same in each call.
+            measures: Kind of usage of each node.
+            tasks_by_node: Tasks on the nodes at the start; equal in each call.
         """
         known = self._tables.get(measures)
         if known is None:
@@ -75,7 +75,7 @@ class Loads(Ledger):
         return load.derive((self._key, measure), tasks, lambda: self._sum(load, measure, tasks.values()))
 
     def _sum(self, load: NodeLoad, measure: Measure, tasks: Iterable[Task]) -> Row:
-        """Add up what is measured of a node and what tasks on it add to that."""
+        """Return the sum of the measured usage and the additional usage of tasks."""
         estimates = self._estimates
         if measure.is_prod:
             use = load.system if estimates.args.prod_includes_system else _NOTHING
@@ -88,10 +88,10 @@ class Loads(Ledger):
         return tuple(total)
 
     def _added(self, load: NodeLoad, measure: Measure, task: Task) -> Row:
-        """Return what a task on a node adds to what is measured of the node.
+        """Return the additional usage of a task beyond the measurement of its node.
 
-        What it is taken to use, where nothing is measured of it, or not what is asked for; else what that is above its
-        measured use, while it counts at all. Of tasks of koord-prod their measured use is part of it.
+        It is the whole estimate if the task has no matching measurement. Otherwise it is the excess of the estimate
+        over the measured usage, while the estimate counts. For tasks of koord-prod it includes the measured usage.
         """
         estimates, pod = self._estimates, load.pods.get(task.key)
         if measure.is_prod and not estimates.is_prod(task):

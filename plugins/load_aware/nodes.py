@@ -1,4 +1,4 @@
-"""Nodes: what is known of those of a session, and what of it cannot be read."""
+"""Nodes: usage and limits of a session's nodes, and faults of their annotations."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ INVALID: Final = "InvalidLoadAnnotation"
 
 
 class Nodes:
-    """What is known of the nodes of a session, R resources, N nodes."""
+    """State of a session's nodes; R resources, N nodes."""
 
     def __init__(self, session: Session, loads: Sequence[NodeLoad | None], args: LoadAwareArgs) -> None:
         self._session, self.args = session, args
@@ -32,34 +32,34 @@ class Nodes:
         self.ledger = Loads(loads, self.estimates)
         self.limits: NodeLimits = limits_of(session.nodes.facts, args)
         self.is_measured: BoolArray = np.array([load is not None and load.usage is not None for load in loads])
-        """Whether it is known what the node uses, shape (N,)."""
+        """Whether the usage of the node is known, shape (N,)."""
         self.is_old: BoolArray = self._old(loads)
-        """Whether the last report is so old that it is not believed, shape (N,)."""
+        """Whether the last report has expired, shape (N,)."""
 
     def used(self, measures: tuple[Measure, ...]) -> IntArray:
-        """Return what nodes are taken to use, kept true, shape (R, N)."""
+        """Return the usage of nodes, which placements update, shape (R, N)."""
         return self.ledger.table(measures, self._session.nodes.table.tasks)
 
     def estimate(self, task: Task) -> IntArray:
-        """Return what a task is taken to use, shape (R, 1)."""
+        """Return the estimated usage of a task, shape (R, 1)."""
         return np.array(self.estimates.of(task), dtype=np.int64)[:, None]
 
-    def tell(self) -> None:
-        """Tell owners of nodes and pods which annotations cannot be read."""
+    def record_faults(self) -> None:
+        """Record events about annotations of nodes and pods that cannot be read."""
         for column, fault in self.limits.faults:
             node = self._session.nodes.facts.nodes[column].object
             if node is not None:
-                self._tell("Node", node.metadata, fault)
+                self._record("Node", node.metadata, fault)
         for task, fault in self.estimates.bad_pods.values():
-            self._tell("Pod", task.pod.metadata, f"{fault}; the arguments hold", job=task.job)
+            self._record("Pod", task.pod.metadata, f"{fault}; the arguments apply", job=task.job)
         for job in self._session.jobs.all() if self.estimates.bad_templates else ():
             for task in job.tasks.values():
                 if task.template.number in self.estimates.bad_templates:
                     fault = self.estimates.bad_templates[task.template.number]
-                    self._tell("Pod", task.pod.metadata, f"{fault}; the arguments hold", job=task.job)
+                    self._record("Pod", task.pod.metadata, f"{fault}; the arguments apply", job=task.job)
 
     def _old(self, loads: Sequence[NodeLoad | None]) -> BoolArray:
-        """Tell which reports are old, and wake the scheduler when the next one is."""
+        """Return which reports have expired, and wake the scheduler when the next one expires."""
         ends = np.array([_end(load, self.args.expiration_seconds) for load in loads])
         is_old: BoolArray = ends <= self._session.now
         next_end = float(ends[~is_old].min(initial=np.inf))
@@ -67,7 +67,7 @@ class Nodes:
             self._session.report.wake(next_end)
         return is_old
 
-    def _tell(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
+    def _record(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
         """Record an event about an object, once."""
         if self._session.report.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
             self._session.report.record_events(
@@ -84,7 +84,10 @@ class Nodes:
 
 
 def _end(load: NodeLoad | None, lasts_seconds: int) -> float:
-    """Return until when a report is believed, seconds since 1970; one of no known moment is not, none is not missed."""
+    """Return when a report expires, in seconds since 1970.
+
+    A report without a time has expired. A missing report never expires.
+    """
     if load is None:
         return np.inf
     return -np.inf if load.measured is None else load.measured + lasts_seconds

@@ -1,4 +1,4 @@
-"""Load-aware: keep tasks off nodes that use much, by measurements and estimates, and prefer those with most left.
+"""Load-aware: refuse nodes with high usage, by measurements and estimates, and prefer those with low usage.
 
 Points: predicate, node order; a ledger.  Arguments: `LoadAwareArgs`.  Formula and example: docs/plugins/load-aware.md.
 """
@@ -27,17 +27,17 @@ __all__ = ["LoadAware", "is_asked_for"]
 
 
 def is_asked_for(profile: Profile) -> bool:
-    """Tell whether a configuration needs what nodes were measured to use."""
+    """Return whether a configuration requires usage measurements."""
     return any(option.plugin == LoadAware.name for option in profile.plugins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadAware(Plugin):
-    """Look at what nodes use, and will use."""
+    """Filter and score nodes by usage."""
 
     name = "load-aware"
     watches_clock = False
-    """When measurements grow old it wakes the scheduler."""
+    """The plugin wakes the scheduler when measurements expire."""
     args: LoadAwareArgs = field(default_factory=LoadAwareArgs)
 
     def on_session_open(self, session: Session) -> None:
@@ -50,7 +50,7 @@ class LoadAware(Plugin):
         if self.args.weight:
             self._register_scores(session, nodes)
         session.extensions.register_ledger(self.name, nodes.ledger)
-        session.extensions.on_close(self.name, nodes.tell)
+        session.extensions.on_close(self.name, nodes.record_faults)
 
     def _register_limits(self, session: Session, nodes: Nodes) -> None:
         prod, others = (Filter(nodes, limits) for limits in (nodes.limits.prod, nodes.limits.others))

@@ -1,5 +1,6 @@
-"""Network-topology-aware: keep the tasks of a job in close domains of the network (HyperNodes).
+"""Network-topology-aware: place the tasks of a job in close domains of the network (HyperNodes).
 
-`plugin` registers, `gradients` says which domains are tried in which order, `fullness` scores domains, `closeness` and
+`plugin` registers the extension points. `gradients` orders the domains to try. `fullness` scores domains. `closeness`
+and
 `packing` score nodes. The page is docs/plugins/network-topology-aware.md.
 """

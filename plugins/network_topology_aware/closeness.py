@@ -1,8 +1,8 @@
-"""Closeness: nodes near to what is placed of a sub-job score high.
+"""Closeness: score nodes by their distance from the placed tasks of a sub-job.
 
-A node stands for the domain of the lowest tier around it. The closer the domain around that one and what is held, the
-higher: from 0 (the highest tier there is) to 1 (the lowest, or the same domain). Among several candidates that are
-closest, those score more whose domain has more of the sub-job's tasks.
+A node counts as its domain of the lowest tier. The score depends on the tier of the smallest domain that contains this
+domain and the placed tasks: from 0 (the highest tier) to 1 (the lowest tier, or the same domain). Among several closest
+candidates, those score more whose domain has more of the sub-job's tasks.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ __all__ = ["Closeness", "Distances", "closeness_of"]
 
 
 def closeness_of(topology: Topology, held: int) -> FloatArray:
-    """Score each domain by its distance from what is held, from 0 to 1, shape (D,)."""
+    """Score each domain by its distance from the placed tasks, from 0 to 1, shape (D,)."""
     lowest, highest = topology.tiers[0], topology.tiers[-1]
     scores = np.zeros(len(topology.domains))
     for number in range(len(topology.domains)):
@@ -27,24 +27,24 @@ def closeness_of(topology: Topology, held: int) -> FloatArray:
 
 
 class Distances:
-    """How far groups of nodes are from domains: a group is a domain of the lowest tier, the last are nodes in none."""
+    """Distances of node groups from domains. A group is a lowest-tier domain; the last one has all other nodes."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.leaves, self.groups = leaves_of(topology)
-        """Domain of each group but the last, shape (G - 1,); group of each node, shape (N,)."""
+        """Domain of each group except the last, shape (G - 1,); group of each node, shape (N,)."""
         self._known: dict[int, FloatArray] = {}
 
     def tasks_in(self, placed: IntArray) -> IntArray:
-        """Count the tasks on nodes, shape (tasks,), by group, shape (G,); none for nodes in no group."""
+        """Count tasks by group, shape (G,), from the nodes of tasks, shape (tasks,); 0 for the last group."""
         counts = np.zeros(self.leaves.size + 1, dtype=np.int64)
-        # a leaf counts all tasks on its nodes, also on nodes that another leaf of the same tier shares
+        # A leaf counts all tasks on its nodes, including nodes that it shares with another leaf of the same tier.
         on_nodes = np.bincount(placed, minlength=self.topology.nodes).astype(np.int64)
         counts[:-1] = self.topology.sums(on_nodes)[self.leaves]
         return counts
 
     def to(self, held: int) -> FloatArray:
-        """Score each group by its distance from what is held, from 0 to 1, shape (G,); do not write."""
+        """Score each group by its distance from the placed tasks, from 0 to 1, shape (G,). Read-only."""
         scores = self._known.get(held)
         if scores is None:
             scores = self._known[held] = np.zeros(self.leaves.size + 1)
@@ -54,16 +54,16 @@ class Distances:
 
 
 class Closeness:
-    """Scores of groups of nodes for one sub-job."""
+    """Scores of node groups for one sub-job."""
 
     def __init__(self, distances: Distances, *, placed: IntArray, size: int, factor: float) -> None:
-        """Begin with what is placed.
+        """Start with the placed tasks.
 
         Args:
-            distances: Of the tree.
+            distances: Distances in the tree.
             placed: Node of each placed task, shape (placed,).
             size: Number of the sub-job's tasks.
-            factor: What a score of 1 is worth.
+            factor: Factor of the scores.
         """
         self._distances = distances
         self._size = max(size, 1)
@@ -75,7 +75,7 @@ class Closeness:
         self._by_group = distances.to(self._held)
 
     def scores(self, candidates: IntArray) -> FloatArray:
-        """Return the score of each group, shape (G,), where so many of its nodes are candidates, shape (G,)."""
+        """Return the score of each group, shape (G,). `candidates` counts the candidates of each group, shape (G,)."""
         if self._held == NONE:
             return np.zeros(self._counts.size)
         is_open = candidates > 0
@@ -87,7 +87,7 @@ class Closeness:
         return scores * self._factor
 
     def place(self, group: int, column: int) -> None:
-        """Suppose one more task on a node of a group."""
+        """Add one more task on a node of a group."""
         topology, leaves = self._distances.topology, self._distances.leaves
         leaf = int(leaves[group]) if group < leaves.size else topology.innermost(np.array([column]))
         held = topology.common(self._held, leaf)
@@ -99,7 +99,7 @@ class Closeness:
 
 
 def leaves_of(topology: Topology) -> tuple[IntArray, IntArray]:
-    """Return the domains of the lowest tier, and the position of each node's among them, one more for nodes in none."""
+    """Return the domains of the lowest tier, and each node's position among them; the last position means none."""
     lowest = topology.lowest
     leaves = np.array(
         [number for number, domain in enumerate(topology.domains) if domain.tier == topology.tiers[0]], dtype=np.int64

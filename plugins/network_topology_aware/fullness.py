@@ -1,4 +1,4 @@
-"""Fullness: how full domains would be with more in them."""
+"""Fullness: used fraction of domains with an additional request."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ __all__ = ["fullness"]
 
 
 def fullness(request: IntArray, used: IntArray, allocatable: IntArray, weights: Sequence[int]) -> FloatArray:
-    """Score how full each domain would be.
+    """Score the used fraction of each domain with a request.
 
     Args:
-        request: What is to be added, base units, shape (k,): only requested resources that have a weight.
-        used: What each domain's nodes carry, base units, shape (k, d).
-        allocatable: What they offer, base units, shape (k, d).
-        weights: Importance of each resource, unitless, k of them.
+        request: Additional request, base units, shape (k,): only requested resources that have a weight.
+        used: Used amounts of each domain's nodes, base units, shape (k, d).
+        allocatable: Their allocatable amounts, base units, shape (k, d).
+        weights: Weight of each resource, unitless, k of them.
 
     Returns:
-        The weighted mean of the used fractions, from 0 to 1, shape (d,); 0 where any resource would be overfull.
+        The weighted mean of the used fractions, from 0 to 1, shape (d,); 0 if any resource would be overfull.
     """
     total = sum(weights)
     scores = np.zeros(used.shape[1])

@@ -1,7 +1,7 @@
-"""Packing: tasks without a topology go where they leave the fewest broken domains.
+"""Packing: place tasks without a topology where they break the fewest domains.
 
-Per tier, the domain around a node is scored by its fullness with the task in it; a node in no domain of a tier counts
-as full, for there it breaks none. The tiers are weighed by 1, f, f², ... from tier 1 on.
+Per tier, the domain around a node is scored by its fullness with the task. A node without a domain of a tier counts as
+full there, because it breaks none. The weights of the tiers are 1, f, f², ... from tier 1 on.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["Chains", "Packing"]
 
 
 class Chains:
-    """Nodes grouped by the domains around them, one of each tier: made once per session."""
+    """Nodes grouped by their domains of each tier; created once per session."""
 
     def __init__(self, topology: Topology, fading: float) -> None:
         self.topology = topology
@@ -25,14 +25,14 @@ class Chains:
         by_tier = np.array([topology.at_tier(tier) for tier in tiers], dtype=np.int64)
         chains, groups = np.unique(by_tier, axis=1, return_inverse=True)
         self.chains: IntArray = chains
-        """Domain of each tier, `NONE` where there is none, shape (tiers, G)."""
+        """Domain of each tier, `NONE` if there is none, shape (tiers, G)."""
         self.groups: IntArray = groups.reshape(-1).astype(np.int64)
         """Group of each node, shape (N,)."""
         heaviest = tiers[-1] if fading > 1 else tiers[0]
         self.weights: FloatArray = np.array([_weight(tier, fading, heaviest) for tier in tiers])
-        """Of each tier, against the one that weighs most: in their mean only their ratios count, shape (tiers,)."""
+        """Weight of each tier relative to the heaviest one, because only their ratios count, shape (tiers,)."""
         self.unbroken = sum(_between(lower, upper, fading, heaviest) for lower, upper in pairwise(tiers))
-        """Weight of all tiers between these, in which there is no domain that a task could break."""
+        """Weight of all tiers between these, which have no domains."""
 
 
 def _weight(tier: int, fading: float, heaviest: int) -> float:
@@ -42,7 +42,7 @@ def _weight(tier: int, fading: float, heaviest: int) -> float:
 
 
 def _between(lower: int, upper: int, fading: float, heaviest: int) -> float:
-    """Add up the weights of the tiers between two: there may be as many as numbers."""
+    """Return the sum of the weights of the tiers between two. A formula: there may be very many tiers."""
     if fading == 0:
         return float(lower < 1 < upper)
     if fading == 1:
@@ -51,7 +51,7 @@ def _between(lower: int, upper: int, fading: float, heaviest: int) -> float:
 
 
 class Packing:
-    """Scores of groups of nodes for the tasks of one template."""
+    """Scores of node groups for the tasks of one template."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Packing:
         weights: Sequence[int],
         factor: float,
     ) -> None:
-        """Begin with what is used; amounts have the shapes of `fullness`, `factor` is what a score of 1 is worth."""
+        """Start with the used amounts; shapes are those of `fullness`, `factor` scales the scores."""
         self._chains = chains
         self._request = request
         self._used = used
@@ -88,7 +88,7 @@ class Packing:
         return totals
 
     def place(self, _group: int, column: int) -> None:
-        """Suppose one more task on a node."""
+        """Add one more task on a node."""
         around = [number for number in self._around(column) if number != NONE]
         self._used[:, around] += self._request[:, None]
 

@@ -1,4 +1,4 @@
-"""Network-topology-aware: which domains are tried for a job, and which of them and of their nodes are best.
+"""Network-topology-aware: order the domains to try for a job, and score domains and nodes.
 
 Points: hypernode gradients, hypernode order, node order.  Arguments: `NetworkTopologyAwareArgs`.  Rules, formulas and
 examples: docs/plugins/network-topology-aware.md.
@@ -37,21 +37,21 @@ class NetworkTopologyAwareArgs:
     """Arguments of network-topology-aware, spelled as in the configuration file."""
 
     weight: int = argument("weight", 1, least=0)
-    """Say of this plugin in the orders of domains and nodes; 0 mutes it."""
+    """Weight of this plugin's scores of domains and nodes; 0 disables them."""
     cpu: int = argument("hypernode.binpack.cpu", 1, least=0)
-    """Importance of CPU in the fullness of a domain, at least 0."""
+    """Weight of CPU in the fullness of a domain, at least 0."""
     memory: int = argument("hypernode.binpack.memory", 1, least=0)
-    """Importance of memory, at least 0."""
+    """Weight of memory, at least 0."""
     resources: Mapping[str, int] = argument(
         "hypernode.binpack.resources", {}, prefix="hypernode.binpack.resources.", listed=1, least=0
     )
-    """Other resources that count, separated by commas; with `.<name>` the importance of one, at least 0."""
+    """Other resources that count, separated by commas; `.<name>` sets the weight of one, at least 0."""
     packs_normal_pods: bool = argument("hypernode.binpack.normal-pod.enable", True)
-    """Whether tasks without a topology are kept from breaking domains."""
+    """Whether tasks without a topology are placed so that they break few domains."""
     fading: float = argument("hypernode.binpack.normal-pod.fading", 0.8, least=0)
-    """Weight of a tier against the one below it, for those tasks; with 0 only tier 1 counts."""
+    """Weight of a tier relative to the tier below it, for those tasks; with 0 only tier 1 counts."""
     most_domains_to_evict_in: int = argument("hypernode.gradient.evict.max-hypernodes", 8, least=1)
-    """How many domains are searched for victims, at least 1."""
+    """Maximum number of domains that are searched for victims, at least 1."""
 
     def weights(self) -> dict[str, int]:
         """Return the importance of each resource by name."""
@@ -60,7 +60,7 @@ class NetworkTopologyAwareArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkTopologyAware(Plugin):
-    """Keep jobs in close domains."""
+    """Place jobs in close domains."""
 
     name = "network-topology-aware"
     watches_clock = False
@@ -85,7 +85,7 @@ class NetworkTopologyAware(Plugin):
 
 
 class _Policy:
-    """What the plugin answers in one session."""
+    """The plugin's functions in one session."""
 
     def __init__(self, session: Session, args: NetworkTopologyAwareArgs) -> None:
         self._session = session
@@ -106,32 +106,32 @@ class _Policy:
     def _distances(self) -> Distances:
         return Distances(self._domains.topology)
 
-    # Which domains
+    # Gradients
 
     def gradient_for_job(self, job: SessionJob, root: str, purpose: str) -> Sequence[Sequence[str]]:
-        """Return the domains to be tried for a job, by level."""
-        wanted = self._vector(job.job.min_resources or {})
+        """Return the domains to try for a job, by level."""
+        request = self._vector(job.job.min_resources or {})
         held = self._domains.held_by_job(job)
-        return self._gradient(self._domains.limit_of_job(job), held, root, wanted, purpose)
+        return self._gradient(self._domains.limit_of_job(job), held, root, request, purpose)
 
     def gradient_for_part(self, part: SubJob, root: str, purpose: str) -> Sequence[Sequence[str]]:
-        """Return the domains to be tried for a sub-job, by level."""
+        """Return the domains to try for a sub-job, by level."""
         needs = self._session.nodes.needs
-        wanted = np.zeros(len(self._session.resources), dtype=np.int64)
+        request = np.zeros(len(self._session.resources), dtype=np.int64)
         for task in part.tasks.values():
             if task.status is TaskStatus.PENDING:
-                wanted = wanted + needs(task.template).request
+                request = request + needs(task.template).request
         held = self._domains.held_by_part(part)
-        return self._gradient(self._domains.limit_of_part(part), held, root, wanted, purpose)
+        return self._gradient(self._domains.limit_of_part(part), held, root, request, purpose)
 
     def _gradient(
-        self, limit: int | None, held: int, root: str, wanted: IntArray, purpose: str
+        self, limit: int | None, held: int, root: str, request: IntArray, purpose: str
     ) -> Sequence[Sequence[str]]:
         if limit is None:
             return [[root]]
         tree = self._domains.topology
         levels = gradient(
-            self._domains, limit=limit, held=held, root=tree.numbers[root], wanted=wanted, purpose=purpose
+            self._domains, limit=limit, held=held, root=tree.numbers[root], request=request, purpose=purpose
         )
         if purpose == EVICT:
             levels = capped_widest_first(levels, self._args.most_domains_to_evict_in)
@@ -141,10 +141,10 @@ class _Policy:
         known = {name: amount for name, amount in amounts.items() if name in self._session.resources.rows}
         return self._session.resources.vector(known)
 
-    # Which of them
+    # Scores of domains
 
     def score_domains(self, part: SubJob, named: Mapping[str, Sequence[NodeName]]) -> Mapping[str, float]:
-        """Score domains by how full the sub-job would leave them; of equals, more of its tasks score higher."""
+        """Score domains by their fullness with the sub-job. Among equal ones, more of its tasks score higher."""
         domains = self._domains
         numbers = np.array([domains.topology.numbers[name] for name in named], dtype=np.int64)
         request = np.zeros(len(self._session.resources), dtype=np.int64)
@@ -165,10 +165,10 @@ class _Policy:
         counted = [row for row in np.flatnonzero(request > 0).tolist() if names[row] in self._weights]
         return np.array(counted, dtype=np.int64), tuple(self._weights[names[row]] for row in counted)
 
-    # Which nodes
+    # Scores of nodes
 
     def cares(self, task: Task) -> bool:
-        """Tell whether the plugin has a say about a task's nodes."""
+        """Return whether the plugin scores a task's nodes."""
         if self._domains.is_flat:
             return False
         part = self._part_with_topology(task)
@@ -192,14 +192,14 @@ class _Policy:
         return scores
 
     def grouped(self, task: Task) -> GroupedScores:
-        """Return the scores of groups of nodes for a task."""
+        """Return the scores of node groups for a task."""
         domains = self._domains
         part = self._part_with_topology(task)
         if part is not None:
             placed = domains.columns_held(part)
             return Closeness(self._distances, placed=placed, size=part.size, factor=self._factor)
         rows, request, weights = self._request(task)
-        used = domains.used()[rows]  # a copy, which supposes
+        used = domains.used()[rows]  # a copy that the trial placements change
         return Packing(
             self._chains,
             request=request,

@@ -1,6 +1,6 @@
-"""Scores by requests and room: least allocated, most allocated, balanced allocation (Kubernetes 1.36).
+"""Scores by amounts: least allocated, most allocated, balanced allocation (Kubernetes 1.36).
 
-All take columns of amounts and give whole numbers from 0 to 100 for each; divisions truncate, as in kube-scheduler.
+All functions take columns of amounts and return integers from 0 to 100. Divisions truncate, as in kube-scheduler.
 """
 
 from typing import Final
@@ -15,21 +15,21 @@ MAX_SCORE: Final = 100
 
 
 def least_allocated(requested: IntArray, capacity: IntArray) -> IntArray:
-    """Prefer nodes with room left.
+    """Prefer nodes with free resources.
 
     Args:
-        requested: Scored requests of the pods that would be there, shape (2, n): cpu, memory.
-        capacity: What the nodes offer, same units, shape (2, n).
+        requested: Scored requests of all pods including the new one, shape (2, n): cpu, memory.
+        capacity: Allocatable amounts, same units, shape (2, n).
 
     Returns:
-        Mean of the free parts in per cent, shape (n,); a resource that a node does not offer is left out.
+        Mean of the free percentages, shape (n,); a resource that a node does not offer is left out.
     """
     free = np.maximum(capacity - requested, 0) * MAX_SCORE // np.maximum(capacity, 1)
     return _mean(free, capacity > 0)
 
 
 def most_allocated(requested: IntArray, capacity: IntArray) -> IntArray:
-    """Prefer nodes with little room left; arguments and result as in `least_allocated`."""
+    """Prefer nodes with few free resources; arguments and result are as in `least_allocated`."""
     taken = np.minimum(requested, capacity) * MAX_SCORE // np.maximum(capacity, 1)
     return _mean(taken, capacity > 0)
 
@@ -44,11 +44,11 @@ def _mean(scores: IntArray, offered: BoolArray) -> IntArray:
 
 
 def balance(requested: IntArray, capacity: IntArray) -> IntArray:
-    """Tell how evenly nodes would be used.
+    """Return how evenly the resources of nodes would be used.
 
     Args:
-        requested: Requests of the pods that would be there, shape (k, n).
-        capacity: What the nodes offer, shape (k, n); a resource that is not offered is left out.
+        requested: Requests of all pods including the new one, shape (k, n).
+        capacity: Allocatable amounts, shape (k, n); a resource that is not offered is left out.
 
     Returns:
         100 less the standard deviation of the used fractions in per cent, truncated, shape (n,).
@@ -84,13 +84,13 @@ def _deviation(fractions: FloatArray, count: int) -> FloatArray:
 
 
 def balanced(before: IntArray, request: IntArray, capacity: IntArray, *, looks_back: bool) -> IntArray:
-    """Prefer nodes that a pod would leave more evenly used.
+    """Prefer nodes whose resources are more evenly used with the pod.
 
     Args:
         before: Requests of the pods on the nodes, shape (k, n).
-        request: What the pod asks for, shape (k, 1).
-        capacity: What the nodes offer, shape (k, n).
-        looks_back: Score the change that the pod makes (Kubernetes 1.36); else only what it would leave (1.35).
+        request: Request of the pod, shape (k, 1).
+        capacity: Allocatable amounts, shape (k, n).
+        looks_back: Score the change that the pod causes (Kubernetes 1.36); otherwise only the result (1.35).
 
     Returns:
         Scores from 0 to 100, shape (n,).

@@ -1,4 +1,4 @@
-"""Scores by facts of nodes: preferred node affinity, taints to be avoided, images already there."""
+"""Scores by facts of nodes: preferred node affinity, PreferNoSchedule taints, present images."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ MOST_IMAGE_BYTES: Final = 1000 * MEBIBYTE
 
 
 def affinity_weights(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
-    """Add up the weights of the preferred terms that each node matches, shape (N,); None without such terms."""
+    """Return the sum of the weights of matching preferred terms by node, shape (N,); None without such terms."""
     node_affinity = None if spec.affinity is None else spec.affinity.node_affinity
     preferred = () if node_affinity is None else node_affinity.preferred
     if not preferred:
@@ -33,29 +33,29 @@ def affinity_weights(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
 
 
 def avoided_taints(facts: NodeFacts, spec: PodSpec) -> IntArray:
-    """Count the taints of effect PreferNoSchedule that a pod does not tolerate, by node, shape (N,)."""
-    # tolerations of other effects do not bear on what should be avoided
+    """Return the number of PreferNoSchedule taints that a pod does not tolerate, by node, shape (N,)."""
+    # Tolerations of other effects do not apply to PreferNoSchedule taints.
     tolerations = tuple(each for each in spec.tolerations if each.effect in {"", PREFER_NO_SCHEDULE})
     return untolerated(facts, tolerations, frozenset({PREFER_NO_SCHEDULE}))
 
 
 def normalised(raw: FloatArray) -> FloatArray:
-    """Scale so that the highest of the candidates has 100; all 0 where none has anything."""
+    """Scale so that the highest candidate has 100; all 0 if all candidates have 0."""
     highest = raw.max(initial=0.0)
-    # whole numbers far below 2**53: the floor of their rounded quotient is exact, and quicker than `//` of floats
+    # Integers far below 2**53: the floor of their rounded quotient is exact, and faster than `//` of floats.
     return np.zeros(raw.shape) if highest == 0 else np.floor(MAX_SCORE * raw / highest)
 
 
 def reversed_normalised(raw: FloatArray) -> FloatArray:
-    """Scale so that the highest of the candidates has 0 and what has nothing has 100."""
+    """Scale so that the highest candidate has 0, and candidates with 0 have 100."""
     highest = raw.max(initial=0.0)
     return np.full(raw.shape, float(MAX_SCORE)) if highest == 0 else MAX_SCORE - np.floor(MAX_SCORE * raw / highest)
 
 
 def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
-    """Score how much of a pod's images each node has, shape (N,); None where no node has any.
+    """Score the images of a pod that are present on each node, shape (N,); None if no node has any.
 
-    An image counts its size, times the part of all nodes that have it: what is everywhere is no reason to crowd.
+    An image counts its size times the fraction of nodes that have it, so that few nodes with an image are not crowded.
     """
     run = [container.image for container in (*spec.init_containers, *spec.containers)]
     mounted = [volume.image.reference for volume in spec.volumes if volume.image is not None]
@@ -66,7 +66,7 @@ def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
     total = np.zeros(len(facts.nodes), dtype=np.int64)
     for spread in known:
         total += spread
-    # as in kube-scheduler volumes add to the sum, and only containers to what it may be
+    # As in kube-scheduler, volumes add to the sum, but only containers add to the maximum.
     most = MOST_IMAGE_BYTES * len(run)
     clamped = np.clip(total, LEAST_IMAGE_BYTES, most)
     scores: IntArray = MAX_SCORE * (clamped - LEAST_IMAGE_BYTES) // (most - LEAST_IMAGE_BYTES)
@@ -74,7 +74,7 @@ def image_scores(facts: NodeFacts, spec: PodSpec) -> IntArray | None:
 
 
 def tagged(image: str) -> str:
-    """Return an image's name with a tag, `latest` where it names none."""
+    """Return an image's name with a tag; the default is `latest`."""
     return image if ":" in image.rsplit("/", 1)[-1] or "@" in image else f"{image}:latest"
 
 

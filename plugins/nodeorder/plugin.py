@@ -1,4 +1,4 @@
-"""Node order: the scores of kube-scheduler, weighted and added up.
+"""Node order: the weighted scores of kube-scheduler.
 
 Points: node order.  Arguments: `NodeOrderArgs`.  Formulas and examples: docs/plugins/nodeorder.md.
 """
@@ -37,29 +37,29 @@ BALANCED_RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOrderArgs:
-    """Arguments of nodeorder, spelled as in the configuration file; a weight of 0 leaves a score out."""
+    """Arguments of nodeorder, spelled as in the configuration file; a weight of 0 disables a score."""
 
     least_requested: int = argument("leastrequested.weight", 1)
-    """Weight of free room."""
+    """Weight of free resources."""
     most_requested: int = argument("mostrequested.weight", 0)
-    """Weight of used room."""
+    """Weight of used resources."""
     balanced_resource: int = argument("balancedresource.weight", 1)
-    """Weight of even use of cpu, memory and GPUs."""
+    """Weight of balanced use of cpu, memory and GPUs."""
     balanced_formula: str = argument("balancedresource.formula", CURRENT_FORMULA, parse=str)
-    """`1.36` scores the change that the pod makes, `1.35` what it would leave."""
+    """`1.36` scores the change that the pod causes, `1.35` only the result."""
     node_affinity: int = argument("nodeaffinity.weight", 2)
     """Weight of preferred node affinity."""
     pod_affinity: int = argument("podaffinity.weight", 2)
     """Weight of preferred pod affinity."""
     taint_toleration: int = argument("tainttoleration.weight", 3)
-    """Weight of the absence of taints to be avoided."""
+    """Weight of the absence of PreferNoSchedule taints."""
     image_locality: int = argument("imagelocality.weight", 1)
-    """Weight of images that are there already."""
+    """Weight of images that are present on the node."""
     pod_topology_spread: int = argument("podtopologyspread.weight", 2)
-    """Weight of wished-for topology spread."""
+    """Weight of preferred topology spread."""
 
     def __post_init__(self) -> None:
-        """Refuse a formula that does not exist."""
+        """Refuse an unknown formula."""
         if self.balanced_formula not in {CURRENT_FORMULA, EARLIER_FORMULA}:
             raise ArgumentError("balancedresource.formula", self.balanced_formula, "1.36 or 1.35")
 
@@ -156,7 +156,7 @@ class AmountScores:
         self._asked: dict[int, tuple[list[int], list[int]]] = {}
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray:
-        """Add up the weighted scores, shape (columns,)."""
+        """Return the sum of the weighted scores, shape (columns,)."""
         if len(columns) == 1:
             return np.array([float(self._score_of_one(task, columns))])
         args, template = self._args, task.template
@@ -172,8 +172,10 @@ class AmountScores:
             rows, request = self._balanced(task)
             if rows:
                 used, capacity = columns.viewed[rows], columns.reported[rows]
-                wanted = np.array(request)[:, None]
-                total = total + args.balanced_resource * balanced(used, wanted, capacity, looks_back=self._looks_back)
+                request_column = np.array(request)[:, None]
+                total = total + args.balanced_resource * balanced(
+                    used, request_column, capacity, looks_back=self._looks_back
+                )
         return total.astype(np.float64)
 
     def _score_of_one(self, task: Task, columns: NodeColumns) -> int:
@@ -200,7 +202,7 @@ class AmountScores:
         return total
 
     def _balanced(self, task: Task) -> tuple[list[int], list[int]]:
-        """Return the rows that count for a task and what it asks for in them; none where it asks for none of them."""
+        """Return the rows that count for a task and its requests in them; none if it requests none of them."""
         template = task.template
         known = self._asked.get(template.number)
         if known is None:

@@ -1,4 +1,4 @@
-"""Scores by other pods: preferred pod affinity, and topology spread that is wished for but not required."""
+"""Scores by other pods: preferred pod affinity, and topology spread constraints with ScheduleAnyway."""
 
 import math
 from collections.abc import Hashable, Mapping
@@ -28,19 +28,19 @@ NO_OWNER: Final = wire.OwnerReference()
 
 
 def spread_to_range(raw: FloatArray) -> FloatArray:
-    """Scale so that the lowest candidate has 0 and the highest 100; all 0 where they are equal."""
+    """Scale so that the lowest candidate has 0 and the highest 100; all 0 if they are equal."""
     if not raw.size:
         return raw
     lowest, highest = raw.min(), raw.max()
     if lowest == highest:
         return np.zeros(raw.shape)
-    # divided before it is scaled, as kube-scheduler does: 29 of 100 gives 28.999..., so 28
+    # Divided before it is scaled, as in kube-scheduler: 29 of 100 gives 28.999..., so 28.
     scaled: FloatArray = np.floor(MAX_SCORE * ((raw - lowest) / (highest - lowest)))
     return scaled
 
 
 class PreferredAffinity:
-    """Preferred (anti-)affinity of incoming tasks to pods on nodes, and of pods on nodes to them."""
+    """Preferred (anti-)affinity of incoming tasks to pods on nodes, and of pods on nodes to incoming tasks."""
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
         self._pods = pods
@@ -48,7 +48,7 @@ class PreferredAffinity:
         self._own: dict[PodTerms, tuple[tuple[int, DomainCounts], ...]] = {}
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has preferred terms, or pods on nodes have some about it."""
+        """Return whether a task has preferred terms, or pods on nodes have preferred terms that match it."""
         if task.template.spec.affinity is not None:
             terms = self._pods.terms(task)
             if terms.preferred_affinity or terms.preferred_anti_affinity:
@@ -57,10 +57,10 @@ class PreferredAffinity:
         return bool(held(TermKind.PREFERRED_AFFINITY, task) or held(TermKind.PREFERRED_ANTI_AFFINITY, task))
 
     def raw(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Add up weights over pods in the domains of each node, shape (columns,); None where nothing contributes."""
+        """Return the sum of weights over pods in each node's domains, shape (columns,); None without contributions."""
         total = np.zeros(self._count, dtype=np.int64)
         contributes = False
-        for weight, domains in self._wanted(task):
+        for weight, domains in self._preferred(task):
             if domains.total:
                 total += weight * domains.at_nodes()
                 contributes = True
@@ -74,7 +74,7 @@ class PreferredAffinity:
         scores: FloatArray = total[columns.index].astype(np.float64)
         return scores
 
-    def _wanted(self, task: Task) -> tuple[tuple[int, DomainCounts], ...]:
+    def _preferred(self, task: Task) -> tuple[tuple[int, DomainCounts], ...]:
         terms = self._pods.terms(task)
         known = self._own.get(terms)
         if known is None:
@@ -87,7 +87,7 @@ class PreferredAffinity:
 
 
 def spread_normalised(raw: FloatArray, ignored: BoolArray) -> FloatArray:
-    """Turn counts into scores: few pods score high; ignored candidates 0.
+    """Convert counts to scores: few pods score high; ignored candidates score 0.
 
     Args:
         raw: Weighted counts, whole numbers, shape (candidates,).
@@ -99,12 +99,12 @@ def spread_normalised(raw: FloatArray, ignored: BoolArray) -> FloatArray:
     lowest, highest = float(taken.min()), float(taken.max())
     if highest == 0:
         return np.where(ignored, 0.0, float(MAX_SCORE))
-    # whole numbers far below 2**53: the floor of their rounded quotient is exact, and quicker than `//` of floats
+    # Integers far below 2**53: the floor of their rounded quotient is exact, and faster than `//` of floats.
     return np.where(ignored, 0.0, np.floor(MAX_SCORE * (highest + lowest - raw) / highest))
 
 
 class PreferredSpread:
-    """Constraints that say `ScheduleAnyway`, or Kubernetes' default ones for pods of a service or workload."""
+    """`ScheduleAnyway` constraints, or Kubernetes' default constraints for pods of a service or workload."""
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
         self._facts = session.nodes.facts
@@ -113,7 +113,7 @@ class PreferredSpread:
         self._defaults = _DefaultConstraints(session)
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has such constraints."""
+        """Return whether a task has such constraints."""
         constraints = task.template.spec.topology_spread_constraints
         if not constraints:
             return self._defaults.selector(task) is not None
@@ -139,7 +139,7 @@ class PreferredSpread:
     def _of(self, task: Task) -> tuple[tuple[SpreadConstraint, DomainCounts], ...]:
         own = task.template.spec.topology_spread_constraints
         labels = task.pod.metadata.labels
-        # what else but the template decides: labels that constraints name, or the selector of the default ones
+        # Besides the template, labels that constraints name decide, or the selector of the default constraints.
         bound: Hashable = None
         if not own:
             bound = self._defaults.selector(task)
@@ -160,15 +160,17 @@ class PreferredSpread:
         return known
 
     def _domains(self, task: Task, constraint: SpreadConstraint, labelled: BoolArray | None) -> DomainCounts:
-        """Return the counts of a constraint: on nodes that have all keys and that its policies let count.
+        """Return the counts of a constraint, on nodes that have all keys and that its policies include.
 
         Args:
-            task: Whose constraint it is.
+            task: The task with the constraint.
             constraint: The constraint.
-            labelled: Nodes that have the keys of all constraints of the task, shape (N,); None where each counts alone.
+            labelled: Nodes with the keys of all constraints of the task, shape (N,); None if each key counts by itself.
         """
         group = None
-        if constraint.topology_key != HOSTNAME:  # there each candidate counts its own pods, whatever the policies say
+        if (
+            constraint.topology_key != HOSTNAME
+        ):  # with the hostname key each candidate counts its own pods, regardless of the policies
             spec = task.template.spec
             eligible = has_labels(self._facts, [constraint.topology_key]) if labelled is None else labelled
             accepted = pod_node_mask(self._facts, spec) if constraint.honours_affinity else None
@@ -181,10 +183,10 @@ class PreferredSpread:
 
 
 def _size(constraint: SpreadConstraint, codes: IntArray) -> int:
-    """Count the domains among candidates; those without the label are one more, and every host is its own."""
+    """Count the domains among candidates. Nodes without the label count as one more; with hostname each node counts."""
     if constraint.topology_key == HOSTNAME:
         return codes.size
-    # not by sorting: codes are small numbers, and -1 stands for the absent label
+    # Without sorting: codes are small numbers, and -1 means that the label is absent.
     return int(np.count_nonzero(np.bincount(codes + 1)))
 
 
@@ -206,7 +208,7 @@ class _DefaultConstraints:
         self._selectors: dict[Hashable, Selector | None] = {}
 
     def selector(self, task: Task) -> Selector | None:
-        """Return what selects the pods that a task belongs with; None where nothing does."""
+        """Return the selector of the pods that belong together with a task; None if there is none."""
         if self._is_idle:
             return None
         metadata = task.pod.metadata
@@ -218,7 +220,7 @@ class _DefaultConstraints:
         return self._selectors[key]
 
     def constraints(self, task: Task) -> tuple[SpreadConstraint, ...]:
-        """Return the default constraints of a task; none where nothing selects it."""
+        """Return the default constraints of a task; none without a selector."""
         selector = self.selector(task)
         if selector is None:
             return ()
@@ -236,7 +238,7 @@ class _DefaultConstraints:
         )
 
     def _find(self, task: Task, owner: wire.OwnerReference) -> Selector:
-        """Join the selectors of the services that select a pod and of the controller that made it."""
+        """Join the selectors of the services that select a pod and of its controller."""
         labels = task.pod.metadata.labels
         pairs: dict[str, str] = {}
         for service in self._services.get(task.namespace, ()):

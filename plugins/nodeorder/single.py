@@ -1,7 +1,7 @@
-"""The scores of `amounts` for one node, in plain numbers.
+"""The scores of `amounts` for one node, with plain numbers.
 
-A placement re-scores the one node that it touched, and there each call of numpy costs as much as a whole score does
-here. Both must give the same numbers, which a test holds them to.
+A placement re-scores only its node, and there one numpy call costs as much as a whole score. Both modules must return
+the same numbers; a test compares them.
 """
 
 import functools
@@ -16,7 +16,7 @@ MAX_SCORE: Final = 100
 
 
 def least_one(requested: Sequence[int], capacity: Sequence[int]) -> int:
-    """Score free room: `amounts.least_allocated` of one node, by cpu and memory."""
+    """Score free resources: `amounts.least_allocated` of one node, by cpu and memory."""
     parts = [
         max(offered - taken, 0) * MAX_SCORE // offered
         for taken, offered in zip(requested, capacity, strict=False)
@@ -26,7 +26,7 @@ def least_one(requested: Sequence[int], capacity: Sequence[int]) -> int:
 
 
 def most_one(requested: Sequence[int], capacity: Sequence[int]) -> int:
-    """Score used room: `amounts.most_allocated` of one node, by cpu and memory."""
+    """Score used resources: `amounts.most_allocated` of one node, by cpu and memory."""
     parts = [
         min(taken, offered) * MAX_SCORE // offered
         for taken, offered in zip(requested, capacity, strict=False)
@@ -36,7 +36,7 @@ def most_one(requested: Sequence[int], capacity: Sequence[int]) -> int:
 
 
 def balanced_one(before: Sequence[int], request: Sequence[int], capacity: Sequence[int], *, looks_back: bool) -> int:
-    """Score even use: `amounts.balanced` of one node."""
+    """Score balanced use: `amounts.balanced` of one node."""
     after = _balance([have + asked for have, asked in zip(before, request, strict=True)], capacity)
     if not looks_back:
         return after
@@ -49,9 +49,9 @@ def _balance(requested: Sequence[int], capacity: Sequence[int]) -> int:
         for taken, offered in zip(requested, capacity, strict=True)
         if offered > 0
     ]
-    if len(fractions) < 2:  # one alone deviates from nothing
+    if len(fractions) < 2:  # a single fraction has no deviation
         return MAX_SCORE
-    if len(fractions) == 2:  # half the distance, as kube-scheduler computes it
+    if len(fractions) == 2:  # half the distance, as in kube-scheduler
         deviation = abs((fractions[0] - fractions[1]) / 2)
     else:
         mean = _plain_sum(fractions) / len(fractions)
@@ -61,5 +61,5 @@ def _balance(requested: Sequence[int], capacity: Sequence[int]) -> int:
 
 
 def _plain_sum(numbers: Sequence[float]) -> float:
-    # not `sum`, which corrects for rounding since Python 3.12 and so differs from arrays
+    # Not `sum`: since Python 3.12 it corrects rounding errors, so the result differs from arrays.
     return functools.reduce(operator.add, numbers)

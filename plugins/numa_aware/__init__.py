@@ -1,6 +1,6 @@
-"""NUMA-aware: place Guaranteed pods where the kubelet's topology policy lets them run.
+"""NUMA-aware: place Guaranteed pods on nodes where the kubelet's topology policy admits them.
 
-`selection` chooses CPUs, `affinity` NUMA nodes, `alignment` joins both under a policy, `wishes` reads pods, `books`
-counts the CPUs that are free, `verdicts` judges nodes, `plugin` registers. Numatopologies are read in `model/numa.py`.
-The page is docs/plugins/numa-aware.md.
+`selection` chooses CPUs. `affinity` chooses NUMA nodes. `alignment` combines both under a policy. `wishes` reads pods.
+`cpu_allocator` counts the free CPUs. `verdicts` judges nodes. `plugin` registers the extension points. `model/numa.py`
+parses Numatopologies. The page is docs/plugins/numa-aware.md.
 """

@@ -1,10 +1,10 @@
-"""Affinity: the NUMA nodes that a container's CPUs had best come from.
+"""Affinity: the NUMA nodes for a container's CPUs.
 
-A kubelet lists a hint for every set of NUMA nodes with enough free CPUs, prefers those of the smallest size that could
-hold the container if all were free, and takes the narrowest of the preferred ones, else the narrowest of all: fewest
-NUMA nodes, then the lowest. Where CPUs alone are aligned that one can be found without listing the others, whose number
+A kubelet lists a hint for every set of NUMA nodes with enough free CPUs, and prefers those of the smallest size that
+could hold the container if all CPUs were free. It takes the narrowest preferred hint, or else the narrowest one: fewest
+NUMA nodes, then the lowest. If only CPUs are aligned, this hint can be found without listing the others, whose number
 doubles with each NUMA node.  Source: Kubernetes' topology manager (`mergeFilteredHints`) and CPU manager
-(`generateCPUTopologyHints`); the plain form stands in tests/differential/numa.py.
+(`generateCPUTopologyHints`); the plain form is in tests/differential/numa.py.
 """
 
 from itertools import accumulate
@@ -20,15 +20,15 @@ class NumaAffinity(NamedTuple):
     """NUMA nodes for one container."""
 
     cpus: CpuSet
-    """All CPUs of these NUMA nodes, taken ones included."""
+    """All CPUs of these NUMA nodes, including used ones."""
     size: int
-    """How many NUMA nodes."""
+    """Number of NUMA nodes."""
     is_preferred: bool
-    """No machine of this build could do with fewer."""
+    """Whether no smaller number would suffice even if all CPUs were free."""
 
 
 def best_affinity(layout: CpuLayout, available: CpuSet, count: int) -> NumaAffinity:
-    """Return the NUMA nodes for `count` CPUs, at least 1; all, not preferred, where too few CPUs are free."""
+    """Return the NUMA nodes for `count` CPUs, at least 1; all of them, not preferred, if too few CPUs are free."""
     free = [(cpus & available).bit_count() for _, cpus in layout.numa]
     size = _fewest(free, count)
     if size is None:
@@ -40,13 +40,13 @@ def best_affinity(layout: CpuLayout, available: CpuSet, count: int) -> NumaAffin
 
 
 def _fewest(amounts: list[int], count: int) -> int | None:
-    """Return how many of the amounts reach a sum at least; None where all together do not."""
+    """Return the smallest number of amounts whose sum is at least `count`; None if the sum of all is smaller."""
     sums = accumulate(sorted(amounts, reverse=True))
     return next((size for size, total in enumerate(sums, 1) if total >= count), None)
 
 
 def _lowest(amounts: list[int], count: int, size: int) -> list[int]:
-    """Return the positions of `size` amounts that reach a sum, the highest position as low as can be, then the next."""
+    """Return `size` positions whose amounts reach a sum; the highest position is as low as possible, then the next."""
     chosen: list[int] = []
     for position in range(len(amounts) - 1, -1, -1):
         missing = size - len(chosen)

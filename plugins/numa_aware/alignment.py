@@ -1,10 +1,10 @@
-"""Alignment: whether a kubelet would take a pod's containers, by its topology policy, and which CPUs they would get.
+"""Alignment: whether a kubelet admits a pod's containers by its topology policy, and the CPUs that they get.
 
 ===================  ==================================================================
-single-numa-node     only where the CPUs of each container fit one NUMA node
-restricted           only on as few NUMA nodes as the container could ever lie on
-best-effort          always, aligned as well as can be
-any other word       always, wherever CPUs are free
+single-numa-node     only if the CPUs of each container fit one NUMA node
+restricted           only on the smallest possible number of NUMA nodes
+best-effort          always, aligned as far as possible
+any other word       always, on any free CPUs
 ===================  ==================================================================
 """
 
@@ -19,31 +19,31 @@ from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 __all__ = ["Aligned", "aligned", "numa_count"]
 
 _ANSWERS: Final = 1 << 14
-"""Answers kept: few for machines of one build that are about as full; more cost time alone."""
+"""Size of the cache. Machines of one build with similar usage share answers."""
 
 
 class Aligned(NamedTuple):
-    """What a kubelet would do with a pod."""
+    """Decision of a kubelet about a pod."""
 
     cpus: CpuSet
-    """What its containers get together; none where too few are free for a policy that minds."""
+    """CPUs of its containers; none if too few are free and the policy does not refuse."""
     refused: int | None
-    """Position of the first container that it would turn away; None where it takes the pod."""
+    """Position of the first container that it refuses; None if it admits the pod."""
 
 
 @lru_cache(_ANSWERS)
-def aligned(layout: CpuLayout, policy: str, reserved: int, free: CpuSet, wanted: tuple[int, ...]) -> Aligned:
-    """Align containers in their order; what one gets is not there for the next.
+def aligned(layout: CpuLayout, policy: str, reserved: int, free: CpuSet, exclusive_counts: tuple[int, ...]) -> Aligned:
+    """Align containers in order; the CPUs of one are not free for the next.
 
     Args:
-        layout: Where the CPUs of the node sit.
-        policy: Of its kubelet.
-        reserved: How many CPUs are kept for the system.
-        free: Which CPUs no container has for itself.
-        wanted: CPUs that each container gets for itself, 0 where it shares them.
+        layout: Layout of the node's CPUs.
+        policy: Topology policy of its kubelet.
+        reserved: Number of CPUs that are reserved for the system.
+        free: CPUs that no container uses exclusively.
+        exclusive_counts: Number of exclusive CPUs of each container, 0 for shared CPUs.
     """
     available, taken = free & ~reserved_cpus(layout, reserved), 0
-    for position, count in enumerate(wanted):
+    for position, count in enumerate(exclusive_counts):
         if count < 1:
             continue
         affinity = best_affinity(layout, available, count)
@@ -64,7 +64,7 @@ def _admits(policy: str, affinity: NumaAffinity) -> bool:
 
 
 def _allocated(layout: CpuLayout, available: CpuSet, count: int, affinity: NumaAffinity | None) -> CpuSet:
-    """Take as many as can be from the NUMA nodes of an affinity, the rest elsewhere; none where there are too few."""
+    """Take as many CPUs as possible from the affinity's NUMA nodes and the rest elsewhere; none if too few are free."""
     near = 0
     if affinity is not None:
         inside = available & affinity.cpus
@@ -74,5 +74,5 @@ def _allocated(layout: CpuLayout, available: CpuSet, count: int, affinity: NumaA
 
 
 def numa_count(layout: CpuLayout, cpus: CpuSet) -> int:
-    """Count the NUMA nodes that some CPUs lie on."""
+    """Return the number of NUMA nodes that contain some of the CPUs."""
     return sum(1 for _, own in layout.numa if own & cpus)

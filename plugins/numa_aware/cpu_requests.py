@@ -10,41 +10,41 @@ from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.resources import CPU
 from pyroclast.model.tasks import Task
 
-__all__ = ["Wish", "Wishes", "whole_cpus"]
+__all__ = ["CpuRequest", "CpuRequests", "whole_cpus"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What a Guaranteed pod wants."""
+class CpuRequest:
+    """CPU request of a Guaranteed pod."""
 
     policy: str
-    """The topology policy that its node must have; empty where any will do."""
+    """Topology policy that the node must have; empty for any policy."""
     cpus: tuple[int, ...]
-    """Of each container in order the CPUs that it gets for itself; 0 where it asks for no whole number of them."""
+    """Exclusive CPUs of each container, in order; 0 if it does not request a whole number of CPUs."""
     containers: tuple[str, ...]
-    """Their names."""
+    """Names of the containers."""
 
 
-class Wishes:
-    """The wishes of the templates of one session; pods that are not Guaranteed have none."""
+class CpuRequests:
+    """CPU requests of one session's templates; only Guaranteed pods have one."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Wish | None] = {}
+        self._known: dict[int, CpuRequest | None] = {}
 
-    def of(self, task: Task) -> Wish | None:
-        """Return what a task wants."""
+    def of(self, task: Task) -> CpuRequest | None:
+        """Return the CPU request of a task."""
         number = task.template.number
         if number not in self._known:
-            self._known[number] = _wish(task)
+            self._known[number] = _cpu_request(task)
         return self._known[number]
 
 
-def _wish(task: Task) -> Wish | None:
+def _cpu_request(task: Task) -> CpuRequest | None:
     spec = task.template.spec
     if quality_of(spec) != GUARANTEED:
         return None
     policy = task.pod.metadata.annotations.get(NUMA_TOPOLOGY_POLICY, "")
-    return Wish(
+    return CpuRequest(
         policy="" if policy == "none" else policy,
         cpus=tuple(whole_cpus(spec)),
         containers=tuple(container.name for container in spec.containers),
@@ -52,9 +52,9 @@ def _wish(task: Task) -> Wish | None:
 
 
 def whole_cpus(spec: wire.PodSpec) -> Iterator[int]:
-    """Yield for each container the CPUs that a kubelet gives it for itself; a part of a CPU is shared with others.
+    """Yield the exclusive CPUs that a kubelet gives each container; fractional requests share CPUs.
 
-    Where something is asked for the whole pod a kubelet gives none: its CPU manager passes such pods over.
+    A pod with pod-level resources gets none: the kubelet's CPU manager skips such pods.
     """
     for container in spec.containers:
         if spec.resources is not None:

@@ -1,4 +1,4 @@
-"""NUMA-aware: Guaranteed pods go where the kubelet can give them CPUs as its topology policy demands.
+"""NUMA-aware: place Guaranteed pods on nodes where the kubelet's topology policy admits them.
 
 Points: predicate, node order; a ledger.  Arguments: `NumaAwareArgs`.  Rules and example: docs/plugins/numa-aware.md.
 """
@@ -13,7 +13,7 @@ from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import FloatArray
 from pyroclast.plugins.numa_aware.cpu_allocator import CpuAllocator
-from pyroclast.plugins.numa_aware.cpu_requests import Wishes
+from pyroclast.plugins.numa_aware.cpu_requests import CpuRequests
 from pyroclast.plugins.numa_aware.verdicts import Fit, Policies
 
 __all__ = ["NumaAware", "NumaAwareArgs", "few_first"]
@@ -26,12 +26,12 @@ class NumaAwareArgs:
     """Arguments of numa-aware, spelled as in the configuration file."""
 
     weight: int = 1
-    """Say of this plugin in the order of nodes; 0 mutes it there."""
+    """Weight of this plugin's score; 0 disables it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumaAware(Plugin):
-    """Keep pods off nodes whose kubelet would turn them away."""
+    """Refuse nodes whose kubelet would not admit a pod."""
 
     name = "numa-aware"
     watches_clock = False
@@ -39,9 +39,9 @@ class NumaAware(Plugin):
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        wishes = Wishes()
-        books = CpuAllocator(session, self.name, wishes)
-        policies, fit = Policies(books, wishes), Fit(books, wishes)
+        cpu_requests = CpuRequests()
+        allocator = CpuAllocator(session, self.name, cpu_requests)
+        policies, fit = Policies(allocator, cpu_requests), Fit(allocator, cpu_requests)
         session.extensions.register(
             contract.PREDICATE,
             self.name,
@@ -53,9 +53,9 @@ class NumaAware(Plugin):
         session.extensions.register(
             contract.PREDICATE, self.name, fit.verdicts, locality=Locality.NODE, reasons=fit.reasons, part="cpus"
         )
-        if not books.readings:
+        if not allocator.parsed_by_node:
             return
-        session.extensions.register_ledger(self.name, books)
+        session.extensions.register_ledger(self.name, allocator)
         if self.args.weight:
             session.extensions.register(
                 contract.NODE_ORDER,
@@ -67,7 +67,7 @@ class NumaAware(Plugin):
 
 
 def few_first(counts: FloatArray) -> FloatArray:
-    """Score candidates by how few NUMA nodes they would need, from 0 for the most to 100 for none; whole numbers."""
+    """Score candidates by the number of NUMA nodes, from 0 for the most to 100 for none; whole numbers."""
     most = counts.max(initial=0.0)
     if not most:
         return np.full(counts.shape, float(MAX_SCORE))

@@ -1,7 +1,7 @@
-"""Selection: which CPUs a container gets, as a kubelet with the static CPU manager chooses them.
+"""Selection: the CPUs of a container, as a kubelet with the static CPU manager chooses them.
 
-Whole sockets first, then whole cores, then single CPUs beside those that are taken already, in cores of which little is
-left. A socket or core is whole while all of its CPUs are free (the kubelet's definition, `takeByTopology`).
+Whole sockets come first, then whole cores, then single CPUs next to used ones, in cores with few free CPUs. A socket or
+core is whole if all of its CPUs are free (the kubelet's definition, `takeByTopology`).
 """
 
 from functools import lru_cache
@@ -19,12 +19,12 @@ def select(layout: CpuLayout, available: CpuSet, count: int) -> CpuSet | None:
     """Choose CPUs of a machine.
 
     Args:
-        layout: Where its CPUs sit.
+        layout: Layout of its CPUs.
         available: CPUs to choose from.
-        count: How many.
+        count: Number of CPUs.
 
     Returns:
-        Exactly `count` of `available`; None where there are fewer.
+        Exactly `count` of `available`; None if there are fewer.
     """
     if count < 1:
         return 0
@@ -40,23 +40,23 @@ def select(layout: CpuLayout, available: CpuSet, count: int) -> CpuSet | None:
 
 
 def _whole_sockets(layout: CpuLayout, left: CpuSet) -> list[CpuSet]:
-    """Return the sockets that are free, by id."""
+    """Return the free sockets, by id."""
     return [socket for socket in layout.sockets if not socket & ~left]
 
 
 def _whole_cores(layout: CpuLayout, left: CpuSet) -> list[CpuSet]:
-    """Return the cores that are free: those of sockets with fewest of them first, then by socket and core."""
+    """Return the free cores: those of sockets with the fewest free cores first, then by socket and core."""
     by_socket = [[core for core in cores if not core & ~left] for cores in layout.cores]
     return [core for cores in sorted(by_socket, key=len) for core in cores]
 
 
 def _single(layout: CpuLayout, left: CpuSet, taken: CpuSet, count: int) -> CpuSet:
-    """Choose single CPUs; the sockets come first of which most is taken, then those of which least is left."""
+    """Choose single CPUs, from the sockets with the most used CPUs first, then from those with the fewest free ones."""
     ranked = []
     for number, (socket, cores) in enumerate(zip(layout.sockets, layout.cores, strict=True)):
         of_socket = (-(socket & taken).bit_count(), (socket & left).bit_count())
         ranked += [(*of_socket, (core & left).bit_count(), number, core & left) for core in cores if core & left]
-    # cores of one socket stand in the order of their ids, which a stable sort keeps among equals
+    # Cores of one socket are in the order of their ids, which the stable sort preserves.
     ranked.sort(key=lambda entry: entry[:4])
     chosen = 0
     for *_, core in ranked:
@@ -69,5 +69,5 @@ def _single(layout: CpuLayout, left: CpuSet, taken: CpuSet, count: int) -> CpuSe
 
 @lru_cache(_ANSWERS)
 def reserved_cpus(layout: CpuLayout, count: int) -> CpuSet:
-    """Return the CPUs that are kept for the system; none where it claims more than there are, as in Volcano."""
+    """Return the CPUs that are reserved for the system; none if more are reserved than exist, as in Volcano."""
     return select(layout, layout.cpus, count) or 0

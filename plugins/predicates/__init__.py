@@ -1,5 +1,5 @@
-"""Predicates: on which nodes a task may run, by the filters of kube-scheduler.
+"""Predicates: the nodes on which a task may run, by the filters of kube-scheduler.
 
-Belongs here: one file per filter, and `plugin`, which registers them in their order. Does not: room (actions compare
-requests with what is free), devices, and how liked a node is (`nodeorder`).
+Belongs here: one file for each filter, and `plugin`, which registers them in order. Does not belong here: resource fit
+(actions compare requests with idle resources), devices, and scores (`nodeorder`).
 """

@@ -1,4 +1,4 @@
-"""Arguments of predicates, spelled as Volcano spells them."""
+"""Arguments of predicates, with Volcano's names."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,7 @@ class ShapePoint:
     """A point of the function from utilization to score."""
 
     utilization: int
-    """Per cent of the storage that would be used, 0 to 100."""
+    """Used storage in percent, 0 to 100."""
     score: int
     """0 to 10."""
 
@@ -27,7 +27,7 @@ DEFAULT_SHAPE: Final = (ShapePoint(utilization=0, score=10), ShapePoint(utilizat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredicatesArgs:
-    """Which filters are asked; unschedulable nodes and the number of pods are always looked at."""
+    """Filters to apply. Unschedulable nodes and the number of pods are always checked."""
 
     node_affinity: bool = argument("predicate.NodeAffinityEnable", True)
     """Node selector and required node affinity."""
@@ -40,26 +40,26 @@ class PredicatesArgs:
     """Volumes that CSI drivers attach to a node."""
     volume_zone: bool = argument("predicate.VolumeZoneEnable", True)
     topology_spread: bool = argument("predicate.PodTopologySpreadEnable", True)
-    """Constraints that say `DoNotSchedule`."""
+    """`DoNotSchedule` constraints."""
     volume_binding: bool = argument("predicate.VolumeBindingEnable", True)
-    """Claims: judged, taken and prepared for binding."""
+    """Whether volume claims are filtered, reserved and prepared for binding."""
     devices: bool = argument("predicate.DynamicResourceAllocationEnable", True)
-    """Claims for devices keep a pod waiting: they are not allocated yet. Off, no plugin serves them."""
+    """Whether pods with resource claims wait, because claims are not allocated yet. If false, claims are ignored."""
     cache: bool = argument("predicate.CacheEnable", False)
-    """Has no effect: what depends on facts of nodes alone is always kept, and keeps its reason."""
+    """Has no effect: results that depend only on facts of nodes are always cached, with their reasons."""
     bind_timeout_seconds: int = argument("volumebinding.bindTimeoutSeconds", 600, refuse=True)
-    """How long a bind waits for its volumes; at least 0."""
+    """Maximum time that a bind waits for its volumes; at least 0."""
     volume_weight: int = argument("volumebinding.weight", 1, refuse=True)
-    """Say of the volume score in the node order."""
+    """Weight of the volume score."""
     volume_shape: tuple[ShapePoint, ...] = argument("volumebinding.shape", DEFAULT_SHAPE, refuse=True)
     """Score by utilization, ascending."""
     volume_score: bool = argument("volumebinding.StorageCapacityScoringEnable", False)
-    """Counterpart of Kubernetes' feature gate StorageCapacityScoring (alpha): whether volumes are scored."""
+    """Whether volumes are scored; counterpart of Kubernetes' alpha feature gate StorageCapacityScoring."""
     device_filter_timeout_seconds: int = argument("dynamicresources.filterTimeoutSeconds", 10, refuse=True)
-    """Read for what is to come; a negative value is ignored."""
+    """Reserved for future use; a negative value is ignored."""
 
     def __post_init__(self) -> None:
-        """Refuse what Volcano refuses."""
+        """Refuse the values that Volcano refuses."""
         if self.bind_timeout_seconds < 0:
             raise ArgumentError("volumebinding.bindTimeoutSeconds", self.bind_timeout_seconds, "at least 0")
         utilizations = [point.utilization for point in self.volume_shape]

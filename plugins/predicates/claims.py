@@ -1,4 +1,4 @@
-"""Volume claims of tasks: what their volumes name, and whether a claim is bound, waits for a node, or is no use.
+"""Volume claims of tasks: the named claims, and whether a claim is bound, waits for a node, or is unusable.
 
 Sources: Kubernetes' volume binding (`VolumeBinding` of kube-scheduler) and its API conventions for claims.
 """
@@ -35,21 +35,21 @@ class NamedClaim(NamedTuple):
 
     name: str
     is_ephemeral: bool
-    """Made for this pod alone, and named after it."""
+    """Whether the claim is created for this pod and named after it."""
 
 
 class ClaimState(Enum):
-    """How far a claim is."""
+    """Binding state of a claim."""
 
     BOUND = "bound"
     WAITING = "waiting"
-    """Not bound, and to be bound for the node that a pod gets."""
+    """Not bound yet; it is bound when a pod with the claim gets a node."""
     IMMEDIATE = "immediate"
-    """Not bound, and to be bound by somebody else before any pod can use it."""
+    """Not bound yet; another component binds it before a pod can use it."""
 
 
 def has_claims(task: Task) -> bool:
-    """Tell whether a task has volumes that are claims."""
+    """Return whether a task has volumes with claims."""
     volumes = task.pod.spec.volumes
     return bool(volumes) and any(
         volume.persistent_volume_claim is not None or volume.ephemeral is not None for volume in volumes
@@ -72,7 +72,7 @@ def class_name(claim: wire.PersistentVolumeClaim) -> str:
 
 
 def claim_fault(named: NamedClaim, pod: wire.Pod, objects: ClusterObjects) -> str:
-    """Say why no pod can use a claim, in Kubernetes' words; empty where one can."""
+    """Return why no pod can use a claim, in Kubernetes' words; empty if it is usable."""
     claim = objects.volume_claims.get(f"{pod.metadata.namespace}/{named.name}")
     if claim is None:
         if named.is_ephemeral:
@@ -89,7 +89,7 @@ def claim_fault(named: NamedClaim, pod: wire.Pod, objects: ClusterObjects) -> st
 
 
 def claim_state(claim: wire.PersistentVolumeClaim, objects: ClusterObjects) -> ClaimState:
-    """Tell how far a claim is; one that names a volume and is not bound to it yet is for somebody else to bind."""
+    """Return the state of a claim. If it names a volume without being bound to it, another component binds it."""
     if claim.spec.volume_name:
         bound = _BIND_COMPLETED in claim.metadata.annotations or claim.status.phase == "Bound"
         return ClaimState.BOUND if bound else ClaimState.IMMEDIATE

@@ -1,7 +1,7 @@
-"""Resource claims of tasks: devices that nobody allocates yet, so that a pod that needs some is told and waits.
+"""Resource claims of tasks: claims are not allocated by this scheduler yet, so their pods wait with a reason.
 
-A kubelet starts no pod whose claims are not allocated and reserved for it: bound, such a pod would hold its room for
-nothing.  Source: Kubernetes' dynamic resource allocation (`DynamicResources` of kube-scheduler).
+A kubelet starts no pod whose claims are not allocated and reserved for it. Such a pod would occupy resources without
+running.  Source: Kubernetes' dynamic resource allocation (`DynamicResources` of kube-scheduler).
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ __all__ = ["DeviceClaims"]
 
 
 class DeviceClaims:
-    """Looks at the claims that tasks name."""
+    """Checks the claims that tasks name."""
 
     def __init__(self, session: Session) -> None:
         self._claims = session.snapshot.objects.resource_claims
 
     def fault(self, task: Task) -> str:
-        """Say why a task's claims keep it from every node; empty where it needs none."""
+        """Return why a task's claims exclude all nodes; empty if it has no claims."""
         return next(self._faults(task.pod), "")
 
     def _faults(self, pod: wire.Pod) -> Iterator[str]:

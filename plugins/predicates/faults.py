@@ -1,4 +1,4 @@
-"""Faults: why a task can go nowhere, found before nodes are looked at."""
+"""Faults: reasons why a task can run on no node, found before nodes are filtered."""
 
 from collections.abc import Callable
 from typing import Final
@@ -9,13 +9,13 @@ from pyroclast.model.tasks import Task
 __all__ = ["PredicateFaults"]
 
 Fault = Callable[[Task], str]
-"""Says in words why a task can go nowhere; empty where it can."""
+"""Returns why a task can run on no node; empty if there is no such reason."""
 
 _NODE_AFFINITY: Final = "NodeAffinity"
 
 
 class PredicateFaults:
-    """What filters say of a task as a whole: node affinity once per template, claims only of tasks that have some."""
+    """PredicateFaults of tasks by filter: node affinity once per template, claims only for tasks with claims."""
 
     def __init__(self, plugin: str) -> None:
         self._plugin = plugin
@@ -24,15 +24,15 @@ class PredicateFaults:
         self._of_claims: list[tuple[str, Fault]] = []
 
     def of_template(self, fault: Fault) -> None:
-        """Ask about node affinity; what is said must depend on the template alone."""
+        """Set the check of node affinity. Its result must depend only on the template."""
         self._of_template = fault
 
     def of_claims(self, filter_name: str, fault: Fault) -> None:
-        """Ask about claims for volumes or devices, after those that were named before."""
+        """Add a check of claims for volumes or devices."""
         self._of_claims.append((filter_name, fault))
 
     def refuse(self, task: Task) -> Refusal | None:
-        """Refuse a task that can go nowhere, by the first filter that says so."""
+        """Refuse a task that can run on no node, by the first filter with a fault."""
         if self._of_template is not None:
             number = task.template.number
             text = self._by_template.get(number)

@@ -1,4 +1,4 @@
-"""Filters by facts of nodes alone: unschedulable, node affinity, taints; masks are shared between cycles."""
+"""Filters by facts of nodes: unschedulable, node affinity, taints. Masks are shared between cycles."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -32,7 +32,7 @@ _UNSCHEDULABLE_TAINT: Final = ("node.kubernetes.io/unschedulable", "", NO_SCHEDU
 
 
 def unschedulable(task: Task, columns: NodeColumns) -> ReasonArray | None:
-    """Refuse cordoned nodes, unless the task tolerates the taint that stands for them; verdicts, shape (columns,)."""
+    """Refuse cordoned nodes, unless the task tolerates the corresponding taint; verdicts, shape (columns,)."""
     if tolerates(task.template.spec.tolerations, *_UNSCHEDULABLE_TAINT):
         return None
     open_nodes = columns.facts.derive("schedulable", lambda: _schedulable(columns.facts))
@@ -45,13 +45,13 @@ def _schedulable(facts: NodeFacts) -> BoolArray | None:
 
 
 def node_affinity(task: Task, columns: NodeColumns) -> ReasonArray | None:
-    """Refuse nodes that node selector or required node affinity do not accept; verdicts, shape (columns,)."""
+    """Refuse nodes that do not match the node selector or required node affinity; verdicts, shape (columns,)."""
     accepted = pod_node_mask(columns.facts, task.template.spec)
     return None if accepted is None else _refused(accepted, columns)
 
 
 def taints(task: Task, columns: NodeColumns) -> ReasonArray | None:
-    """Refuse nodes with a taint of effect NoSchedule or NoExecute not tolerated; verdicts, shape (columns,)."""
+    """Refuse nodes with an untolerated taint of effect NoSchedule or NoExecute; verdicts, shape (columns,)."""
     return _refused(tolerated(columns.facts, task.template.spec.tolerations), columns)
 
 
@@ -62,7 +62,7 @@ def _refused(accepted: BoolArray, columns: NodeColumns) -> ReasonArray:
 
 
 def names_conflict(spec: wire.PodSpec) -> bool:
-    """Tell whether every term of the required node affinity names nodes, and no name is left in any."""
+    """Return whether every term of the required node affinity names nodes, but their fields exclude all of them."""
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
     if required is None or not required.node_selector_terms:
         return False
@@ -71,6 +71,6 @@ def names_conflict(spec: wire.PodSpec) -> bool:
 
 
 def _names(fields: Iterable[wire.SelectorRequirement]) -> frozenset[str] | None:
-    """Return the node names that all fields of a term leave; None where the term names none."""
+    """Return the node names that match all fields of a term; None if the term names none."""
     sets = [frozenset(each.values) for each in fields if each.key == "metadata.name" and each.operator == "In"]
     return frozenset.intersection(*sets) if sets else None

@@ -1,4 +1,4 @@
-"""Predicates: on which nodes a task may run.
+"""Predicates: the nodes on which a task may run.
 
 Points: pre-predicate, predicate, node order (volume score, off by default); ledgers for host ports, attached volumes
 and volumes taken; preparations for volumes.  Arguments: `PredicatesArgs`.  Rules: docs/plugins/predicates.md.
@@ -43,14 +43,14 @@ NAMES_CONFLICT = "pod affinity terms conflict"
 
 
 class _Judge(Protocol):
-    """A filter that is asked anew for each task that is its concern."""
+    """A filter that is evaluated for each task that it applies to."""
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task is any concern of it."""
+        """Return whether the filter applies to a task."""
         ...
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Judge nodes, shape (columns,)."""
+        """Return verdicts about nodes, shape (columns,)."""
         ...
 
 
@@ -64,7 +64,7 @@ class Predicates(Plugin):
     args: PredicatesArgs = field(default_factory=PredicatesArgs)
 
     def on_session_open(self, session: Session) -> None:
-        """Register every filter that is on, in the order in which kube-scheduler asks them."""
+        """Register every enabled filter, in the order of kube-scheduler."""
         faults = PredicateFaults(self.name)
         session.extensions.register(contract.PRE_PREDICATE, self.name, faults.refuse)
         self._register_node_facts(session, faults)
@@ -132,7 +132,7 @@ class Predicates(Plugin):
         self._register_judge(session, "VolumeZone", zone, volume_zone.REASONS)
 
     def _register_judge(self, session: Session, part: str, judge: _Judge, reasons: tuple[Reason, ...]) -> None:
-        """Register a filter that looks beyond the node and its template."""
+        """Register a filter that depends on more than the node and the template."""
         session.extensions.register(
             contract.PREDICATE,
             self.name,
@@ -162,5 +162,5 @@ class Predicates(Plugin):
 
 
 def names_fault(task: Task) -> str:
-    """Say that the required node affinity contradicts itself; empty where it does not."""
+    """Return the fault of a contradictory required node affinity; empty if there is none."""
     return NAMES_CONFLICT if node_facts.names_conflict(task.template.spec) else ""

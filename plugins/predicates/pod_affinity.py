@@ -1,6 +1,6 @@
-"""Pod affinity: beside these pods, not beside those, and not beside pods that do not want this one.
+"""Pod affinity: required affinity and anti-affinity of the task, and anti-affinity of pods on nodes to it.
 
-Everything is a question whether a node's domain holds at least one pod, so each term costs one mask over all nodes.
+Each term only requires whether a node's domain contains a matching pod, so it costs one mask over all nodes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,22 +24,22 @@ REASONS: Final = (
     Reason("node(s) didn't match pod anti-affinity rules"),
     Reason("node(s) didn't match pod affinity rules", resolvable=False),
 )
-"""The check that is made first stands last, so that of several failures the greatest is the first."""
+"""Reasons in reverse order of the checks, so that the highest of several verdicts is that of the first failed check."""
 
 _EXISTING, _ANTI_AFFINITY, _AFFINITY = (np.uint8(number) for number in (1, 2, 3))
 
 
 class _Own:
-    """The required terms of one `PodTerms`, with the counts that they ask about."""
+    """The required terms of one `PodTerms`, with their counts."""
 
-    __slots__ = ("keyed", "shunned", "terms", "wanted")
+    __slots__ = ("excluded", "keyed", "required", "terms")
 
     def __init__(self, terms: PodTerms, pods: SessionPods, keyed: BoolArray) -> None:
         self.terms = terms
         every = tuple(dict.fromkeys(term.pods for term in terms.required_affinity))
-        self.wanted = tuple(pods.domains(every, term.topology_key) for term in terms.required_affinity)
+        self.required = tuple(pods.domains(every, term.topology_key) for term in terms.required_affinity)
         """Pods that match all required affinity terms, by the key of each term."""
-        self.shunned = tuple(pods.domains((term.pods,), term.topology_key) for term in terms.required_anti_affinity)
+        self.excluded = tuple(pods.domains((term.pods,), term.topology_key) for term in terms.required_anti_affinity)
         """Pods that match each required anti-affinity term, by its key."""
         self.keyed = keyed
         """Nodes that have the keys of all required affinity terms, shape (N,)."""
@@ -54,7 +54,7 @@ class PodAffinityFilter:
         self._own: dict[PodTerms, _Own] = {}
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has required terms, or pods on nodes have required anti-affinity to it."""
+        """Return whether a task has required terms, or pods on nodes have required anti-affinity to it."""
         if task.template.spec.affinity is not None:
             terms = self._pods.terms(task)
             if terms.required_affinity or terms.required_anti_affinity:
@@ -62,7 +62,7 @@ class PodAffinityFilter:
         return bool(self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task))
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Judge all terms, shape (columns,): affinity first, then anti-affinity, then that of pods on nodes."""
+        """Evaluate all terms, shape (columns,): affinity, anti-affinity, and anti-affinity of pods on nodes."""
         refused = list(self._refused(task))
         if not refused:
             return None
@@ -72,15 +72,15 @@ class PodAffinityFilter:
         return verdicts if columns.is_all else verdicts[columns.index]
 
     def _refused(self, task: Task) -> Iterator[ReasonArray]:
-        """Yield what each term refuses, new arrays of shape (N,)."""
+        """Yield the verdicts of each term, new arrays of shape (N,)."""
         for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
             if held.holders.total:
                 yield held.holders.occupied.view(np.uint8) * _EXISTING
         own = self._judged(self._pods.terms(task))
-        for shunned in own.shunned:
-            if shunned.total:
-                yield shunned.occupied.view(np.uint8) * _ANTI_AFFINITY
-        if own.wanted:
+        for excluded in own.excluded:
+            if excluded.total:
+                yield excluded.occupied.view(np.uint8) * _ANTI_AFFINITY
+        if own.required:
             yield (~self._beside(task, own)).view(np.uint8) * _AFFINITY
 
     def _judged(self, terms: PodTerms) -> _Own:
@@ -91,10 +91,13 @@ class PodAffinityFilter:
         return own
 
     def _beside(self, task: Task, own: _Own) -> BoolArray:
-        """Tell which nodes satisfy required affinity; the first pod of a group that wants itself may go anywhere."""
-        if not any(domains.total for domains in own.wanted) and _matches_itself(task, own.terms):
+        """Return the nodes that satisfy required affinity, shape (N,).
+
+        The first pod of a group that matches itself may run anywhere.
+        """
+        if not any(domains.total for domains in own.required) and _matches_itself(task, own.terms):
             return own.keyed
-        return _all_occupied(own.wanted)
+        return _all_occupied(own.required)
 
 
 def _matches_itself(task: Task, terms: PodTerms) -> bool:

@@ -1,4 +1,4 @@
-"""Pod count: a node takes as many pods as it says, pipelined ones included, evicted ones not."""
+"""Pod count: a node runs at most its allocatable number of pods; pipelined pods count, evicted ones do not."""
 
 from typing import Final
 
@@ -18,6 +18,6 @@ _PODS_ROW: Final = 2
 
 
 def pod_count(_: Task, columns: NodeColumns) -> ReasonArray:
-    """Refuse nodes that have as many pods as they take; verdicts, shape (columns,)."""
+    """Refuse nodes that have reached their number of pods; verdicts, shape (columns,)."""
     full: BoolArray = columns.reported[_PODS_ROW] <= columns.viewed[_PODS_ROW]
     return full.view(np.uint8)

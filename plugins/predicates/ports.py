@@ -1,4 +1,4 @@
-"""Node ports: a host port is taken once per node, protocol and address; `0.0.0.0` is every address."""
+"""Node ports: a host port is used once per node, protocol and address; `0.0.0.0` means every address."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task, TaskTemplate
 
-__all__ = ["REASONS", "HostPort", "HostPorts", "wanted_ports"]
+__all__ = ["REASONS", "HostPort", "HostPorts", "requested_ports"]
 
 REASONS: Final = (Reason("node(s) didn't have free ports for the requested pod ports"),)
 
@@ -30,8 +30,8 @@ class HostPort(NamedTuple):
     address: str
 
 
-def wanted_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
-    """Return the host ports of containers and sidecars, each once."""
+def requested_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
+    """Return the distinct host ports of containers and sidecars."""
     sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
     ports = (port for container in (*spec.containers, *sidecars) for port in container.ports if port.host_port > 0)
     distinct = {HostPort(port.protocol or "TCP", port.host_port, port.host_ip or _EVERY_ADDRESS) for port in ports}
@@ -39,42 +39,42 @@ def wanted_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
 
 
 class HostPorts(Ledger):
-    """The host ports in use on each node, kept true by being a ledger of the session; built at the first question."""
+    """Used host ports of each node, updated as a ledger of the session and built at the first use."""
 
     def __init__(self, session: Session) -> None:
         self._table = session.nodes.table
         self._early = EarlyChanges()
-        self._wanted: dict[int, tuple[HostPort, ...]] = {}
+        self._requested: dict[int, tuple[HostPort, ...]] = {}
         self._users: dict[tuple[str, int], dict[str, Counter[int]]] = {}
-        """Pods by column, by address, by protocol and number."""
+        """Number of pods by column, by address, by protocol and number."""
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes on which a wanted port is taken, shape (columns,); None where no port is wanted."""
-        wanted = self._ports(task.template)
-        if not wanted:
+        """Refuse nodes on which a requested port is used, shape (columns,); None if no port is requested."""
+        requested = self._ports(task.template)
+        if not requested:
             return None
         if not self._early.is_built:
             self._build()
         if len(columns) == 1:
             column = int(columns.index[0])
-            taken = any(users[column] > 0 for port in wanted for users in self._rivals(port))
+            taken = any(users[column] > 0 for port in requested for users in self._rivals(port))
             return np.array([taken], dtype=np.uint8)
         verdicts = np.zeros(len(self._table), dtype=np.uint8)
-        for port in wanted:
+        for port in requested:
             for users in self._rivals(port):
                 verdicts[[column for column, count in users.items() if count > 0]] = 1
         return verdicts if columns.is_all else verdicts[columns.index]
 
     def _rivals(self, port: HostPort) -> Iterator[Counter[int]]:
-        """Yield the users of every port that a port cannot stand beside."""
+        """Yield the users of every port that conflicts with a port."""
         for address, users in self._users.get((port.protocol, port.number), {}).items():
             if _EVERY_ADDRESS in {address, port.address} or address == port.address:
                 yield users
 
     def _ports(self, template: TaskTemplate) -> tuple[HostPort, ...]:
-        known = self._wanted.get(template.number)
+        known = self._requested.get(template.number)
         if known is None:
-            known = self._wanted[template.number] = wanted_ports(template.spec)
+            known = self._requested[template.number] = requested_ports(template.spec)
         return known
 
     def _build(self) -> None:
@@ -90,7 +90,7 @@ class HostPorts(Ledger):
             by_address.setdefault(port.address, Counter())[column] += sign
 
     def apply(self, change: Change) -> Refusal | None:
-        """Count the ports of placed and evicted tasks; never refuses."""
+        """Count the ports of placed and evicted tasks; never refuse."""
         if not self._early.keep(change, change.sign):
             self._follow(change, change.sign)
         return None

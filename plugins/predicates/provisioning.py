@@ -1,7 +1,7 @@
-"""Provisioning: on which nodes a storage class can make a volume for a claim.
+"""Provisioning: the nodes for which a storage class can create a volume for a claim.
 
-The class needs a provisioner, the node must lie in its allowed topologies, and where its CSI driver publishes storage
-capacity, enough must be left in a segment that the node reaches.
+The class needs a provisioner, and the node must be in its allowed topologies. If its CSI driver publishes storage
+capacity, enough of it must be left in a segment with the node.
 """
 
 from collections.abc import Iterator
@@ -26,16 +26,16 @@ _NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 class Provisionable(NamedTuple):
-    """Where a volume can be made; masks of shape (N,)."""
+    """Nodes for which a volume can be created; masks of shape (N,)."""
 
     allowed: BoolArray
-    """There is a provisioner, and the class allows the topology."""
+    """Whether there is a provisioner and the class allows the topology."""
     has_space: BoolArray
-    """As far as is known, enough storage is left."""
+    """Whether enough storage is left, as far as known."""
 
 
 def provisionable(claim: wire.PersistentVolumeClaim, objects: ClusterObjects, facts: NodeFacts) -> Provisionable:
-    """Tell where the class of a claim can make a volume for it."""
+    """Return the nodes for which the class of a claim can create a volume."""
     everywhere = np.ones(len(facts.nodes), dtype=np.bool_)
     storage_class = objects.storage_classes.get(class_name(claim))
     if storage_class is None or storage_class.provisioner in {"", _NO_PROVISIONER}:
@@ -62,16 +62,16 @@ def _with_space(
     driver = objects.csi_drivers.get(storage_class.provisioner)
     if driver is None or not driver.spec.storage_capacity or "storage" not in claim.spec.resources.requests:
         return np.ones(len(facts.nodes), dtype=np.bool_)
-    wanted = requested_storage(claim)
+    requested = requested_storage(claim)
     enough = np.zeros(len(facts.nodes), dtype=np.bool_)
     for capacity, topology in capacities(storage_class.metadata.name, objects):
-        if capacity >= wanted:
+        if capacity >= requested:
             enough |= selector_mask(facts, topology)
     return enough
 
 
 def storage_left(storage_class: str, objects: ClusterObjects, facts: NodeFacts) -> IntArray:
-    """Return the largest volume that a class has room for on each node, bytes, shape (N,); 0 where nothing is known."""
+    """Return the largest volume that a class can create on each node, bytes, shape (N,); 0 if unknown."""
     left = np.zeros(len(facts.nodes), dtype=np.int64)
     for capacity, topology in capacities(storage_class, objects):
         left[selector_mask(facts, topology) & (left < capacity // MILLI)] = capacity // MILLI
@@ -79,7 +79,7 @@ def storage_left(storage_class: str, objects: ClusterObjects, facts: NodeFacts) 
 
 
 def capacities(storage_class: str, objects: ClusterObjects) -> Iterator[tuple[int, Selector]]:
-    """Yield the largest volume, thousandths of a byte, and the nodes of each segment that a class has capacity in."""
+    """Yield the largest volume, in thousandths of a byte, and the nodes of each segment with capacity of a class."""
     for each in objects.csi_capacities.values():
         limit = each.maximum_volume_size or each.capacity
         if each.storage_class_name != storage_class or not limit:

@@ -1,10 +1,10 @@
-"""Static volumes: volumes that exist, and which of them a waiting claim would get on each node.
+"""Static volumes: existing volumes, and the choice among them for a waiting claim on each node.
 
-Of the volumes that fit a claim the smallest is taken, then the one with the lowest name, as in Kubernetes; a volume
-reserved for the claim goes before all others, and where it does not reach, nothing else will do.
+Of the volumes that fit a claim, the smallest is chosen, then the one with the lowest name, as in Kubernetes. A volume
+that is reserved for the claim outranks all others; nodes that cannot reach it have no choice.
 
-Claims that ask for the same share one array of choices, which is mended where a volume is taken or given back. So a
-thousand claims for local volumes cost a thousand small mendings, not a thousand searches of all nodes and volumes.
+Claims with equal requirements share one array of choices, which is updated when a volume is taken or given back. So a
+thousand claims for local volumes cost a thousand small updates instead of a thousand searches of all nodes and volumes.
 """
 
 from collections.abc import Hashable, Sequence
@@ -25,11 +25,11 @@ from pyroclast.plugins.predicates.claims import class_name
 __all__ = ["NO_VOLUME", "StaticVolumes", "reachable", "requested_storage"]
 
 NO_VOLUME: Final = -1
-"""In an array of choices: no volume."""
+"""No volume, in an array of choices."""
 
 
 def reachable(facts: NodeFacts, volume: wire.PersistentVolume) -> BoolArray | None:
-    """Tell which nodes reach a volume, shape (N,); None where all do."""
+    """Return the nodes that reach a volume, shape (N,); None if all do."""
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return None
@@ -39,7 +39,7 @@ def reachable(facts: NodeFacts, volume: wire.PersistentVolume) -> BoolArray | No
 
 
 def requested_storage(claim: wire.PersistentVolumeClaim) -> int:
-    """Return how much a claim asks for, thousandths of a byte; 0 where it does not say, or not legibly."""
+    """Return the requested storage of a claim in thousandths of a byte; 0 if it is missing or invalid."""
     return _amount(claim.spec.resources.requests.get("storage"))
 
 
@@ -51,13 +51,13 @@ def _amount(quantity: wire.Quantity | None) -> int:
 
 
 class StaticVolumes:
-    """The volumes of the cluster by number, in the order in which they are taken: smallest first, then by name."""
+    """The volumes of the cluster by number, in the order of preference: smallest first, then by name."""
 
     def __init__(self, objects: ClusterObjects, facts: NodeFacts) -> None:
         self._facts = facts
         sized = sorted((_amount(volume.spec.capacity.get("storage")), name) for name, volume in objects.volumes.items())
         self.names = tuple(name for _, name in sized)
-        """Name by number."""
+        """Names by number."""
         self._capacity = tuple(amount for amount, _ in sized)
         self._volumes = tuple(objects.volumes[name] for name in self.names)
         self._reserved = {_claim_of(each): number for number, each in enumerate(self._volumes) if each.spec.claim_ref}
@@ -66,13 +66,13 @@ class StaticVolumes:
         self._choices: dict[Hashable, _Choices] = {}
 
     def reach(self, number: int) -> BoolArray | None:
-        """Tell which nodes reach a volume, shape (N,); None where all do."""
+        """Return the nodes that reach a volume, shape (N,); None if all do."""
         return reachable(self._facts, self._volumes[number])
 
     def capacity_bytes(self, numbers: IntArray) -> IntArray:
         """Return the capacities of volumes by number, any shape; 0 for `NO_VOLUME`."""
         capacities = np.array([*(amount // MILLI for amount in self._capacity), 0], dtype=np.int64)
-        return capacities[numbers]  # the number of no volume, -1, picks the last
+        return capacities[numbers]  # NO_VOLUME is -1 and selects the last entry
 
     def take(self, number: int) -> None:
         """Take a volume for the rest of the session."""
@@ -87,10 +87,10 @@ class StaticVolumes:
             choices.regain(number)
 
     def choose(self, claims: Sequence[wire.PersistentVolumeClaim]) -> list[IntArray]:
-        """Choose a volume for each claim on each node, smallest claim first; do not write what is returned.
+        """Choose a volume for each claim on each node, smallest claim first. The result is read-only.
 
         Returns:
-            Numbers of volumes, in the order of `claims`, each of shape (N,); `NO_VOLUME` where none is left.
+            Numbers of volumes, in the order of `claims`, each of shape (N,); `NO_VOLUME` if none is left.
         """
         chosen: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(claims)
         earlier: list[IntArray] = []
@@ -103,11 +103,11 @@ class StaticVolumes:
     def _choices_for(self, claim: wire.PersistentVolumeClaim) -> "_Choices":
         reserved = self._reserved.get((claim.metadata.namespace, claim.metadata.name))
         selector = None if claim.spec.selector is None else Selector.of(claim.spec.selector)
-        wanted = requested_storage(claim)
-        key = (class_name(claim), wanted, claim.spec.volume_mode, claim.spec.access_modes, selector, reserved)
+        requested = requested_storage(claim)
+        key = (class_name(claim), requested, claim.spec.volume_mode, claim.spec.access_modes, selector, reserved)
         known = self._choices.get(key)
         if known is None:
-            fitting = self._fitting(claim, wanted, selector, reserved)
+            fitting = self._fitting(claim, requested, selector, reserved)
             known = self._choices[key] = _Choices(fitting, [self._reached(number) for number in fitting], self._taken)
             known.best = known.search(len(self._facts.nodes))
         return known
@@ -119,11 +119,11 @@ class StaticVolumes:
         return node_selector_columns(self._facts, affinity.required)
 
     def _fitting(
-        self, claim: wire.PersistentVolumeClaim, wanted: int, selector: Selector | None, reserved: int | None
+        self, claim: wire.PersistentVolumeClaim, requested: int, selector: Selector | None, reserved: int | None
     ) -> list[int]:
-        """List the volumes that fit a claim, taken or not, first to be taken first."""
+        """Return the volumes that fit a claim, taken or not, in order of preference."""
         named = class_name(claim)
-        if reserved is not None and self._is_usable(reserved, claim, named, wanted):
+        if reserved is not None and self._is_usable(reserved, claim, named, requested):
             uid = getattr(self._volumes[reserved].spec.claim_ref, "uid", "")
             if uid in {"", claim.metadata.uid}:
                 return [reserved]
@@ -132,16 +132,16 @@ class StaticVolumes:
             for number, volume in enumerate(self._volumes)
             if volume.spec.claim_ref is None
             and volume.status.phase == "Available"
-            and self._is_usable(number, claim, named, wanted)
+            and self._is_usable(number, claim, named, requested)
             and set(claim.spec.access_modes).issubset(volume.spec.access_modes)
             and (selector is None or selector.matches(volume.metadata.labels))
         ]
 
-    def _is_usable(self, number: int, claim: wire.PersistentVolumeClaim, named: str, wanted: int) -> bool:
+    def _is_usable(self, number: int, claim: wire.PersistentVolumeClaim, named: str, requested: int) -> bool:
         volume = self._volumes[number]
         return (
             volume.spec.storage_class_name == named
-            and self._capacity[number] >= wanted
+            and self._capacity[number] >= requested
             and volume.spec.volume_mode == claim.spec.volume_mode
             and not volume.metadata.deletion_timestamp
         )
@@ -154,12 +154,12 @@ def _claim_of(volume: wire.PersistentVolume) -> tuple[str, str]:
 
 
 class _Choices:
-    """The volume that claims of one kind would get on each node; a lower number is a better volume."""
+    """The volume for claims of one kind on each node; a lower number is preferred."""
 
     __slots__ = ("_by_column", "_columns", "_taken", "_wide", "best")
 
     WIDE: Final = 64
-    """A volume that more nodes reach is not listed with each of them."""
+    """Volumes that more nodes reach are not listed by node."""
 
     def __init__(self, fitting: Sequence[int], columns: Sequence[IntArray], taken: set[int]) -> None:
         self._columns = dict(zip(fitting, columns, strict=True))
@@ -175,7 +175,7 @@ class _Choices:
         """Number of the volume on each node, shape (N,)."""
 
     def search(self, nodes: int, earlier: Sequence[IntArray] = ()) -> IntArray:
-        """Choose on every node, leaving out what `earlier` choices took there."""
+        """Choose on every node, except the volumes that `earlier` choices took there."""
         choice = np.full(nodes, NO_VOLUME, dtype=np.int64)
         left = nodes
         for number, reached in self._columns.items():
@@ -191,13 +191,13 @@ class _Choices:
         return choice
 
     def besides(self, earlier: Sequence[IntArray]) -> IntArray:
-        """Choose on every node a volume that none of some earlier choices took there."""
+        """Choose on every node a volume that no earlier choice took there."""
         if all(((other != self.best) | (self.best == NO_VOLUME)).all() for other in earlier):
             return self.best
         return self.search(self.best.size, earlier)
 
     def lose(self, number: int) -> None:
-        """Choose anew where a volume that was taken had been the choice."""
+        """Choose again where a taken volume was the choice."""
         reached = self._columns.get(number)
         if reached is None:
             return
@@ -205,7 +205,7 @@ class _Choices:
         if affected.size > self.WIDE:
             self.best = self.search(self.best.size)
         elif affected.size:
-            self.best = self.best.copy()  # arrays that were handed out keep their values
+            self.best = self.best.copy()  # arrays that were returned keep their values
             self.best[affected] = [self._best_at(column) for column in affected.tolist()]
 
     def _best_at(self, column: int) -> int:
@@ -215,7 +215,7 @@ class _Choices:
         return min(first, default=NO_VOLUME)
 
     def regain(self, number: int) -> None:
-        """Choose a volume that was given back where it is better than the choice."""
+        """Choose a returned volume where it is better than the current choice."""
         reached = self._columns.get(number)
         if reached is not None:
             current = self.best[reached]

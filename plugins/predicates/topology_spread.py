@@ -1,6 +1,6 @@
-"""Topology spread: pods of a kind lie evenly over the domains of a node label, within the skew a pod allows.
+"""Topology spread: pods are spread over the domains of a node label within the skew that a pod allows.
 
-A domain is refused when `count + self - least > maxSkew`: `count` matching pods in it, `self` 1 where the pod matches
+A domain is refused if `count + self - least > maxSkew`: `count` matching pods in it, `self` 1 if the pod matches
 its own selector, `least` the smallest count of any eligible domain (0 while there are fewer than `minDomains`).
 """
 
@@ -29,19 +29,19 @@ REASONS: Final = (
 
 _MISSING_LABEL, _SKEWED = np.uint8(1), np.uint8(2)
 _FEW_DOMAINS: Final = 64
-"""Of at most so many domains the verdicts are kept: few patterns of full domains come back again and again."""
+"""Verdicts are cached for at most this many domains, because few patterns of full domains recur often."""
 _HARD: Final = "DoNotSchedule"
 
 
 def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains: int, itself: int) -> BoolArray:
-    """Tell which domains would be too full with one more pod.
+    """Return the domains that one more pod would fill beyond the skew.
 
     Args:
         counts: Matching pods, shape (D,).
-        eligible: Domains with at least one eligible node, shape (D,): the others do not bear on the least.
-        max_skew: By how much a domain may exceed the least full one.
+        eligible: Domains with at least one eligible node, shape (D,): the others do not count for the least.
+        max_skew: Maximum difference to the least full domain.
         min_domains: With fewer eligible domains the least counts as 0.
-        itself: 1 where the pod matches its own selector, else 0.
+        itself: 1 if the pod matches its own selector, else 0.
 
     Returns:
         Mask of domains, shape (D,).
@@ -54,7 +54,7 @@ def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains:
 
 
 class _Judged:
-    """One constraint with the counts that it asks about."""
+    """One constraint with its counts."""
 
     __slots__ = ("_masks", "constraint", "counts", "eligible", "missing")
 
@@ -63,14 +63,14 @@ class _Judged:
         self.counts = counts
         codes = counts.codes[eligible]
         self.eligible: BoolArray = np.bincount(codes[codes >= 0], minlength=counts.padded.size) > 0
-        """Domains with an eligible node, shape (D + 1,): the last stands for nodes without the label."""
+        """Domains with an eligible node, shape (D + 1,): the last one is for nodes without the label."""
         missing = counts.codes < 0
         self.missing: ReasonArray | None = missing.view(np.uint8) * _MISSING_LABEL if missing.any() else None
-        """Refuses nodes without the label, shape (N,); None where all have it."""
+        """Refuses nodes without the label, shape (N,); None if all have it."""
         self._masks: dict[bytes, ReasonArray] = {}
 
     def refused(self, task: Task) -> ReasonArray:
-        """Refuse nodes without the label and those in domains that would be too full, shape (N,); do not write."""
+        """Refuse nodes without the label and nodes in domains beyond the skew, shape (N,). Read-only."""
         matches = self.constraint.pods.matches(task.namespace, task.pod.metadata.labels)
         domains = excess(
             self.counts.padded,
@@ -88,13 +88,13 @@ class _Judged:
         return known
 
     def _spread_out(self, domains: BoolArray) -> ReasonArray:
-        domains[-1] = False  # read by nodes without the label, which lie in no domain
+        domains[-1] = False  # the entry of nodes without the label, which are in no domain
         refused = domains[self.counts.codes].view(np.uint8) * _SKEWED
         return refused if self.missing is None else refused + self.missing
 
 
 class TopologySpread:
-    """Constraints that say `DoNotSchedule`."""
+    """`DoNotSchedule` constraints."""
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
         self._facts = session.nodes.facts
@@ -103,11 +103,11 @@ class TopologySpread:
         self._judged: dict[Hashable, tuple[_Judged, ...]] = {}
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has such constraints."""
+        """Return whether a task has such constraints."""
         return bool(task.template.spec.topology_spread_constraints and self._constraints(task))
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
-        """Judge the constraints in their order, shape (columns,): the first that fails counts."""
+        """Evaluate the constraints in order, shape (columns,): the first failed one counts."""
         verdicts: ReasonArray | None = None
         for judged in self._of(task):
             refused = judged.refused(task)

@@ -1,17 +1,17 @@
-"""Volume binding: a task runs where its volumes can be reached, bound, or made.
+"""Volume binding: a task runs where its volumes can be reached, bound, or created.
 
-Claims that are bound hold a task to the nodes that reach their volumes. A claim that waits for its first consumer gets,
-on the node the task is placed on, a volume that exists, else one that its class makes there. What a placement chose is
-taken for the rest of the session, and becomes work to be done before the task is bound:
+Bound claims restrict a task to the nodes that reach their volumes. A claim that waits for its first consumer gets, on
+the task's node, an existing volume, or else one that its class creates there. The choice of a placement is reserved for
+the rest of the session, and becomes a preparation of the task's binding:
 
     Preparation(kind="bind-volume", namespace=<of the claim>, name=<of the claim>, details=...)
 
 with the details (all texts)
 
-- `claim-uid`: UID of the claim that was looked at;
-- `volume`: the volume to bind it to: its `spec.claimRef` is set to the claim; or else
-- `selected-node`: the node for the claim's annotation `volume.kubernetes.io/selected-node`, which asks the class's
-  provisioner to make a volume there;
+- `claim-uid`: UID of the claim;
+- `volume`: the volume to bind; its `spec.claimRef` is set to the claim; or else
+- `selected-node`: the node for the claim's annotation `volume.kubernetes.io/selected-node`, which makes the
+  provisioner of the class create a volume there;
 - `timeout-seconds`: how long to wait until the claim is bound.
 
 One of `volume` and `selected-node` is there. Two tasks that share a claim both carry its preparation.
@@ -58,17 +58,17 @@ _UNBOUND_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimChoice:
-    """What a placement chose for a claim that is not bound yet."""
+    """The choice of a placement for a claim that is not bound yet."""
 
     claim: wire.PersistentVolumeClaim
     column: int
-    """The node it was chosen for."""
+    """Column of the node."""
     volume: int = NO_VOLUME
-    """Number of the volume that exists, or `NO_VOLUME`: its class makes one."""
+    """Number of the existing volume, or `NO_VOLUME` if the class creates one."""
 
 
 class VolumeBinding(Ledger):
-    """The claims of tasks, and what this session chose for them: a ledger that takes volumes."""
+    """Claims of tasks, and the choices of this session, as a ledger that reserves volumes."""
 
     def __init__(self, session: Session, plugin: str, *, timeout_seconds: int) -> None:
         self._plugin = plugin
@@ -78,17 +78,17 @@ class VolumeBinding(Ledger):
         self._facts = session.nodes.facts
         self._volumes = StaticVolumes(self._objects, self._facts)
         self._chosen: dict[str, ClaimChoice] = {}
-        """By claim (`namespace/name`)."""
+        """Choices by claim (`namespace/name`)."""
         self._first: dict[str, TaskId] = {}
-        """The task whose placement chose for a claim."""
+        """The task whose placement made the choice for a claim."""
         self._choices: dict[TaskId, tuple[ClaimChoice, ...]] = {}
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has claims."""
+        """Return whether a task has claims."""
         return has_claims(task)
 
     def fault(self, task: Task) -> str:
-        """Say why a task's claims keep it from every node; empty where they do not."""
+        """Return why a task's claims exclude all nodes; empty if they do not."""
         for named in named_claims(task.pod):
             fault = claim_fault(named, task.pod, self._objects)
             if fault:
@@ -96,10 +96,10 @@ class VolumeBinding(Ledger):
         states = {claim_state(claim, self._objects) for claim in self._claims(task)}
         return _UNBOUND_IMMEDIATE if ClaimState.IMMEDIATE in states else ""
 
-    # Judging ----------------------------------------------------------------------------------------------------------
+    # Verdicts ---------------------------------------------------------------------------------------------------------
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Judge all claims of a task, shape (columns,); None where it has none."""
+        """Evaluate all claims of a task, shape (columns,); None if it has none."""
         claims = list(self._claims(task))
         if not claims:
             return None
@@ -132,7 +132,10 @@ class VolumeBinding(Ledger):
             judgement.refuse(_unreachable(reachable(self._facts, volume)), _UNREACHABLE)
 
     def _judge_open(self, claims: Sequence[wire.PersistentVolumeClaim], judgement: "_Judgement") -> None:
-        """Find volumes for claims without a node; those without a volume, and those with a node, must be made."""
+        """Choose volumes for claims without a selected node.
+
+        Claims without a volume, or with a selected node, are provisioned.
+        """
         selected = {claim.metadata.key: column for claim in claims if (column := self._selected(claim)) is not None}
         for column in selected.values():
             judgement.refuse(np.arange(len(self._table)) != column, _NO_MATCH)
@@ -148,7 +151,7 @@ class VolumeBinding(Ledger):
                 judgement.refuse(made & ~where.has_space, _NO_SPACE)
 
     def _selected(self, claim: wire.PersistentVolumeClaim) -> int | None:
-        """Return the column of the node for which a claim's volume is being made; -1 for a node that is not there."""
+        """Return the column of the node for which a claim's volume is provisioned; -1 for an unknown node."""
         choice = self._chosen.get(claim.metadata.key)
         if choice is not None:
             return choice.column
@@ -156,7 +159,7 @@ class VolumeBinding(Ledger):
         return None if name is None else self._table.column.get(NodeName(name), -1)
 
     def offers(self, task: Task) -> list[tuple[wire.PersistentVolumeClaim, IntArray]]:
-        """Return the volumes that a task's open claims would get, shape (N,): bytes, 0 where one must be made."""
+        """Return the volumes for a task's open claims, shape (N,): bytes, 0 if one must be provisioned."""
         claims = [claim for claim in self._claims(task) if claim_state(claim, self._objects) is ClaimState.WAITING]
         chosen = self._judge(claims).volumes
         return [
@@ -165,10 +168,10 @@ class VolumeBinding(Ledger):
             if (key := claim.metadata.key) in chosen
         ]
 
-    # Taking -----------------------------------------------------------------------------------------------------------
+    # Reservations -----------------------------------------------------------------------------------------------------
 
     def apply(self, change: Change) -> Refusal | None:
-        """Take volumes for placed tasks; refuses a task whose claims the node cannot serve any more."""
+        """Reserve volumes for placed tasks. Refuse a task whose claims the node cannot serve any more."""
         if change.verb is Verb.EVICT:
             return None
         for done, (task, column) in enumerate(zip(change.tasks, change.columns, strict=True)):
@@ -180,7 +183,7 @@ class VolumeBinding(Ledger):
         return None
 
     def revert(self, change: Change) -> None:
-        """Give back what `apply` took."""
+        """Release the volumes."""
         if change.verb is not Verb.EVICT:
             self._give_back(change.tasks)
 
@@ -221,7 +224,7 @@ class VolumeBinding(Ledger):
                         self._volumes.give_back(choice.volume)
 
     def preparations(self, task: Task, _: int) -> list[Preparation]:
-        """Return what must be done before a placed task may be bound: one step for each claim not bound yet."""
+        """Return the preparations of a placed task's binding: one for each claim that is not bound yet."""
         return [self._preparation(choice) for choice in self._choices.get(task.id, ())]
 
     def _preparation(self, choice: ClaimChoice) -> Preparation:
@@ -235,18 +238,18 @@ class VolumeBinding(Ledger):
 
 
 class _Judgement:
-    """What is known of the claims of one task on each node; N nodes."""
+    """Evaluation of the claims of one task on each node; N nodes."""
 
     __slots__ = ("verdicts", "volumes")
 
     def __init__(self, nodes: int) -> None:
         self.verdicts: ReasonArray = np.zeros(nodes, dtype=np.uint8)
-        """Numbers of reasons, shape (N,); the first refusal of a node stays."""
+        """Verdicts, shape (N,); the first refusal of a node stays."""
         self.volumes: dict[str, IntArray] = {}
-        """Number of the volume chosen on each node, shape (N,), by claim."""
+        """Number of the chosen volume on each node, shape (N,), by claim."""
 
     def refuse(self, mask: BoolArray | None, reason: int) -> None:
-        """Refuse the nodes of a mask, none where None, unless they are refused already."""
+        """Refuse the nodes of a mask (none for None), unless they are refused already."""
         if mask is not None:
             self.verdicts[mask & (self.verdicts == 0)] = reason
 

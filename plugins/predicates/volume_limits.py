@@ -1,6 +1,7 @@
-"""Volume limits: a CSI driver attaches a number of volumes to a node; a volume that is there already costs nothing.
+"""Volume limits: a CSI driver attaches a limited number of volumes to a node; an attached volume costs nothing.
 
-A volume counts once per node however many pods use it. Limits are those of the CSINode; without one there is none.
+A volume counts once per node, however many pods use it. The limits are those of the CSINode; without one there is no
+limit.
 """
 
 from collections import Counter
@@ -27,39 +28,39 @@ REASONS: Final = (Reason(TOO_MANY_VOLUMES),)
 
 
 class Attachment(NamedTuple):
-    """One volume as a driver knows it."""
+    """A volume with the handle of its driver."""
 
     driver: str
     handle: str
 
 
 class VolumeLimits(Ledger):
-    """The volumes attached to each node, kept true by being a ledger of the session; built at the first question."""
+    """Attached volumes of each node, updated as a ledger of the session and built at the first use."""
 
     def __init__(self, session: Session) -> None:
         self._table = session.nodes.table
         self._objects = session.snapshot.objects
         self._early = EarlyChanges()
         self._users: dict[Attachment, Counter[int]] = {}
-        """Pods and attachments by column, for each volume; no zero counts."""
+        """Number of pods and attachments by column, for each volume; no zero counts."""
         self._attached: dict[str, IntArray] = {}
         """Distinct volumes by driver, shape (N,)."""
         self._limits: dict[str, IntArray] = {}
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task has volumes that attach."""
+        """Return whether a task has attachable volumes."""
         volumes = task.pod.spec.volumes
         return bool(volumes) and any(_may_attach(volume) for volume in volumes)
 
     def fault(self, task: Task) -> str:
-        """Say why the volumes of a task cannot be counted; empty where they can."""
+        """Return why the volumes of a task cannot be counted; empty if they can."""
         for named in named_claims(task.pod):
             if f"{task.namespace}/{named.name}" not in self._objects.volume_claims:
                 return f'looking up PVC {task.namespace}/{named.name}: persistentvolumeclaim "{named.name}" not found'
         return ""
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes whose drivers cannot attach what a task brings, shape (columns,); None where nothing comes."""
+        """Refuse nodes whose drivers cannot attach a task's volumes, shape (columns,); None if it has none."""
         volumes = self._volumes(task.pod)
         if not volumes:
             return None
@@ -72,7 +73,7 @@ class VolumeLimits(Ledger):
         return (refused if columns.is_all else refused[columns.index]).view(np.uint8)
 
     def _new_on_nodes(self, volumes: list[Attachment]) -> IntArray:
-        """Count which of some volumes are not attached yet, by node, shape (N,)."""
+        """Count the volumes that are not attached yet, by node, shape (N,)."""
         coming = np.full(len(self._table), len(volumes), dtype=np.int64)
         for volume in volumes:
             coming[list(self._users.get(volume, ()))] -= 1
@@ -92,10 +93,10 @@ class VolumeLimits(Ledger):
             known = self._limits[driver] = np.array(limits, dtype=np.int64)
         return known
 
-    # Which volumes ----------------------------------------------------------------------------------------------------
+    # Volumes ----------------------------------------------------------------------------------------------------------
 
     def _volumes(self, pod: wire.Pod) -> set[Attachment]:
-        """Return the volumes of a pod that attach; what cannot be looked up is left out."""
+        """Return the attachable volumes of a pod. Unknown ones are left out."""
         if not pod.spec.volumes:
             return set()
         inline = {attached for volume in pod.spec.volumes if (attached := _inline(volume)) is not None}
@@ -109,7 +110,7 @@ class VolumeLimits(Ledger):
         volume = self._objects.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
         if volume is not None:
             return _of_volume(volume)
-        # not bound (or its volume not known yet): it will be a volume of the class's driver, told apart by the claim
+        # Not bound, or the volume is unknown: it becomes a volume of the class's driver, identified by the claim.
         storage_class = self._objects.storage_classes.get(class_name(claim))
         if storage_class is None or not storage_class.provisioner:
             return None
@@ -145,7 +146,7 @@ class VolumeLimits(Ledger):
             self._attached_by(volume.driver)[column] += sign
 
     def apply(self, change: Change) -> Refusal | None:
-        """Count the volumes of placed and evicted tasks; never refuses."""
+        """Count the volumes of placed and evicted tasks; never refuse."""
         if not self._early.keep(change, change.sign):
             self._follow(change, change.sign)
         return None
@@ -165,7 +166,7 @@ _IN_TREE: Final = {
     "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
 }
-"""CSI drivers that took over from volume plugins of Kubernetes' own tree."""
+"""CSI drivers that replaced in-tree volume plugins."""
 
 
 def _may_attach(volume: wire.Volume) -> bool:
@@ -173,7 +174,7 @@ def _may_attach(volume: wire.Volume) -> bool:
 
 
 def _inline(volume: wire.Volume) -> Attachment | None:
-    """Return a volume written into a pod, by the driver that serves it today."""
+    """Return an inline volume of a pod, with the CSI driver that serves it today."""
     if volume.aws_elastic_block_store is not None:
         return Attachment(_IN_TREE["kubernetes.io/aws-ebs"], volume.aws_elastic_block_store.volume_id)
     if volume.gce_persistent_disk is not None:

@@ -1,9 +1,9 @@
-"""Volume score: nodes whose storage the claims of a task would leave best used, by a shape.
+"""Volume score: score nodes by the utilization of their storage with the claims of a task, by a shape.
 
 Only with Kubernetes' feature StorageCapacityScoring, which is alpha and off. For each storage class of the claims that
-would get an existing volume on a node, `utilization = asked * 100 / capacity` (whole per cent; 100 where the capacity
-is 0 or less than asked). Where no claim would, the same over the storage that is left to make volumes from. The shape
-turns it into 0 to 100; the score is the mean over classes, rounded, times the weight.
+would get an existing volume on a node, `utilization = asked * 100 / capacity` (whole percent; 100 if the capacity
+is 0 or less than asked). If no claim would, the same over the storage that is left for provisioning. The shape
+maps it to 0 to 100; the score is the mean over classes, rounded, times the weight.
 """
 
 from collections import Counter
@@ -29,28 +29,28 @@ __all__ = ["StorageUse", "VolumeScore", "mean_scores", "score_of", "utilization"
 
 _FULL: Final = 100
 _SCORE_STEP: Final = 10
-"""A score of the shape, 0 to 10, counts this much."""
+"""Factor of the shape's scores, which range from 0 to 10."""
 _MOST: Final = 2**56
-"""Amounts beyond this count as this, so that a hundredfold stays within 64 bits."""
+"""Larger amounts are cut to this value, so that a hundredfold stays within 64 bits."""
 
 
 class StorageUse(NamedTuple):
-    """What claims would use of one storage class, bytes, shapes (N,)."""
+    """Use of one storage class by claims, bytes, shapes (N,)."""
 
     asked: IntArray
-    """0 on nodes where the class does not count."""
+    """Requested storage; 0 on nodes where the class does not count."""
     capacity: IntArray
 
 
 def utilization(asked: IntArray, capacity: IntArray) -> IntArray:
-    """Return how much of a capacity is asked for, whole per cent rounded down; arrays of one shape, in bytes."""
+    """Return the utilization of capacities in whole percent, rounded down; arrays of one shape, in bytes."""
     asked, capacity = np.minimum(asked, _MOST), np.minimum(capacity, _MOST)
     full = (capacity == 0) | (asked > capacity)
     return np.where(full, _FULL, asked * _FULL // np.maximum(capacity, 1))
 
 
 def score_of(percent: int, shape: Sequence[ShapePoint]) -> int:
-    """Read a score off a shape, linear between its points and flat outside.
+    """Return the score of a shape, linear between its points and constant outside.
 
     Args:
         percent: Utilization, 0 to 100.
@@ -70,7 +70,7 @@ def score_of(percent: int, shape: Sequence[ShapePoint]) -> int:
 
 
 def mean_scores(uses: Sequence[StorageUse], shape: Sequence[ShapePoint], nodes: int) -> IntArray:
-    """Return the mean score over classes of each node, a half rounded up, shape (nodes,); 0 where no class counts."""
+    """Return the mean score of each node over classes, halves rounded up, shape (nodes,); 0 without a class."""
     table = np.array([score_of(percent, shape) for percent in range(_FULL + 1)], dtype=np.int64)
     total = np.zeros(nodes, dtype=np.int64)
     classes = np.zeros(nodes, dtype=np.int64)
@@ -83,7 +83,7 @@ def mean_scores(uses: Sequence[StorageUse], shape: Sequence[ShapePoint], nodes: 
 
 
 class VolumeScore:
-    """Scores nodes by the storage that the claims of a task would use there."""
+    """Scores nodes by the storage that a task's claims would use there."""
 
     def __init__(self, session: Session, binding: VolumeBinding, shape: Sequence[ShapePoint], weight: int) -> None:
         self._objects = session.snapshot.objects
@@ -93,7 +93,7 @@ class VolumeScore:
         self._weight = weight
 
     def scores(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Score nodes, shape (columns,); None where a task has no claim to be bound."""
+        """Score nodes, shape (columns,); None if a task has no unbound claims."""
         offers = self._binding.offers(task)
         if not offers:
             return None
@@ -101,7 +101,7 @@ class VolumeScore:
         has_volume = np.any([use.asked > 0 for use in uses], axis=0)
         uses += [
             StorageUse(np.where(has_volume, 0, use.asked), use.capacity)
-            for use in self._made([each[0] for each in offers])
+            for use in self._provisioned([each[0] for each in offers])
         ]
         means = mean_scores(uses, self._shape, len(self._facts.nodes))
         return (self._weight * means[columns.index]).astype(np.float64)
@@ -115,7 +115,7 @@ class VolumeScore:
             by_class[class_name(claim)] = both
         return list(by_class.values())
 
-    def _made(self, claims: Sequence[wire.PersistentVolumeClaim]) -> Iterator[StorageUse]:
+    def _provisioned(self, claims: Sequence[wire.PersistentVolumeClaim]) -> Iterator[StorageUse]:
         asked = Counter[str]()
         for claim in claims:
             asked[class_name(claim)] += requested_storage(claim) // MILLI

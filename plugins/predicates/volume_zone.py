@@ -1,4 +1,4 @@
-"""Volume zone: a bound volume with zone or region labels is used on nodes of those zones only."""
+"""Volume zone: a bound volume with zone or region labels is used only on nodes of those zones."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,31 +26,31 @@ _STABLE_KEY: Final = {
     "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""Zone labels, and the label a node may have in place of a beta one."""
+"""Zone labels, with the label that a node may have instead of a beta one."""
 
 _SEPARATOR: Final = "__"
 
 
 def zone_values(text: str) -> frozenset[str]:
-    """Return the zones in a label of a volume (`a__b`); none where an item is empty, which makes the label void."""
+    """Return the zones in a volume's label (`a__b`); none if an item is empty, which makes the label invalid."""
     zones = [zone.strip() for zone in text.split(_SEPARATOR)]
     return frozenset(zones) if all(zones) else frozenset()
 
 
 class VolumeZone:
-    """Zones of bound volumes; ephemeral volumes are not looked at, as in Kubernetes."""
+    """Zones of bound volumes. Ephemeral volumes are ignored, as in Kubernetes."""
 
     def __init__(self, session: Session) -> None:
         self._objects: ClusterObjects = session.snapshot.objects
         self._facts = session.nodes.facts
 
     def cares(self, task: Task) -> bool:
-        """Tell whether a task names claims."""
+        """Return whether a task names claims."""
         volumes = task.pod.spec.volumes
         return bool(volumes) and any(volume.persistent_volume_claim is not None for volume in volumes)
 
     def fault(self, task: Task) -> str:
-        """Say why the zones of a task's volumes cannot be known; empty where they can."""
+        """Return why the zones of a task's volumes are unknown; empty if they are known."""
         return next(filter(None, (self._fault_of(task.namespace, name) for name in _claim_names(task))), "")
 
     def _fault_of(self, namespace: str, name: str) -> str:
@@ -71,7 +71,7 @@ class VolumeZone:
         return "" if storage_class.volume_binding_mode == WAIT_FOR_CONSUMER else "PersistentVolume had no name"
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Refuse nodes outside the zones of a task's bound volumes, shape (columns,); None where there are none."""
+        """Refuse nodes outside the zones of a task's bound volumes, shape (columns,); None without zones."""
         zones = set(self._zones(task))
         if not zones:
             return None
@@ -107,7 +107,7 @@ def _in_zones(facts: NodeFacts, key: str, values: frozenset[str]) -> BoolArray:
 
 
 def _without_zones(facts: NodeFacts) -> BoolArray:
-    """Tell which nodes have none of the labels: in a cluster of one zone nobody writes them."""
+    """Return the nodes without any of the labels: in a cluster with one zone nodes are often not labelled."""
     labelled = np.zeros(len(facts.nodes), dtype=np.bool_)
     for key in _STABLE_KEY:
         labelled |= requirement_mask(facts, key, EXISTS, ())

@@ -1,7 +1,7 @@
-"""Proportion: divide the cluster among queues by weight, up to what each asks for.
+"""Proportion: divide the cluster among queues by weight, up to their requests.
 
-`water` has the arithmetic, `books` what is counted per queue, `lending` how far queues may go
-beyond that, `plugin` the extension points.
+`fair_share` has the arithmetic. `queue_usage` holds the amounts of a queue. `lending` has the limits beyond the
+deserved amounts. `plugin` registers the extension points.
 """
 
 from pyroclast.plugins.proportion.plugin import Proportion, ProportionArgs

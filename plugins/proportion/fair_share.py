@@ -1,8 +1,8 @@
-"""Fair share: how much of each resource a queue deserves, by water-filling.
+"""Fair share: the amount of each resource that a queue deserves, by water-filling.
 
-First every queue is offered its part by weight, cut to its limits and to what it asks for, but never less than its
-guarantee. What is left over then flows to the queues that have use for it, again by weight, until all are full or
-nothing is left. Volcano computes the second part in rounds of floating point; here its limit is computed exactly.
+First every queue gets its part by weight, cut to its limit and its request, but never less than its guarantee. The rest
+is then divided among the queues below their caps, again by weight, until all are at their caps or nothing is left.
+Volcano computes the second part in rounds of floating point; here its limit is computed exactly.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ def deserved(
     """Divide `total` among queues.
 
     Args:
-        total: What there is, base units, by resource.
-        weights: Of each queue, not negative; where all are 0 nobody deserves anything, guarantees included.
-        limits: Most that each queue may have, by queue and resource.
-        requests: What each queue asks for, what it has included, by queue and resource.
-        guarantees: Least that each queue gets, by queue and resource.
+        total: Total amounts, base units, by resource.
+        weights: Weights of the queues, not negative; if all are 0 the result is 0, including guarantees.
+        limits: Upper limits, by queue and resource.
+        requests: Requests including allocated amounts, by queue and resource.
+        guarantees: Lower limits, by queue and resource.
 
     Returns:
-        What each queue deserves, exact, by queue and resource.
+        Exact deserved amounts, by queue and resource.
     """
     whole = sum(weights)
     if not whole:
@@ -57,15 +57,15 @@ def _divide(
 
 
 def _pour(left: Fraction, weights: Sequence[int], caps: Sequence[int], given: list[Fraction]) -> None:
-    """Give what is left to those below their caps, by weight: who is full soonest first."""
-    thirsty = sorted(
+    """Divide the rest by weight among the queues below their caps; those that reach their cap first come first."""
+    below_cap = sorted(
         ((caps[queue] - have) / weights[queue], queue)
         for queue, have in enumerate(given)
         if weights[queue] and caps[queue] > have
     )
-    weight = sum(weights[queue] for _, queue in thirsty)
+    weight = sum(weights[queue] for _, queue in below_cap)
     level = Fraction(0)
-    for full_at, queue in thirsty:
+    for full_at, queue in below_cap:
         if left <= (full_at - level) * weight:
             break
         left -= (full_at - level) * weight
@@ -74,5 +74,5 @@ def _pour(left: Fraction, weights: Sequence[int], caps: Sequence[int], given: li
     else:
         left = Fraction(0)
     level += left / weight if weight else 0
-    for full_at, queue in thirsty:
+    for full_at, queue in below_cap:
         given[queue] += min(full_at, level) * weights[queue]

@@ -1,6 +1,6 @@
-"""Lending: how far queues may go beyond what they deserve, and what they have that way.
+"""Lending: limits of queues beyond their deserved amounts, and the resources that they borrow.
 
-A queue is never lent more than its limit, nor what the guarantees of other queues keep free.
+A queue never borrows beyond its limit, nor resources that the guarantees of other queues reserve.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,66 +20,66 @@ __all__ = ["LentRoom"]
 
 
 class LentRoom:
-    """Room beyond shares in one session."""
+    """Resources beyond shares in one session."""
 
-    def __init__(self, session: Session, books: Mapping[QueueName, QueueUsage], rows: Sequence[int]) -> None:
+    def __init__(self, session: Session, usage: Mapping[QueueName, QueueUsage], rows: Sequence[int]) -> None:
         self._session = session
-        self._books = books
+        self._usage = usage
         self._rows = rows
-        """Rows that a request is held to."""
+        """Rows that limit a request."""
         vectors = {name: kept.tolist() for name, kept in kept_guarantees(session).items()}
         self._guarantees: dict[QueueName, list[int]] = {name: each for name, each in vectors.items() if any(each)}
         self._nothing = [0] * len(session.resources)
         self._lent: dict[QueueName, list[int]] = {}
-        """Requests of tasks on lent room, by queue asked about."""
+        """Requests of tasks on borrowed resources, by queue."""
         self._exchangeable: dict[QueueName, list[int]] = {}
-        """See `exchangeable`."""
+        """Cache of `exchangeable`."""
 
     # Lending ----------------------------------------------------------------------------------------------------------
 
-    def may_be_lent(self, queue: Queue, book: QueueUsage, request: Sequence[int], more: Sequence[int]) -> bool:
-        """Return whether the queue may have `request` if shares do not count; `more` is what is not reserved of it."""
-        spare = self._spare(queue, book)
+    def may_be_lent(self, queue: Queue, queue_usage: QueueUsage, request: Sequence[int], more: Sequence[int]) -> bool:
+        """Return whether `request` fits if shares do not count; `more` is the part of it that is not reserved."""
+        spare = self._spare(queue, queue_usage)
         return all(more[row] <= spare[row] for row in self._rows if request[row] > 0)
 
-    def headroom(self, queue: Queue, book: QueueUsage, request: Sequence[int], most: int) -> int:
-        """Count how many times `request` the queue may have more if shares do not count, at most `most`."""
-        spare = self._spare(queue, book)
+    def headroom(self, queue: Queue, queue_usage: QueueUsage, request: Sequence[int], most: int) -> int:
+        """Return how often `request` fits if shares do not count, at most `most` times."""
+        spare = self._spare(queue, queue_usage)
         for row in self._rows:
             if request[row] > 0:
                 most = min(most, spare[row] // request[row])
         return max(most, 0)
 
-    def _spare(self, queue: Queue, book: QueueUsage) -> list[int]:
-        """Return what is left to its limit, and beside the unused guarantees of others, by row."""
-        used_or_reserved = book.with_more(self._nothing)
-        spare = [most - used for most, used in zip(book.limit, used_or_reserved, strict=True)]
+    def _spare(self, queue: Queue, queue_usage: QueueUsage) -> list[int]:
+        """Return the free amounts below the limit and beside the unused guarantees of others, by row."""
+        used_or_reserved = queue_usage.with_more(self._nothing)
+        spare = [most - used for most, used in zip(queue_usage.limit, used_or_reserved, strict=True)]
         others = [self._unused(name) for name in self._guarantees if name != queue.name]
         if not others:
             return spare
-        # one node that is overfull takes nothing from what others have free
+        # An overfull node does not reduce the free amounts of other nodes.
         free = np.maximum(self._session.nodes.columns().future_idle, 0).sum(axis=1).tolist()
         return [min(own, there - sum(kept)) for own, there, *kept in zip(spare, free, *others, strict=True)]
 
     def _unused(self, name: QueueName) -> list[int]:
-        guarantee, book = self._guarantees[name], self._books.get(name)
-        used = [0] * len(guarantee) if book is None else book.allocated
+        guarantee, queue_usage = self._guarantees[name], self._usage.get(name)
+        used = [0] * len(guarantee) if queue_usage is None else queue_usage.allocated
         return [max(least - have, 0) for least, have in zip(guarantee, used, strict=True)]
 
-    # What is lent -----------------------------------------------------------------------------------------------------
+    # Borrowed resources -----------------------------------------------------------------------------------------------
 
     def of(self, name: QueueName) -> list[int]:
-        """Return what tasks of a queue have that were bound on lent room, base units by row."""
+        """Return the usage of a queue's tasks that were bound to borrowed resources, base units by row."""
         known = self._lent.get(name)
         if known is None:
             known = self._lent[name] = self._sum(self._lent_tasks(name))
         return known
 
-    def exchangeable(self, queue: Queue, book: QueueUsage) -> list[int]:
-        """Return what the queue may have where one of its jobs takes room from another, base units by row.
+    def exchangeable(self, queue: Queue, queue_usage: QueueUsage) -> list[int]:
+        """Return the queue's limit when one of its jobs preempts another one, base units by row.
 
-        That is what it deserves, or where it was lent more, what it had when the session began: a more important job
-        may take the place of one on lent room.
+        It is the deserved amount, or the usage at the session's start if the queue has borrowed more: a more important
+        job may replace one on borrowed resources.
         """
         known = self._exchangeable.get(queue.name)
         if known is None:
@@ -87,7 +87,7 @@ class LentRoom:
             lent = self._sum(task for job in jobs for task in job.tasks.values() if task.has_lent_room)
             known = self._exchangeable[queue.name] = [
                 max(share, min(had, share + more))
-                for share, had, more in zip(book.floor, book.begun, lent, strict=True)
+                for share, had, more in zip(queue_usage.floor, queue_usage.begun, lent, strict=True)
             ]
         return known
 
@@ -98,7 +98,7 @@ class LentRoom:
         return amounts
 
     def count(self, change: Change, sign: int) -> None:
-        """Count an eviction, or its undoing; what this session lends is no victim in it."""
+        """Count an eviction, or its reversal. Resources that this session lends are not evicted in it."""
         known = self._lent.get(change.job.queue)
         if known is not None and change.verb is Verb.EVICT:
             for task in change.tasks:

@@ -1,4 +1,4 @@
-"""Proportion: divide the cluster among queues by weight, up to what each asks for.
+"""Proportion: divide the cluster among queues by weight, up to their requests.
 
 Points: queue order, overused, allocatable, preemptive, reclaimable, queue surplus, job enqueueable, job
 enqueued; a ledger.  Arguments: `ProportionArgs`.  Formula and example: docs/plugins/proportion.md.
@@ -40,7 +40,7 @@ __all__ = ["Proportion", "ProportionArgs"]
 
 MOST = 1 << 30
 EXCHANGING = frozenset({"preempt", "gangpreempt"})
-"""Actions that evict for the queue of the victims, which has no more than before."""
+"""Actions whose victims are in the queue of the preemptor: the usage of the queue does not grow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ class ProportionArgs:
     """Arguments of proportion, spelled as in the configuration file."""
 
     lends_idle: bool = argument("lendIdle", True)
-    """Whether idle room that no queue can use within its share is lent to queues beyond theirs."""
+    """Whether idle resources that no queue can use within its share are lent to queues beyond their shares."""
     counts_unusable: bool = argument("countUnusableRequests", False)
-    """Whether requests of jobs that can never run count in what their queues ask for; true restores Volcano's rule."""
+    """Whether requests of jobs that can never run count for their queues; true restores Volcano's rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,92 +90,93 @@ class Proportion(Plugin):
 
 
 class Division(Ledger):
-    """How the cluster is divided in one session."""
+    """The division of the cluster in one session."""
 
     def __init__(self, session: Session, *, lends_idle: bool) -> None:
         self._session = session
         self._lends_idle = lends_idle
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
-        """Rows that a request is held to: the number of pods is not."""
-        self.books: dict[QueueName, QueueUsage] = make_state(session)
-        """Queues that have a job."""
+        """Rows that requests are limited in: all except the number of pods."""
+        self.usage: dict[QueueName, QueueUsage] = usage_by_queue(session)
+        """Usage of queues with jobs."""
         self._nothing = [0] * len(session.resources)
         self._admission = QueueAdmission(session, self._rows, self._accounts_of, self._refused)
-        self._greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
-        """By queue: what it deserves if it asks for everything, and which queues then have more than they deserve."""
-        self._asking_in_vain: set[QueueName] = set()
+        self._share_if_greedy: dict[QueueName, tuple[list[int], frozenset[QueueName]]] = {}
+        """The share of each queue if it requests everything, and the queues that then exceed theirs."""
+        self._with_unusable_jobs: set[QueueName] = set()
         """Queues with a job that can never run."""
         self._refusals: dict[tuple[Any, ...], Refusal] = {}
-        """Refusals of requests that are alike, beside the same amounts."""
-        self._lent = LentRoom(session, self.books, self._rows)
+        """Cache of refusals for equal requests and amounts."""
+        self._lent = LentRoom(session, self.usage, self._rows)
         self._gates = LiftedGates(session, self._reserve)
 
     def leave_out_unusable(self) -> None:
-        """Divide the cluster without the requests of jobs that can never run; for when all plugins are opened.
+        """Divide the cluster without the requests of jobs that can never run; called when all plugins are opened.
 
-        Where all requests fit the cluster together, these take no share from other queues.
+        If all requests fit the cluster together, these requests take no share from other queues, and nothing changes.
         """
-        requested = self._sum([book.request for book in self.books.values()])
+        requested = self._sum([queue_usage.request for queue_usage in self.usage.values()])
         if all(amount <= there for amount, there in zip(requested, self._session.total.tolist(), strict=True)):
             return
         names = self._session.snapshot.queue_names
         unusable = self._session.snapshot.job_table.by_queue(unusable_requests(self._session), len(names))
-        self._asking_in_vain = {names[number] for number in np.flatnonzero(unusable.any(axis=0)).tolist()}
-        if not self._asking_in_vain:
+        self._with_unusable_jobs = {names[number] for number in np.flatnonzero(unusable.any(axis=0)).tolist()}
+        if not self._with_unusable_jobs:
             return
-        for name in self._asking_in_vain:
-            self.books[name].request = _less(self.books[name].request, unusable[:, names.index(name)].tolist())
-        shares = divide(self._session, self.books, {name: book.request for name, book in self.books.items()})
+        for name in self._with_unusable_jobs:
+            self.usage[name].request = _less(self.usage[name].request, unusable[:, names.index(name)].tolist())
+        shares = divide(
+            self._session, self.usage, {name: queue_usage.request for name, queue_usage in self.usage.items()}
+        )
         for name, share in shares.items():
-            self.books[name].settle(share)
+            self.usage[name].settle(share)
 
-    # Answers ----------------------------------------------------------------------------------------------------------
+    # Extension points -------------------------------------------------------------------------------------------------
 
     def rank(self, queue: Queue) -> tuple[int, float]:
-        """Rank a queue: higher priority, then smaller share."""
-        return -queue.priority, self._book(queue).share
+        """Rank a queue: higher priority first, then smaller share."""
+        return -queue.priority, self._usage_of(queue).share
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Refuse a queue that has all it deserves.
 
-        A queue with a job that can never run is not refused, so that the job gets its true reason; the share still
-        holds for each of its tasks.
+        A queue with a job that can never run is not refused, so that the job gets its true reason. The share still
+        limits each of its tasks.
         """
-        book = self._book(queue)
-        if not book.is_overused or queue.name in self._asking_in_vain:
+        queue_usage = self._usage_of(queue)
+        if not queue_usage.is_overused or queue.name in self._with_unusable_jobs:
             return None
-        message = (
-            f"queue {queue.name} has all that it deserves: {in_words(self._session.resources, book.floor) or 'nothing'}"
-        )
+        deserved_amounts = in_words(self._session.resources, queue_usage.floor) or "nothing"
+        message = f"queue {queue.name} has all that it deserves: {deserved_amounts}"
         return Refusal(plugin=Proportion.name, reason="QueueOverused", message=message, lendable=self._lends_idle)
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
-        """Refuse a task with which its queue would have more than it deserves, or whose queue is not open."""
+        """Refuse a task if its queue is not open or would exceed its deserved amount."""
         self._gates.refresh()
         request = self._request(task)
         return self._within(queue, request, self._nothing if task in self._gates else request)
 
     def headroom(self, queue: Queue, task: Task) -> int:
-        """Count how many tasks like this one fit into what the queue deserves."""
+        """Return how many tasks like this one fit the deserved amount of the queue."""
         if not queue.is_open:
             return 0
-        return self._book(queue).headroom(self._request(task), self._rows, self._at_once(task))
+        return self._usage_of(queue).headroom(self._request(task), self._rows, self._at_once(task))
 
     def lent_headroom(self, queue: Queue, task: Task) -> int:
-        """Count how many tasks like this one the queue may have where idle room is lent."""
+        """Return how many tasks like this one fit if idle resources are lent."""
         if not self._lends_idle:
             return self.headroom(queue, task)
         if not queue.is_open:
             return 0
-        return self._lent.headroom(queue, self._book(queue), self._request(task), self._at_once(task))
+        return self._lent.headroom(queue, self._usage_of(queue), self._request(task), self._at_once(task))
 
     def _at_once(self, task: Task) -> int:
-        """Return how many equal tasks may be asked about together: room of one may be reserved, of another not."""
+        """Return how many equal tasks may be checked together; one, if reservations may differ between them."""
         self._gates.refresh()
         return 1 if task in self._gates else MOST
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
-        """Refuse to take room for tasks with which the queue would have more than it deserves."""
+        """Refuse if the queue would exceed its deserved amount with the tasks."""
         self._gates.refresh()
         request = self._sum([self._request(task) for task in tasks])
         if not self._gates:
@@ -184,25 +185,25 @@ class Division(Ledger):
         return self._within(queue, request, self._sum(unreserved))
 
     def _within(self, queue: Queue, request: Sequence[int], unreserved: Sequence[int]) -> Refusal | None:
-        """Refuse what would give a queue more than it may have of what is asked for.
+        """Refuse a request with which a queue would exceed its limit in a requested resource.
 
         Args:
             queue: The queue.
-            request: What is asked for, base units by row.
+            request: The request, base units by row.
             unreserved: The part of it that is not reserved yet.
         """
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
             return Refusal(plugin=Proportion.name, reason="QueueNotOpen", message=message, resolvable=False)
-        book = self._book(queue)
-        most, has, reserved = self._most(queue, book), book.allocated, book.reserved
+        queue_usage = self._usage_of(queue)
+        most, has, reserved = self._most(queue, queue_usage), queue_usage.allocated, queue_usage.reserved
         short = [
             row for row in self._rows if has[row] + reserved[row] + unreserved[row] > most[row] and request[row] > 0
         ]
         if not short:
             return None
-        would = book.with_more(unreserved)
-        lendable = self._lends_idle and self._lent.may_be_lent(queue, book, request, unreserved)
+        would = queue_usage.with_more(unreserved)
+        lendable = self._lends_idle and self._lent.may_be_lent(queue, queue_usage, request, unreserved)
         key = queue.name, tuple(request), tuple(would), tuple(most), lendable
         if key not in self._refusals:
             self._refusals[key] = self._over_deserved(queue.name, request, would, most, short, lendable=lendable)
@@ -229,35 +230,39 @@ class Division(Ledger):
             lendable=lendable,
         )
 
-    def _most(self, queue: Queue, book: QueueUsage) -> Sequence[int]:
-        """Return the most that a queue may have: what it deserves; inside the queue also what it was lent."""
+    def _most(self, queue: Queue, queue_usage: QueueUsage) -> Sequence[int]:
+        """Return the limit of a queue.
+
+        It is the deserved amount; for preemption within the queue it includes the borrowed resources.
+        """
         is_exchange = self._lends_idle and self._session.action in EXCHANGING
-        return self._lent.exchangeable(queue, book) if is_exchange else book.floor
+        return self._lent.exchangeable(queue, queue_usage) if is_exchange else queue_usage.floor
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Permit victims of queues that have more than they deserve, as long as they have."""
+        """Permit victims from queues that exceed their deserved amount, until they do not."""
         return self.beyond_deserved(reclaimer, candidates), Vote.PERMIT
 
     def beyond_deserved(self, _: Task, candidates: Sequence[Task]) -> list[Task]:
-        """Return the candidates whose queues have more than they deserve when their turn comes.
+        """Return the candidates whose queues exceed their deserved amount when their turn comes.
 
-        What a queue was lent goes first: its other tasks only where it has too much without that.
+        Tasks on borrowed resources come first. Other tasks are victims only if their queue exceeds its deserved amount
+        without the borrowed resources.
         """
-        taken: dict[QueueName, _Taken] = {}
+        taken: dict[QueueName, _Remaining] = {}
         victims = []
         for task in candidates:
             job = self._session.jobs.of(task)
-            if job is None or job.queue not in self.books:
+            if job is None or job.queue not in self.usage:
                 continue
             known = taken.get(job.queue)
             if known is None:
-                known = taken[job.queue] = _Taken(self.books[job.queue], self._lent.of(job.queue))
+                known = taken[job.queue] = _Remaining(self.usage[job.queue], self._lent.of(job.queue))
             if known.take(task, self._request(task)):
                 victims.append(task)
         return victims
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
-        """Admit a job whose minimum fits the queue's limit beside what is used and reserved there."""
+        """Admit a job whose minimum fits the queue's limit, in addition to used and reserved amounts."""
         queue = self._session.queues.by_name[job.queue]
         if not queue.is_open:
             message = f"queue {queue.name} is {queue.state}"
@@ -274,22 +279,22 @@ class Division(Ledger):
         )
 
     def enqueued(self, job: SessionJob) -> None:
-        """Reserve the minimum of a job that is admitted."""
+        """Reserve the minimum of an enqueued job."""
         self._admission.admit(job)
 
     def _accounts_of(self, name: QueueName) -> list[Account]:
-        """Return the one account of a queue; what its jobs have beyond their minimums does not count at admission."""
-        book, table = self.books[name], self._session.snapshot.job_table
-        used = [amount - more for amount, more in zip(book.allocated, book.elastic, strict=True)]
+        """Return the only account of a queue. Elastic usage of jobs does not count."""
+        queue_usage, table = self.usage[name], self._session.snapshot.job_table
+        used = [amount - more for amount, more in zip(queue_usage.allocated, queue_usage.elastic, strict=True)]
         return [
             Account(
                 name=name,
                 jobs=table.queue == self._session.snapshot.queue_names.index(name),
                 running=self._firm,
                 promised=self._promised,
-                limit=book.limit,
+                limit=queue_usage.limit,
                 used=used,
-                admitted=book.inqueue,
+                admitted=queue_usage.inqueue,
             )
         ]
 
@@ -304,28 +309,34 @@ class Division(Ledger):
         return reserved(self._session.snapshot.job_table)
 
     def queues_to_reclaim(self, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
-        """Return the queues that have more than they deserve beside a job's queue; none where that has enough itself.
+        """Return the queues that exceed their share beside a job's queue; none if that has enough itself.
 
-        A job that waits for admission may have no pods, so that its queue asks for less than it deserves.
+        A job that is not enqueued may have no pods, so that its queue requests less than it deserves.
         """
-        book = self.books[job.queue]
-        most, others = self._greedy.get(job.queue) or self._greedy.setdefault(job.queue, self._if_greedy(job.queue))
-        has_enough = any(minimum[row] > 0 and book.allocated[row] + minimum[row] > most[row] for row in self._rows)
+        queue_usage = self.usage[job.queue]
+        most, others = self._share_if_greedy.get(job.queue) or self._share_if_greedy.setdefault(
+            job.queue, self._if_greedy(job.queue)
+        )
+        has_enough = any(
+            minimum[row] > 0 and queue_usage.allocated[row] + minimum[row] > most[row] for row in self._rows
+        )
         return frozenset() if has_enough else others
 
     def _if_greedy(self, name: QueueName) -> tuple[list[int], frozenset[QueueName]]:
-        requests = {each: book.limit if each == name else book.request for each, book in self.books.items()}
-        shares = divide(self._session, self.books, requests)
+        requests = {
+            each: queue_usage.limit if each == name else queue_usage.request for each, queue_usage in self.usage.items()
+        }
+        shares = divide(self._session, self.usage, requests)
         over = (
             each
-            for each, book in self.books.items()
-            if any(used > share for used, share in zip(book.allocated, shares[each], strict=True))
+            for each, queue_usage in self.usage.items()
+            if any(used > share for used, share in zip(queue_usage.allocated, shares[each], strict=True))
         )
         return [math.floor(amount) for amount in shares[name]], frozenset(over)
 
-    def _book(self, queue: Queue) -> QueueUsage:
-        """Return the book of a queue; one without jobs deserves nothing."""
-        known = self.books.get(queue.name)
+    def _usage_of(self, queue: Queue) -> QueueUsage:
+        """Return the usage of a queue; a queue without jobs deserves nothing."""
+        known = self.usage.get(queue.name)
         if known is None:
             nothing = self._nothing
             known = QueueUsage(allocated=nothing, request=nothing, limit=nothing, elastic=nothing, inqueue=nothing)
@@ -339,8 +350,8 @@ class Division(Ledger):
 
     def _reserve(self, task: Task, sign: int) -> None:
         job = self._session.jobs.of(task)
-        if job is not None and job.queue in self.books:
-            self.books[job.queue].reserve(self._request(task), sign)
+        if job is not None and job.queue in self.usage:
+            self.usage[job.queue].reserve(self._request(task), sign)
 
     def _request(self, task: Task) -> list[int]:
         return self._session.nodes.counted_amounts(task)
@@ -349,48 +360,48 @@ class Division(Ledger):
 
     def apply(self, change: Change) -> None:
         """Count a change."""
-        self.books[change.job.queue].add(change.totals, change.sign)
+        self.usage[change.job.queue].add(change.totals, change.sign)
         self._lent.count(change, change.sign)
         self._gates.count(change, change.sign)
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
-        self.books[change.job.queue].add(change.totals, -change.sign)
+        self.usage[change.job.queue].add(change.totals, -change.sign)
         self._lent.count(change, -change.sign)
         self._gates.count(change, -change.sign)
 
     # Metrics ----------------------------------------------------------------------------------------------------------
 
     def measure(self) -> None:
-        """Report what each queue has, asks for, deserves and keeps for admitted jobs."""
+        """Report the allocated, requested, deserved and reserved amounts of each queue."""
         for name, queue in self._session.queues.by_name.items():
-            book = self._book(queue)
+            queue_usage = self._usage_of(queue)
             for what, amounts in (
-                ("allocated", book.allocated),
-                ("request", book.request),
-                ("deserved", book.floor),
-                ("inqueue", book.inqueue),
+                ("allocated", queue_usage.allocated),
+                ("request", queue_usage.request),
+                ("deserved", queue_usage.floor),
+                ("inqueue", queue_usage.inqueue),
             ):
                 self._session.report.sample_amounts(f"queue_{what}", amounts, queue_name=name)
-            self._session.report.sample("queue_share", book.share, queue_name=name)
+            self._session.report.sample("queue_share", queue_usage.share, queue_name=name)
             self._session.report.sample("queue_weight", queue.weight, queue_name=name)
-            overused = name in self.books and book.is_overused
+            overused = name in self.usage and queue_usage.is_overused
             self._session.report.sample("queue_overused", float(overused), queue_name=name)
 
 
-class _Taken:
-    """What one queue has left beside the victims that were chosen already, base units by row."""
+class _Remaining:
+    """Remaining usage of one queue without the chosen victims, base units by row."""
 
     __slots__ = ("_floor", "_left", "_left_of_its_own")
 
-    def __init__(self, book: QueueUsage, lent: Sequence[int]) -> None:
-        self._floor = book.floor
-        self._left: Sequence[int] = book.allocated
-        self._left_of_its_own = _less(book.allocated, lent) if any(lent) else None
-        """Without what it was lent; None where it was lent nothing."""
+    def __init__(self, queue_usage: QueueUsage, lent: Sequence[int]) -> None:
+        self._floor = queue_usage.floor
+        self._left: Sequence[int] = queue_usage.allocated
+        self._left_of_its_own = _less(queue_usage.allocated, lent) if any(lent) else None
+        """Usage without borrowed resources; None if nothing is borrowed."""
 
     def take(self, task: Task, request: Sequence[int]) -> bool:
-        """Take a task where the queue has more than it deserves; return whether it has."""
+        """Select a task if the queue exceeds its deserved amount. Return whether it was selected."""
         if not _exceeds(self._left, self._floor):
             return False
         if self._left_of_its_own is not None and not task.is_lent:
@@ -409,8 +420,8 @@ def _less(amounts: Sequence[int], fewer: Sequence[int]) -> list[int]:
     return list(map(sub, amounts, fewer))
 
 
-def make_state(session: Session) -> dict[QueueName, QueueUsage]:
-    """Count for each queue that has a job, and divide the cluster among them."""
+def usage_by_queue(session: Session) -> dict[QueueName, QueueUsage]:
+    """Return the usage of queues with jobs, and divide the cluster among them."""
     table, names = session.snapshot.job_table, session.snapshot.queue_names
     count = len(names)
     allocated = table.by_queue(table.allocated, count)
@@ -420,32 +431,34 @@ def make_state(session: Session) -> dict[QueueName, QueueUsage]:
     guarantees = kept_guarantees(session)
     others = np.maximum(session.total - sum(guarantees.values(), start=np.zeros_like(session.total)), 0)
     with_jobs = np.unique(table.queue[table.queue != NO_QUEUE]).tolist()
-    books = {}
+    usage = {}
     for number in with_jobs:
         queue = session.queues.by_name[names[number]]
         limit = np.minimum(others + guarantees[queue.name], capability_limits(session.resources, queue))
-        books[queue.name] = QueueUsage(
+        usage[queue.name] = QueueUsage(
             allocated=allocated[:, number].tolist(),
             request=request[:, number].tolist(),
             limit=limit.tolist(),
             elastic=elastic[:, number].tolist(),
             inqueue=inqueue[:, number].tolist(),
         )
-    for name, share in divide(session, books, {name: book.request for name, book in books.items()}).items():
-        books[name].settle(share)
-    return books
+    for name, share in divide(
+        session, usage, {name: queue_usage.request for name, queue_usage in usage.items()}
+    ).items():
+        usage[name].settle(share)
+    return usage
 
 
 def divide(
-    session: Session, books: Mapping[QueueName, QueueUsage], requests: Mapping[QueueName, Sequence[int]]
+    session: Session, usage: Mapping[QueueName, QueueUsage], requests: Mapping[QueueName, Sequence[int]]
 ) -> dict[QueueName, list[Fraction]]:
-    """Return what each queue deserves if the queues ask for `requests`, base units by resource row."""
+    """Return the deserved amounts for the given requests, base units by resource row."""
     guarantees = kept_guarantees(session)
     shares = deserved(
         session.total.tolist(),
-        [session.queues.by_name[name].weight for name in books],
-        [book.limit for book in books.values()],
-        [requests[name] for name in books],
-        [guarantees[name].tolist() for name in books],
+        [session.queues.by_name[name].weight for name in usage],
+        [queue_usage.limit for queue_usage in usage.values()],
+        [requests[name] for name in usage],
+        [guarantees[name].tolist() for name in usage],
     )
-    return dict(zip(books, shares, strict=True))
+    return dict(zip(usage, shares, strict=True))

@@ -35,29 +35,29 @@ class QueueUsage:
         inqueue: Sequence[int],
     ) -> None:
         self.allocated = list(allocated)
-        """Requests of tasks in an allocated status, and of what this session placed."""
+        """Requests of tasks in an allocated status, including placements of this session."""
         self.begun = tuple(allocated)
-        """`allocated` as the session began."""
+        """`allocated` at the session's start."""
         self.request = request
-        """`allocated` as the session began, and requests of pending tasks."""
+        """`allocated` at the session's start, plus requests of pending tasks."""
         self.limit = limit
-        """Most that the queue may have: its capability, and what guarantees of others leave."""
+        """Limit of the queue: its capability, reduced by guarantees of others."""
         self.elastic = elastic
-        """What jobs use beyond their minimum resources."""
+        """Usage of jobs beyond their minimum resources."""
         self.inqueue = list(inqueue)
-        """Minimum resources of admitted jobs that do not use them yet."""
+        """Minimum resources of enqueued jobs that they do not use yet."""
         self.reserved = [0] * len(self.allocated)
-        """Requests of tasks whose scheduling gate the queue has taken off and that have no place yet."""
+        """Requests of tasks whose scheduling gate was removed and that are not placed yet."""
         self.deserved: list[Fraction] = []
         self.floor: list[int] = []
-        """`deserved`, rounded down: what may be allocated at most."""
+        """`deserved`, rounded down: the limit of allocations."""
         self.ceiling: list[int] = []
-        """`deserved`, rounded up: what is allocated at least when the queue has had enough."""
+        """`deserved`, rounded up: the queue is overused if it has all of it."""
         self.share = 0.0
         self._share_rows: list[tuple[int, int, int]] = []
 
     def settle(self, deserved: list[Fraction]) -> None:
-        """Set what the queue deserves."""
+        """Set the deserved amounts."""
         self.deserved = deserved
         self.floor = [math.floor(amount) for amount in deserved]
         self.ceiling = [math.ceil(amount) for amount in deserved]
@@ -67,7 +67,7 @@ class QueueUsage:
         self.refresh_share()
 
     def refresh_share(self) -> None:
-        """Set the share: the largest part of what is deserved that is allocated, correctly rounded."""
+        """Set the share: the largest ratio of allocated to deserved, correctly rounded."""
         allocated = self.allocated
         self.share = max(
             (allocated[row] * denominator / numerator for row, numerator, denominator in self._share_rows), default=0.0
@@ -83,20 +83,20 @@ class QueueUsage:
 
     @property
     def is_overused(self) -> bool:
-        """Whether all that is deserved is allocated."""
+        """Whether all deserved amounts are allocated."""
         return all(amount <= used for amount, used in zip(self.ceiling, self.allocated, strict=True))
 
     def reserve(self, request: Sequence[int], sign: int) -> None:
-        """Reserve room for a task (+1), or give it back (-1)."""
+        """Reserve the request of a task (+1), or release it (-1)."""
         for row, amount in enumerate(request):
             self.reserved[row] += sign * amount
 
     def with_more(self, request: Sequence[int]) -> list[int]:
-        """Return what the queue would have with `request` more, counting what is reserved."""
+        """Return the usage with `request` and reserved amounts."""
         return [sum(amounts) for amounts in zip(self.allocated, self.reserved, request, strict=True)]
 
     def headroom(self, request: Sequence[int], rows: Sequence[int], most: int) -> int:
-        """Count how many times `request` the queue may still take, at most `most`."""
+        """Return how often `request` still fits the queue, at most `most` times."""
         for row in rows:
             if request[row] > 0:
                 most = min(most, (self.floor[row] - self.allocated[row] - self.reserved[row]) // request[row])

@@ -1,6 +1,7 @@
-"""Rescheduling: pods leave the busiest nodes for the idlest, by strategies that shuffle carries out.
+"""Rescheduling: move pods from the busiest to the idlest nodes, by strategies that the action shuffle executes.
 
-`arguments` has the arguments, `low_node_utilization` the strategy as numbers, `plugin` the extension point.
+`arguments` has the arguments. `low_node_utilization` has the strategy's arithmetic. `plugin` registers the extension
+point.
 """
 
 from pyroclast.plugins.rescheduling.arguments import ReschedulingArgs

@@ -12,13 +12,13 @@ __all__ = ["LOW_NODE_UTILIZATION", "Marks", "Params", "ReschedulingArgs", "Strat
 
 LOW_NODE_UTILIZATION: Final = "lowNodeUtilization"
 MEASURED_PERIOD: Final = "10m"
-"""The one period over which usage of nodes is averaged."""
+"""The only period over which the usage of nodes is averaged."""
 NO_MARK: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """A mark of use for each resource, percent."""
+    """A threshold for each resource, in percent."""
 
     cpu: int = NO_MARK
     memory: int = NO_MARK
@@ -34,14 +34,14 @@ class Params:
     """Parameters of a strategy."""
 
     thresholds: Marks = field(default_factory=Marks)
-    """Below all of them a node is idle."""
+    """A node below all of them is idle."""
     target_thresholds: Marks = field(default_factory=Marks)
-    """Above any of them a node is busy."""
+    """A node above any of them is busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """One way to choose pods that should move."""
+    """A strategy that chooses pods to move."""
 
     name: str = ""
     params: Params = field(default_factory=Params)
@@ -59,14 +59,14 @@ class ReschedulingArgs:
     """Arguments of rescheduling."""
 
     interval: Fraction = argument("interval", Fraction(300), parse=_interval)
-    """Least time between two runs, a Go duration, kept in seconds."""
+    """Minimum time between two runs, a Go duration, stored in seconds."""
     metrics_period: str = argument("metricsPeriod", "5m")
-    """Averages of usage over this time are read."""
+    """Period of the usage averages."""
     strategies: tuple[Strategy, ...] = argument("strategies", (Strategy(name=LOW_NODE_UTILIZATION),))
-    """What runs; when empty, the default."""
+    """The strategies; if empty, the default."""
 
     def doubts(self) -> Iterator[str]:
-        """Name what has no effect."""
+        """Yield warnings about arguments without effect."""
         if not self.reads_measurements:
             yield (
                 f"metricsPeriod: usage is averaged over {MEASURED_PERIOD} alone; with {self.metrics_period!r} every "
@@ -74,14 +74,14 @@ class ReschedulingArgs:
             )
         for number, strategy in enumerate(self.strategies):
             if strategy.name != LOW_NODE_UTILIZATION:
-                yield f"strategies[{number}].name: unknown strategy {strategy.name!r}, it is passed over"
+                yield f"strategies[{number}].name: unknown strategy {strategy.name!r}, it is ignored"
 
     @property
     def in_force(self) -> tuple[Strategy, ...]:
-        """What runs."""
+        """The effective strategies."""
         return self.strategies or (Strategy(name=LOW_NODE_UTILIZATION),)
 
     @property
     def reads_measurements(self) -> bool:
-        """Whether the averages that are read exist."""
+        """Whether averages over the configured period exist."""
         return self.metrics_period == MEASURED_PERIOD

@@ -1,6 +1,6 @@
-"""Strategy lowNodeUtilization: what busy nodes run above their mark goes, as far as idle nodes have room below theirs.
+"""Strategy lowNodeUtilization: evict pods of busy nodes above their threshold, as far as idle nodes have capacity.
 
-Amounts are thousandths of a CPU and bytes, utilisation is percent, each for CPU and memory in this order.
+Amounts are thousandths of a CPU and bytes, utilization is percent, each for CPU and memory in this order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,28 +21,28 @@ class NodePod:
     task: Task
     request: tuple[int, ...]
     may_move: bool
-    """Whether it is among those that shuffle asks about."""
+    """Whether shuffle permits to move it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """One node: how busy it is and what runs there."""
+    """Utilization of one node, and its pods."""
 
     name: str
     used_percent: tuple[Fraction, ...]
     capacity: tuple[int, ...]
     unschedulable: bool
     pods: Sequence[NodePod]
-    """Those that go first stand first."""
+    """Pods in the order of eviction."""
 
 
 def choose(loads: Sequence[Load], low: Sequence[int], high: Sequence[int]) -> list[Task]:
-    """Return the pods that should move; nothing where no node is idle, or none is busy.
+    """Return the pods to move; none if no node is idle, or no node is busy.
 
     Args:
         loads: All nodes.
-        low: Below all of these marks a node is idle, percent.
-        high: Above any of these marks a node is busy, percent.
+        low: Thresholds in percent; a node below all of them is idle.
+        high: Thresholds in percent; a node above any of them is busy.
     """
     idle = [load for load in loads if _is_idle(load, low)]
     busy = [load for load in loads if not _is_below(load, low) and _is_busy(load, high)]
@@ -60,7 +60,7 @@ def choose(loads: Sequence[Load], low: Sequence[int], high: Sequence[int]) -> li
 
 
 def room_of(idle: Sequence[Load], high: Sequence[int]) -> list[int]:
-    """Return how much idle nodes may take until they reach their marks."""
+    """Return the capacity of idle nodes up to their thresholds."""
     return [
         sum(
             load.capacity[row] * mark // WHOLE - int(load.used_percent[row] * load.capacity[row] / WHOLE)
@@ -83,7 +83,7 @@ def _is_busy(load: Load, high: Sequence[int]) -> bool:
 
 
 def _leaving(load: Load, high: Sequence[int], room: Sequence[int]) -> Iterator[NodePod]:
-    """Yield pods of a busy node until it is below all its marks; nothing where there is no room to begin with."""
+    """Yield pods of a busy node until it is below all its thresholds; none if there is no capacity."""
     used = list(load.used_percent)
     if not all(room):
         return

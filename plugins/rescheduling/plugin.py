@@ -1,4 +1,4 @@
-"""Rescheduling: even nodes out, from time to time.
+"""Rescheduling: balance the utilization of nodes periodically.
 
 Points: victim tasks.  Arguments: `ReschedulingArgs`.  Rules and example: docs/plugins/rescheduling.md.
 """
@@ -27,14 +27,14 @@ NOTHING_USED: Final = (Fraction(0), Fraction(0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescheduling(Plugin):
-    """Name pods that should leave busy nodes."""
+    """Choose pods to move away from busy nodes."""
 
     name = "rescheduling"
     watches_clock = True
     args: ReschedulingArgs = field(default_factory=ReschedulingArgs)
 
     def on_session_open(self, session: Session) -> None:
-        """Register where a run is due; the first one is, an interval after the first cycle that is remembered."""
+        """Register the point if a run is due. The first run is due one interval after the first recorded cycle."""
         instance = session.extensions.option.instance
         last = session.report.runs.get(instance)
         if last is None or Fraction(session.now) <= Fraction(last) + self.args.interval:
@@ -43,25 +43,25 @@ class Rescheduling(Plugin):
         session.report.note_run(instance, session.now)
         known = [each for each in self.args.in_force if each.name == LOW_NODE_UTILIZATION]
 
-        def name_movers(tasks: Sequence[Task]) -> list[Move]:
+        def choose_moves(tasks: Sequence[Task]) -> list[Move]:
             loads = loads_of(session, {task.id for task in tasks}, is_measured=self.args.reads_measurements)
             return [move for strategy in known for move in moves_of(strategy, loads)]
 
-        session.extensions.register(contract.VICTIM_TASKS, self.name, name_movers)
+        session.extensions.register(contract.VICTIM_TASKS, self.name, choose_moves)
 
 
 def moves_of(strategy: Strategy, loads: Sequence[Load]) -> list[Move]:
-    """Return what one strategy names, with what bounds it."""
+    """Return the pods that one strategy chooses, with its limit."""
     low, high = strategy.params.thresholds.in_order, strategy.params.target_thresholds.in_order
     budget = f"to fill idle nodes to cpu {high[0]}%, memory {high[1]}%"
     return [Move(task=task, strategy=strategy.name, budget=budget) for task in choose(loads, low, high)]
 
 
 def loads_of(session: Session, named: set[TaskId], *, is_measured: bool) -> list[Load]:
-    """Return nodes with their measured use and their pods.
+    """Return nodes with their measured utilization and their pods.
 
-    A node that nobody measured counts as unused. One whose measurement has grown old is left out: evicting by it again
-    and again would empty the node, however little it uses by now.
+    A node without a measurement counts as unused. A node with an expired measurement is left out: repeated evictions by
+    it would empty the node, regardless of its current utilization.
     """
     table, rows = session.nodes.table, [session.resources.names.index(name) for name in (CPU, MEMORY)]
     loads = []
@@ -88,12 +88,12 @@ def _amounts(vector: IntArray, rows: Sequence[int]) -> tuple[int, ...]:
 
 
 def leaving_order(task: Task) -> tuple[bool, int, int, str, str]:
-    """Key by which pods of a node leave: without priority first, then by priority, quality of service and name."""
+    """Sort key of a node's pods for eviction: without priority first, then by priority, QoS class and name."""
     priority = task.pod.spec.priority
-    return (priority is not None, priority or 0, quality_of_service(task), task.namespace, task.name)
+    return (priority is not None, priority or 0, qos_rank(task), task.namespace, task.name)
 
 
-def quality_of_service(task: Task) -> int:
-    """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed; of pods in files, which do not say, by their spec."""
+def qos_rank(task: Task) -> int:
+    """Return 0 for BestEffort, 1 for Burstable, 2 for Guaranteed; without a status it is derived from the spec."""
     written = task.pod.status.qos_class or quality_of(task.pod.spec)
     return {BEST_EFFORT: 0, GUARANTEED: 2}.get(written, 1)

@@ -1,6 +1,6 @@
-"""Resource quota: a job waits for admission while its minimum would exceed a ResourceQuota of its namespace.
+"""Resource quota: a job is not enqueued while its minimum exceeds a ResourceQuota of its namespace.
 
-`scopes` says which quotas concern a job, `usage` what its pods use of them already, `plugin` has the extension points.
+`scopes` selects the quotas of a job. `usage` calculates the usage of its pods. `plugin` registers the extension points.
 """
 
 from pyroclast.plugins.resourcequota.plugin import ResourceQuota

@@ -1,4 +1,4 @@
-"""Resource quota: a job waits for admission while its minimum would exceed a quota of its namespace.
+"""Resource quota: a job is not enqueued while its minimum exceeds a quota of its namespace.
 
 Points: job enqueueable, job enqueued.  No arguments.  Rules and example: docs/plugins/resourcequota.md.
 """
@@ -19,7 +19,7 @@ __all__ = ["ResourceQuota"]
 
 
 class ResourceQuota(Plugin):
-    """Hold back jobs that their namespace's quotas would not let run."""
+    """Do not enqueue jobs that the quotas of their namespace would not permit to run."""
 
     name = "resourcequota"
     watches_clock = False
@@ -32,17 +32,17 @@ class ResourceQuota(Plugin):
 
 
 class Quotas:
-    """What each quota may still admit in one session."""
+    """Remaining amounts of each quota in one session."""
 
     def __init__(self, quotas: Mapping[str, wire.ResourceQuota]) -> None:
         self._by_namespace: dict[str, list[wire.ResourceQuota]] = {}
         for _, quota in sorted(quotas.items()):
             self._by_namespace.setdefault(quota.metadata.namespace, []).append(quota)
         self._admitted: dict[str, dict[str, Fraction]] = {}
-        """By quota: minimums that were admitted in this session, as far as the quota does not count them yet."""
+        """Minimums that were enqueued in this session, by quota, except the part that the quota counts already."""
 
     def enqueueable(self, job: SessionJob) -> Vote | Refusal:
-        """Admit a job whose minimum fits every quota that concerns it, less what the quota counts of it already."""
+        """Admit a job whose minimum fits every matching quota, except the part that the quota counts already."""
         minimum = job.job.group.spec.min_resources or {}
         for quota in self._concerning(job):
             names = self._exceeded(quota, job, minimum)
@@ -55,7 +55,7 @@ class Quotas:
         return Vote.PERMIT
 
     def enqueued(self, job: SessionJob) -> None:
-        """Count what is missing of the minimum of a job that is admitted."""
+        """Count the missing part of the minimum of an enqueued job."""
         for quota in self._concerning(job):
             admitted = self._admitted.setdefault(quota.metadata.key, {})
             for name in job.job.group.spec.min_resources or {}:
@@ -66,7 +66,7 @@ class Quotas:
         return [quota for quota in self._by_namespace.get(job.job.namespace, ()) if concerns_job(quota, job)]
 
     def _exceeded(self, quota: wire.ResourceQuota, job: SessionJob, minimum: wire.ResourceList) -> list[str]:
-        """Return the names, in order, in which a job would exceed a quota beside what is used and admitted."""
+        """Return the sorted names in which a job exceeds a quota, in addition to used and enqueued amounts."""
         admitted, names = self._admitted.get(quota.metadata.key, {}), []
         for name in sorted(minimum.keys() & quota.status.hard.keys()):
             used = amount_of(quota.status.used.get(name, "0"))

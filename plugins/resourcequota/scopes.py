@@ -1,4 +1,4 @@
-"""Scopes: which pods a ResourceQuota counts, by the rules of Kubernetes' quota controller."""
+"""Scopes: the pods that a ResourceQuota counts, by the rules of Kubernetes' quota controller."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,10 +19,10 @@ def counts_pod(quota: wire.ResourceQuota, pod: wire.Pod) -> bool:
 
 
 def concerns_job(quota: wire.ResourceQuota, job: SessionJob) -> bool:
-    """Return whether a quota counts any pod of a job, made already or still to be made.
+    """Return whether a quota counts any pod of a job, existing or future.
 
-    Pods to be made are thought of as like those that exist. Where none exists the PodGroup tells the priority class,
-    and a minimum of CPU or memory that they are not best effort; any other scope is taken to match.
+    Future pods are assumed to be like the existing ones. If there are none, the PodGroup defines the priority class,
+    and a minimum of CPU or memory means that the pods are not BestEffort. Any other scope is assumed to match.
     """
     pods = [task.pod for task in job.tasks.values()]
     if pods:
@@ -77,7 +77,7 @@ def _selects(operator: str, values: Sequence[str], name: str) -> bool:
 
 
 def _is_best_effort(pod: wire.Pod) -> bool:
-    """Return whether no container asks for CPU or memory, nor has a limit of it (Kubernetes' QoS class)."""
+    """Return whether no container requests or limits CPU or memory (Kubernetes' QoS class)."""
     pod_level = () if pod.spec.resources is None else (pod.spec.resources,)
     each = [*pod_level, *(container.resources for container in (*pod.spec.containers, *pod.spec.init_containers))]
     lists = [amounts for resources in each for amounts in (resources.requests, resources.limits)]

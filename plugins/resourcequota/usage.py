@@ -1,7 +1,7 @@
-"""Usage: what the pods of a job that exist already use of a ResourceQuota.
+"""Usage: the part of a ResourceQuota that the existing pods of a job use already.
 
-The API server counts a pod when it is created, so a quota's `status.used` holds what the job's own pods ask for, and
-only what is missing of the job's minimum comes on top.
+The API server counts a pod when it is created, so a quota's `status.used` includes the job's own pods, and only the
+missing part of the job's minimum is added.
 """
 
 from fractions import Fraction
@@ -21,12 +21,12 @@ _COUNTS: Final = frozenset({"pods", "count/pods"})
 
 
 def missing(job: SessionJob, name: str, used: Fraction) -> Fraction:
-    """Return how much of a job's minimum a quota does not count yet, in one resource.
+    """Return the part of a job's minimum that a quota does not count yet, in one resource.
 
     Args:
         job: The job.
         name: The resource, as the quota names it.
-        used: What the quota counts in all: no more than that can be the job's own.
+        used: Total usage of the quota, an upper limit of the job's own part.
     """
     minimum = amount_of((job.job.group.spec.min_resources or {}).get(name, "0"))
     own = sum((_use(task, name) for task in job.tasks.values() if task.status not in _ENDED), start=Fraction(0))
@@ -34,7 +34,7 @@ def missing(job: SessionJob, name: str, used: Fraction) -> Fraction:
 
 
 def amount_of(text: wire.Quantity) -> Fraction:
-    """Read a quantity exactly; what is no quantity counts as nothing."""
+    """Parse a quantity exactly; an invalid one counts as 0."""
     try:
         return parse(text)
     except QuantityError:
@@ -42,7 +42,7 @@ def amount_of(text: wire.Quantity) -> Fraction:
 
 
 def _use(task: Task, name: str) -> Fraction:
-    """Return what a pod uses of a resource of a quota, as Kubernetes' quota controller counts it."""
+    """Return the usage of a pod in a quota's resource, as Kubernetes' quota controller counts it."""
     if name in _COUNTS:
         return Fraction(1)
     if name.startswith("limits."):
@@ -51,7 +51,7 @@ def _use(task: Task, name: str) -> Fraction:
 
 
 def _limit(pod: wire.Pod, name: str) -> Fraction:
-    """Return a pod's effective limit: that of the pod, or that of its containers together."""
+    """Return a pod's effective limit: its pod-level limit, or the combined limit of its containers."""
     overhead = amount_of(pod.spec.overhead.get(name, "0"))
     if pod.spec.resources is not None and name in pod.spec.resources.limits:
         return amount_of(pod.spec.resources.limits[name]) + overhead

@@ -1,5 +1,5 @@
-"""Task-topology: put roles of a job that belong together on one node, and keep others apart.
+"""Task-topology: place related roles of a job on one node, and separate others.
 
-`relations` reads the annotations of a PodGroup, `buckets` sorts its tasks, `scoring` scores nodes, `plugin` registers.
-The page is docs/plugins/task-topology.md.
+`relations` reads the annotations of a PodGroup. `buckets` groups its tasks. `scoring` scores nodes. `plugin` registers
+the extension points. The page is docs/plugins/task-topology.md.
 """

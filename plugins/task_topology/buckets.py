@@ -1,4 +1,4 @@
-"""Buckets: the tasks of a job, sorted into groups that should each share a node."""
+"""Buckets: groups of a job's tasks that should share a node."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -19,19 +19,19 @@ MIB: Final = 2**20
 
 
 def role_of(task: Task) -> str:
-    """Return the role by which a task is sorted: its pod's annotation, or empty."""
+    """Return the role of a task, from its pod's annotation, or an empty text."""
     return task.pod.metadata.annotations.get(TASK_SPEC, "")
 
 
 def weight_of(request: Mapping[str, int]) -> int:
-    """Return how heavy a request is: thousandths of a core, MiB and thousandths of devices, all in parts of 2^-20."""
+    """Return the weight of a request: thousandths of a core, MiB and thousandths of devices, in units of 2^-20."""
     return sum(_weight(name, thousandths) for name, thousandths in request.items())
 
 
 def _weight(name: str, thousandths: int) -> int:
     if name == MEMORY:
         return thousandths // MILLI
-    # Volcano counts a pod as one, everything else in thousandths
+    # Volcano counts a pod as one, everything else in thousandths.
     return thousandths // MILLI * MIB if name == PODS else thousandths * MIB
 
 
@@ -42,18 +42,18 @@ class Bucket:
 
     def __init__(self, index: int, resources: int) -> None:
         self.index = index
-        """Which of the job's buckets it is, oldest first."""
+        """Number of the bucket in its job, oldest first."""
         self.order: dict[TaskId, Needs] = {}
-        """Its tasks that were not on a node as the session opened, in the order in which they go."""
+        """Tasks that were not on a node at the session's start, in the order of placement."""
         self.pending: set[TaskId] = set()
-        """Those of them that are on no node now."""
+        """Those of them that are not on a node now."""
         self.request: IntArray = np.zeros(resources, dtype=np.int64)
-        """What these ask for together, base units, shape (R,)."""
+        """Total request of the pending tasks, base units, shape (R,)."""
         self.bound: dict[int, int] = {}
-        """Its tasks on nodes, by column."""
+        """Number of tasks on nodes, by column."""
 
     def move(self, task: TaskId, column: int, step: int) -> None:
-        """Note that a task of its order is on a node (step 1), or is not any more (step -1)."""
+        """Note that a task of `order` was placed on a node (step 1) or removed from it (step -1)."""
         self.request = self.request - step * self.order[task].request
         if step > 0:
             self.pending.discard(task)
@@ -62,12 +62,12 @@ class Bucket:
         shift(self.bound, column, step)
 
     def others(self, task: TaskId) -> list[Needs]:
-        """Return what the other pending tasks take, last first."""
+        """Return the needs of the other pending tasks, last first."""
         return [self.order[each] for each in reversed(self.order) if each in self.pending and each != task]
 
 
 def shift(counts: dict[int, int], key: int, step: int) -> None:
-    """Add to a count that is absent where it is 0."""
+    """Add to a count. Counts of 0 are removed."""
     counts[key] = counts.get(key, 0) + step
     if not counts[key]:
         del counts[key]
@@ -82,14 +82,14 @@ class Buckets:
         """The bucket of each task that has one."""
         self.all: list[Bucket] = []
         self.largest = 0
-        """Most tasks in one bucket."""
+        """Size of the largest bucket."""
         self.placed: dict[str, dict[int, int]] = {}
-        """Tasks placed in this session, by role and column."""
+        """Number of tasks placed in this session, by role and column."""
         self._needs = needs
         self._resources = resources
 
     def fill(self, tasks: Iterable[Task], column: Mapping[NodeName, int]) -> None:
-        """Sort the tasks of the job into buckets, as they stand when the session opens."""
+        """Group the tasks of the job by the state at the session's start."""
         chosen = [task for task in tasks if role_of(task) and role_of(task) in self.relations.ranks]
         on_nodes = sorted((task for task in chosen if task.node is not None), key=lambda task: (task.node, task.name))
         self._fill_by_node(on_nodes, column)
@@ -107,7 +107,7 @@ class Buckets:
             if bucket is None:
                 bucket = by_node[task.node] = self._open()
             self.of[task.id] = bucket
-            # a node that is gone has no column: the task counts in the size alone
+            # A deleted node has no column: the task only counts for the size.
             shift(bucket.bound, column.get(task.node, -1), 1)
 
     def _fill_by_affinity(self, on_nodes: Sequence[Task], waiting: Sequence[Task]) -> None:
@@ -142,7 +142,7 @@ class Buckets:
         bucket.request = bucket.request + needs.request
 
     def move(self, tasks: Sequence[Task], columns: Sequence[int], step: int) -> None:
-        """Note that tasks were placed (step 1), or that this is undone (step -1)."""
+        """Note that tasks were placed (step 1), or that this was undone (step -1)."""
         for task, column in zip(tasks, columns, strict=True):
             role = role_of(task)
             if role:
@@ -152,7 +152,7 @@ class Buckets:
                 bucket.move(task.id, column, step)
 
     def key(self, task: Task) -> tuple[int, ...]:
-        """Return a key by which tasks that go first are smaller."""
+        """Return a sort key: tasks that come first have smaller keys."""
         bucket = self.of.get(task.id)
         if bucket is None:
             return LAST
@@ -164,11 +164,11 @@ LAST: Final = (1, 0, 0, 0, 0)
 
 
 def best_bucket(attraction: IntArray, weights: IntArray) -> int | None:
-    """Return the bucket that attracts most, of equals the lightest, of these the oldest; None where all repel.
+    """Return the bucket with the highest attraction, then the lightest, then the oldest; None if all repel.
 
     Args:
-        attraction: Of each bucket, shape (buckets,).
-        weights: How heavy the requests in each bucket are, shape (buckets,).
+        attraction: Attraction of each bucket, shape (buckets,).
+        weights: Weight of the requests in each bucket, shape (buckets,).
     """
     if not attraction.size or attraction.max() < 0:
         return None

@@ -1,4 +1,4 @@
-"""Task-topology: draw tasks of a job to nodes by affinity and anti-affinity of their roles.
+"""Task-topology: score nodes for tasks of a job by affinity and anti-affinity of their roles.
 
 Points: task order, node order; a ledger.  Arguments: `TaskTopologyArgs`.  Rules, formula and example:
 docs/plugins/task-topology.md.
@@ -24,7 +24,7 @@ __all__ = ["TaskTopology", "TaskTopologyArgs"]
 
 
 INVALID: Final = "TaskTopologyInvalid"
-"""Reason of the event that tells a group's owner of wrong annotations."""
+"""Reason of the event about invalid annotations of a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +32,12 @@ class TaskTopologyArgs:
     """Arguments of task-topology, spelled as in the configuration file."""
 
     weight: int = argument("task-topology.weight", 1)
-    """Say of this plugin in the order of nodes; 0 mutes it there."""
+    """Weight of this plugin's score; 0 disables it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTopology(Plugin):
-    """Keep roles of a job together or apart."""
+    """Place roles of a job together or apart."""
 
     name = "task-topology"
     watches_clock = False
@@ -45,17 +45,17 @@ class TaskTopology(Plugin):
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        books = _Books(session, self.args.weight)
-        session.extensions.register(contract.TASK_ORDER, self.name, books.key, within_job=True)
-        session.extensions.register_ledger(self.name, books)
+        ledger = _BucketLedger(session, self.args.weight)
+        session.extensions.register(contract.TASK_ORDER, self.name, ledger.key, within_job=True)
+        session.extensions.register_ledger(self.name, ledger)
         if self.args.weight:
             session.extensions.register(
-                contract.NODE_ORDER, self.name, books.score, locality=Locality.GLOBAL, cares=books.has_bucket
+                contract.NODE_ORDER, self.name, ledger.score, locality=Locality.GLOBAL, cares=ledger.has_bucket
             )
 
 
-class _Books(Ledger):
-    """The buckets of the jobs of one session, made when a job is first asked about; a ledger."""
+class _BucketLedger(Ledger):
+    """Buckets of the jobs of one session, created at the first use of a job; a ledger."""
 
     def __init__(self, session: Session, weight: int) -> None:
         self._session = session
@@ -68,14 +68,14 @@ class _Books(Ledger):
         return self._jobs[job.id]
 
     def _read(self, job: SessionJob) -> Buckets | None:
-        """Sort the tasks of a job as they stood when the session opened; None where it has no say about them."""
+        """Group the tasks of a job by the state at the session's start; None if the job has no topology."""
         tasks = job.job.tasks.values()
         if all(task.status is not TaskStatus.PENDING for task in tasks):
             return None
         try:
             relations = read_relations(job.annotations, {task.role for task in tasks}, job.id)
         except RelationsError as error:
-            self._tell(job, f"{error}; the job is scheduled without its task topology")
+            self._record_once(job, f"{error}; the job is scheduled without its task topology")
             return None
         if relations is None:
             return None
@@ -85,8 +85,8 @@ class _Books(Ledger):
         buckets.fill(tasks, nodes.table.column)
         return buckets
 
-    def _tell(self, job: SessionJob, message: str) -> None:
-        """Tell a job's owner once, and not before its pods are there: roles may be missing until then."""
+    def _record_once(self, job: SessionJob, message: str) -> None:
+        """Record an event once, but not before the job's pods exist: until then roles may be missing."""
         is_there = job.valid_count >= job.min_available
         if is_there and self._session.report.is_news(f"{job.job.uid}/{INVALID}", message, job=job.id):
             self._session.report.group_event(job, "Warning", INVALID, message)
@@ -96,7 +96,7 @@ class _Books(Ledger):
         return None if job is None else self._of(job)
 
     def has_bucket(self, task: Task) -> bool:
-        """Tell whether a task is in a bucket."""
+        """Return whether a task is in a bucket."""
         buckets = self._of_task(task)
         return buckets is not None and task.id in buckets.of
 
@@ -106,7 +106,7 @@ class _Books(Ledger):
         return LAST if buckets is None else buckets.key(task)
 
     def score(self, task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Score nodes by the part of the bucket that they have, or have room for."""
+        """Score nodes by the fraction of the bucket that they run or can run."""
         buckets = self._of_task(task)
         bucket = None if buckets is None else buckets.of.get(task.id)
         if buckets is None or bucket is None:
@@ -114,7 +114,7 @@ class _Books(Ledger):
         return scores(buckets, bucket, task, columns, self._session.nodes) * self._weight
 
     def apply(self, change: Change) -> None:
-        """Note placements; who is asked to leave is on its node until it is gone."""
+        """Note placements. An evicted task stays on its node until it is deleted."""
         self._count(change, 1)
 
     def revert(self, change: Change) -> None:

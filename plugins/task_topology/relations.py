@@ -1,4 +1,4 @@
-"""Relations: which roles of a job want to be together, or apart, and which go first."""
+"""Relations: affinity, anti-affinity and order of a job's roles."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ Pairs = frozenset[tuple[str, str]]
 
 
 class RelationsError(ValueError):
-    """The annotations name roles that the job does not have, or one of them twice."""
+    """The annotations name an unknown role, or a role twice."""
 
 
 class Rank(IntEnum):
-    """How much a kind of relation presses, strongest last."""
+    """Strength of a kind of relation, strongest last."""
 
     APART_FROM_OTHERS = 1
     WITH_ITSELF = 2
@@ -29,36 +29,36 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relations:
-    """What the annotations of one job say."""
+    """Relations from the annotations of one job."""
 
     together: Pairs
-    """Pairs of roles with affinity, both ways round; a role with itself is self affinity."""
+    """Pairs of roles with affinity, in both directions; a role with itself means self affinity."""
     apart: Pairs
     """Pairs of roles with anti-affinity."""
     ranks: Mapping[str, int]
-    """Of each role with a relation: its strongest kind."""
+    """The strongest relation of each role."""
     places: Mapping[str, int]
-    """Of each role in the order: how early it goes, the first highest."""
+    """Position of each role in the order; the first role has the highest number."""
 
     def affinity(self, role: str, other: str) -> int:
-        """Return what one task of another role adds to the attraction of a bucket: 1, 0 or -1."""
+        """Return the contribution of a task of another role to the attraction of a bucket: 1, 0 or -1."""
         return ((role, other) in self.together) - ((role, other) in self.apart)
 
     def urgency(self, role: str) -> tuple[int, int]:
-        """Return a key by which roles that go first are smaller."""
+        """Return a sort key: roles that come first have smaller keys."""
         return -self.places.get(role, 0), -self.ranks.get(role, 0)
 
 
 def read_relations(annotations: Mapping[str, str], roles: Collection[str], job: str) -> Relations | None:
-    """Read the annotations of a PodGroup; None where it has none of them.
+    """Parse the annotations of a PodGroup; None if it has none of them.
 
     Args:
-        annotations: Of the PodGroup.
-        roles: Of the job's tasks.
+        annotations: Annotations of the PodGroup.
+        roles: Roles of the job's tasks.
         job: `namespace/name`, for messages.
 
     Raises:
-        RelationsError: A role that the job does not have, or that stands twice in a group.
+        RelationsError: A role is unknown, or repeated in a group.
     """
     if not any(key in annotations for key in (AFFINITY, ANTI_AFFINITY, ORDER)):
         return None
@@ -70,13 +70,13 @@ def read_relations(annotations: Mapping[str, str], roles: Collection[str], job: 
         together=_pairs(together),
         apart=_pairs(apart),
         ranks=_ranks(together, apart),
-        # a repeated empty name is nobody's: which of its places counts does not matter
+        # A repeated empty name has no tasks, so its position does not matter.
         places={role: len(order) - index for index, role in enumerate(order)},
     )
 
 
 def groups_of(text: str | None) -> Groups:
-    """Split `a,b;c` into groups of roles; empty names stay."""
+    """Split `a,b;c` into groups of roles. Empty names are preserved."""
     return [] if text is None else [group.split(",") for group in text.split(";")]
 
 

@@ -1,4 +1,4 @@
-"""Scoring: how many tasks of a bucket a node has, or has room for."""
+"""Scoring: the number of tasks of a bucket that a node runs or can run."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ def scores(buckets: Buckets, bucket: Bucket, task: Task, columns: NodeColumns, n
 
 
 def company(buckets: Buckets, bucket: Bucket, role: str, nodes: int) -> IntArray:
-    """Count per node the tasks of a bucket, less those placed just now that a role wants to be apart from."""
+    """Count the tasks of a bucket by node, less the new tasks of roles with anti-affinity."""
     counts = np.zeros(nodes, dtype=np.int64)
     for column, count in bucket.bound.items():
         if column >= 0:
@@ -37,12 +37,12 @@ def company(buckets: Buckets, bucket: Bucket, role: str, nodes: int) -> IntArray
 
 
 def removals(bucket: Bucket, task: Task, room: IntArray) -> IntArray:
-    """Count per node how many other pending tasks of a bucket must be left out, last first, until the rest has room.
+    """Count by node the other pending tasks of a bucket that must be left out, last first, until the rest fits.
 
     Args:
-        bucket: Of the task.
-        task: It stays in.
-        room: What each node has, base units, shape (R, n).
+        bucket: Bucket of the task.
+        task: The task, which is not left out.
+        room: Free amounts of each node, base units, shape (R, n).
     """
     rows = np.union1d(np.flatnonzero(bucket.request), [0, 1])
     if (bucket.request[rows, None] <= room[rows]).all():
@@ -51,6 +51,6 @@ def removals(bucket: Bucket, task: Task, room: IntArray) -> IntArray:
     remaining = bucket.request[:, None] - np.cumsum(np.array(taken).T, axis=1)
     found: IntArray = np.zeros(room.shape[1], dtype=np.int64)
     for row in rows.tolist():
-        # what remains only shrinks, so the first count that fits is found by halving
+        # The remaining request decreases, so the first count that fits is found by binary search.
         np.maximum(found, np.searchsorted(-remaining[row], -room[row]), out=found)
     return np.minimum(found, len(taken) - 1)

@@ -1,1 +1,4 @@
-"""Tdm: revocable nodes by the clock. `windows` knows times of day, `budgets` how many tasks of a job may go at once."""
+"""Tdm: use revocable nodes by the time of day.
+
+`windows` parses times of day. `budgets` limits the evictions of a job. `plugin` registers the extension points.
+"""

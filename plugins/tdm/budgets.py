@@ -1,4 +1,4 @@
-"""Budgets: how many tasks of a job may be evicted at once, by the annotations of its PodGroup."""
+"""Budgets: maximum number of concurrent evictions of a job, from the annotations of its PodGroup."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _PERCENT: Final = 100
 
 
 def cut(session: Session, tasks: Iterable[Task]) -> list[Task]:
-    """Return the first tasks of each job, as many as its budget allows."""
+    """Return the first tasks of each job, as many as its budget permits."""
     left: dict[JobId, int] = {}
     kept = []
     for task in tasks:
@@ -33,7 +33,7 @@ def cut(session: Session, tasks: Iterable[Task]) -> list[Task]:
 
 
 def most_of(job: SessionJob) -> int:
-    """Return how many running tasks of a job may go now."""
+    """Return how many running tasks of a job may be evicted now."""
     counts = job.counts
     return most_evictions(
         job.annotations,
@@ -44,14 +44,15 @@ def most_of(job: SessionJob) -> int:
 
 
 def most_evictions(annotations: Mapping[str, str], *, running: int, ended: int, tasks: int) -> int:
-    """Return how many running tasks may go.
+    """Return how many running tasks may be evicted.
 
     Args:
-        annotations: Of the PodGroup; the least available counts before the most unavailable. Percents are of all tasks,
-            rounded up.
-        running: Tasks that run.
-        ended: Tasks that succeeded or failed.
-        tasks: All tasks.
+        annotations: Annotations of the PodGroup. The minimum available outranks the maximum unavailable. Percentages
+        are of
+            all tasks, rounded up.
+        running: Number of running tasks.
+        ended: Number of tasks that succeeded or failed.
+        tasks: Number of all tasks.
     """
     unavailable = _amount(annotations.get(MAX_UNAVAILABLE), tasks)
     available = _amount(annotations.get(MIN_AVAILABLE), tasks)

@@ -1,4 +1,4 @@
-"""Tdm: nodes that can be taken back are used in their daily window alone, by tasks that said so.
+"""Tdm: revocable nodes are used only in their daily window, and only by tasks that opt in.
 
 Points: predicate, node order, preemptable, victim tasks, job order, job pipelined, job starving.  Arguments: `TdmArgs`.
 Rules and example: docs/plugins/tdm.md.
@@ -32,7 +32,7 @@ __all__ = ["Tdm", "TdmArgs"]
 SCORE: Final = 100.0
 STRATEGY: Final = "tdm"
 MOST_NAMED: Final = 252
-"""Zones that refuse by name: verdicts are bytes, and three more are needed."""
+"""Maximum number of zones with their own reason: verdicts are bytes, and three other values are needed."""
 
 
 def _period(value: object) -> Fraction:
@@ -45,7 +45,7 @@ def _period(value: object) -> Fraction:
 def _zone(value: object) -> tzinfo:
     try:
         return ZoneInfo(value if isinstance(value, str) else "")
-    except (KeyError, OSError, ValueError) as error:  # a name that nobody knows is a KeyError
+    except (KeyError, OSError, ValueError) as error:  # an unknown name is a KeyError
         raise ValueError("the name of a time zone, such as Europe/Berlin") from error
 
 
@@ -56,14 +56,14 @@ class TdmArgs:
     windows: Mapping[str, Window] = argument(None, {}, prefix="tdm.revocable-zone.", parse=parse_window)
     """Daily window of each zone."""
     period: Fraction = argument("tdm.evict.period", Fraction(60), parse=_period)
-    """Least time between two searches for victims, a Go duration, kept in seconds."""
+    """Minimum time between two searches for victims, a Go duration, stored in seconds."""
     zone: tzinfo = argument("tdm.timezone", UTC, parse=_zone)
-    """Where the clock stands that windows speak of."""
+    """Time zone of the windows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tdm(Plugin):
-    """Use revocable nodes by the clock."""
+    """Use revocable nodes by the time of day."""
 
     name = "tdm"
     watches_clock = True
@@ -91,7 +91,7 @@ class Tdm(Plugin):
 
 
 def _searched(session: Session, instance: str, zones: "Zones", tasks: Sequence[Task]) -> Iterable[Move]:
-    """Name tasks that must leave, and note when that was: where an earlier tier decides, nobody searches."""
+    """Return tasks to evict, and record the run. An earlier tier may decide, so that no search takes place."""
     session.report.note_run(instance, session.now)
     return zones.overdue(tasks)
 
@@ -107,7 +107,7 @@ class Zones:
         self._open = {name for name in names if self._is_open(name, args)}
         codes = {name: number for number, name in enumerate(names, start=1)}
         self._codes: IntArray = np.array([codes.get(node.revocable_zone, 0) for node in nodes], dtype=np.int64)
-        """Number of each node's zone, from 1; 0 where the node is not revocable, shape (N,)."""
+        """Number of each node's zone, from 1; 0 if the node is not revocable, shape (N,)."""
         self._names = ("", *names)
         self.revocable = self._codes > 0
         self._refusals: ReasonArray = np.minimum(self._codes, MOST_NAMED + 1).astype(np.uint8)
@@ -129,7 +129,7 @@ class Zones:
         return f"current time beyond revocable zone {name}:{window.text}"
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
-        """Refuse revocable nodes outside their window, and to tasks that did not ask for them."""
+        """Refuse revocable nodes outside their window, and for tasks that do not opt in."""
         usable = self._usable[columns.index]
         if_usable = 0 if task.revocable_zone else len(self.reasons)
         return np.where(usable, np.uint8(if_usable), self._refusals[columns.index])
@@ -141,14 +141,14 @@ class Zones:
         return np.where(self._usable[columns.index], SCORE, 0.0)
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Let tasks that cannot go elsewhere take the places of those that can, on nodes that stay."""
+        """Permit tasks that cannot use revocable nodes to preempt preemptable tasks on other nodes."""
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], Vote.REJECT
         staying = (task for task in candidates if task.preemptable and self._runs_on(task, revocable=False))
         return cut(self._session, staying), Vote.PERMIT
 
     def preemptable_whole(self, preemptor: Task, _: Sequence[Task], gang: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """The same where a gang goes whole: its budget must allow for all of it."""
+        """Permit the same for a gang that is evicted whole: its budget must permit all members."""
         return self.preemptable(preemptor, gang)
 
     def _runs_on(self, task: Task, *, revocable: bool) -> bool:
@@ -157,7 +157,7 @@ class Zones:
         return running and column is not None and bool(self.revocable[column]) is revocable
 
     def overdue(self, tasks: Sequence[Task]) -> Iterable[Move]:
-        """Name tasks on nodes whose window is closed, as many of each job as its budget allows."""
+        """Return tasks on nodes whose window is closed, as many of each job as its budget permits."""
         session = self._session
         by_job = sorted(tasks, key=lambda task: (task.job or "", session.jobs.task_order_key(task)), reverse=True)
         late = [
@@ -181,15 +181,15 @@ class Zones:
 
 
 def is_preemptable(job: SessionJob) -> bool:
-    """Tell whether a job said that it may be preempted; as a rank, those that did not go first."""
+    """Return whether a job is declared preemptable; as a rank, False comes first."""
     return job.job.preemptable is True
 
 
 def pipelined_vote(job: SessionJob) -> Vote:
-    """Permit to hold places when waiting tasks complete the minimum."""
+    """Permit a job to keep its placements if pipelined tasks complete its minimum."""
     return Vote.PERMIT if job.is_pipelined else Vote.REJECT
 
 
 def is_starving(job: SessionJob) -> bool:
-    """Tell whether a job may cause evictions: one that may be preempted itself does not."""
+    """Return whether a job may cause evictions: a preemptable job may not."""
     return not is_preemptable(job) and job.counts[TaskStatus.PENDING] > 0

@@ -1,4 +1,4 @@
-"""Windows: when in the day the nodes of a zone may be used."""
+"""Windows: times of day at which the nodes of a zone may be used."""
 
 import re
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ _HOURS, _MINUTES, _SECONDS = 24, 60, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A time of each day; one that ends before it begins, or when it begins, lasts over midnight."""
+    """A daily time window. If it does not end after its start, it extends over midnight."""
 
     text: str
-    """As written."""
+    """Text as written."""
     begin: int
     """Seconds after midnight."""
     end: int
-    """Seconds after midnight, itself included."""
+    """Seconds after midnight, inclusive."""
 
     def is_open(self, now: float, zone: tzinfo) -> bool:
-        """Tell whether a moment lies in the window; `now` in seconds since 1970."""
+        """Return whether a time is in the window; `now` is in seconds since 1970."""
         local = datetime.fromtimestamp(int(now), zone)
         second = (local.hour * _MINUTES + local.minute) * _SECONDS + local.second
         if self.begin < self.end:
@@ -33,10 +33,10 @@ class Window:
 
 
 def parse_window(value: object) -> Window:
-    """Read `H:MM-H:MM`, 24 hours.
+    """Parse `H:MM-H:MM`, 24 hours.
 
     Raises:
-        ValueError: It is no such text.
+        ValueError: It has another format.
     """
     found = _WINDOW.fullmatch(value) if isinstance(value, str) else None
     if found is None:

@@ -1,7 +1,7 @@
-"""Usage: what nodes really use, and what new pods will use on them.
+"""Usage: filter and score nodes by their measured usage and the estimated usage of new pods.
 
-`arguments` has the arguments, `arithmetic` loads, estimates and scores as numbers, `shadow` the ledger of load that no
-measurement shows yet, `plugin` the extension points. Measuring is the cache's part.
+`arguments` has the arguments. `arithmetic` calculates loads, estimates and scores. `shadow` is the ledger of load that
+is not measured yet. `plugin` registers the extension points. The cache collects measurements.
 """
 
 from pyroclast.plugins.usage.arguments import UsageArgs

@@ -14,18 +14,18 @@ MIB: Final = 2**20
 
 
 def _cpu_millis(value: object) -> int:
-    """Read thousandths of a CPU, or a quantity."""
+    """Parse thousandths of a CPU, or a quantity."""
     return _amount(value, lambda text: millis(parse(text)), 1, "thousandths of a CPU or a quantity such as 250m")
 
 
 def _mebibytes(value: object) -> Fraction:
-    """Read mebibytes, or a quantity."""
+    """Parse mebibytes, or a quantity."""
     expected = "mebibytes or a quantity such as 200Mi"
     return Fraction(_amount(value, lambda text: units(parse(text)), MIB, expected), MIB)
 
 
 def _amount(value: object, read: Callable[[str], int], unit: int, expected: str) -> int:
-    """Return a whole number of units, or what a text says, as `read` has it."""
+    """Return a whole number in units, or a text parsed by `read`."""
     amount = -1
     if isinstance(value, int) and not isinstance(value, bool):
         amount = value * unit
@@ -41,7 +41,7 @@ def _amount(value: object, read: Callable[[str], int], unit: int, expected: str)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Loads above which a node takes no new tasks, in percent."""
+    """Loads in percent; a node above one accepts no new tasks."""
 
     cpu: int = argument("cpu", 80, least=0, most=100)
     mem: int = argument("mem", 80, least=0, most=100)
@@ -49,20 +49,20 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimator:
-    """What a pod is taken to use before its use is measured."""
+    """Estimated usage of a pod before it is measured."""
 
     request_ratio: Fraction = argument("request_ratio", Fraction(7, 10), least=0, most=1)
-    """Part of its request."""
+    """Used fraction of the request."""
     burst_ratio: Fraction = argument("burst_ratio", Fraction(0), least=0, most=1)
-    """Part of what its limit is above its request."""
+    """Used fraction of the difference between limit and request."""
     risk_threshold: Fraction = argument("risk_threshold", Fraction(6, 10), least=0, most=1)
-    """Load of the node from which on the risk factor counts, as a fraction."""
+    """Load of a node at which the risk factor applies, as a fraction."""
     risk_factor: Fraction = argument("risk_factor", Fraction(12, 10), least=1)
-    """What estimates are multiplied with on loaded nodes."""
+    """Factor of estimates on loaded nodes."""
     be_cpu: int = argument("be_cpu", 250, parse=_cpu_millis)
-    """Of a pod that asks for nothing: thousandths of a CPU, or a quantity."""
+    """Estimate of a best-effort pod: thousandths of a CPU, or a quantity."""
     be_mem: Fraction = argument("be_mem", Fraction(200), parse=_mebibytes)
-    """Of a pod that asks for nothing: mebibytes, or a quantity."""
+    """Estimate of a best-effort pod: mebibytes, or a quantity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +70,12 @@ class UsageArgs:
     """Arguments of usage."""
 
     weight: int = argument("usage.weight", 5, least=0)
-    """Say of this plugin in the node order; 0 mutes it."""
+    """Weight of this plugin's score; 0 disables it."""
     cpu_weight: int = argument("cpu.weight", 1, least=0)
-    """Importance of CPU."""
+    """Weight of CPU."""
     memory_weight: int = argument("memory.weight", 1, least=0)
-    """Importance of memory."""
+    """Weight of memory."""
     thresholds: Thresholds = argument("thresholds", Thresholds(), nested=True)
-    """Loads above which a node takes no new tasks, in percent."""
+    """Loads in percent; a node above one accepts no new tasks."""
     estimator: Estimator = argument("estimator", Estimator(), nested=True)
-    """What a pod is taken to use before its use is measured."""
+    """Estimated usage of a pod before it is measured."""

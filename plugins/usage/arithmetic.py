@@ -1,4 +1,4 @@
-"""Loads, estimates and scores as numbers. Shadow load counts in thousandths of a base unit, exactly."""
+"""Arithmetic of loads, estimates and scores. Shadow load counts exactly, in thousandths of a base unit."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,33 +22,33 @@ __all__ = [
 
 MAX_SCORE: Final = 100
 PARTS: Final = 1000
-"""Parts of a base unit (thousandth of a CPU, byte) in which estimates are kept: sums are whole numbers."""
+"""Parts of a base unit (thousandth of a CPU, byte) in estimates, so that sums are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Importance of CPU and memory, and of the whole."""
+    """Weights of CPU and memory, and of the whole score."""
 
     cpu: int
     memory: int
     usage: int
 
     total: int = field(init=False)
-    """Sum of what CPU and memory weigh."""
+    """Sum of the weights of CPU and memory."""
 
     def __post_init__(self) -> None:
-        """Add up."""
+        """Calculate the sum."""
         object.__setattr__(self, "total", self.cpu + self.memory)
 
 
 def estimate(request: int, limit: int, *, request_ratio: Fraction, burst_ratio: Fraction, risk_factor: Fraction) -> int:
-    """Return what a pod that asks for something will use of one resource, in parts.
+    """Return the estimated usage of one resource by a pod with requests, in parts.
 
     Args:
-        request: Base units.
-        limit: Base units; one below the request, or 0 for none, counts as the request.
-        request_ratio: Part of the request in use.
-        burst_ratio: Part of what the limit is above the request in use.
+        request: Request in base units.
+        limit: Limit in base units; below the request, or 0 for none, it counts as the request.
+        request_ratio: Used fraction of the request.
+        burst_ratio: Used fraction of the difference between limit and request.
         risk_factor: At least 1.
     """
     most = max(limit, request)
@@ -57,12 +57,12 @@ def estimate(request: int, limit: int, *, request_ratio: Fraction, burst_ratio: 
 
 
 def part_used(measured: FloatArray, shadow: IntArray, capacity: IntArray) -> FloatArray:
-    """Return which part of a resource is in use on each node, from 0 to 1, shape (n,).
+    """Return the used fraction of a resource on each node, from 0 to 1, shape (n,).
 
     Args:
-        measured: Percent.
-        shadow: Use that is not measured yet, parts.
-        capacity: Base units; nothing is in use where there is none.
+        measured: Measured percentage.
+        shadow: Usage that is not measured yet, in parts.
+        capacity: Base units; a node without capacity counts as unused.
     """
     there = np.maximum(capacity, 1)
     used = (measured / 100.0 * capacity + shadow / PARTS) / there
@@ -70,7 +70,7 @@ def part_used(measured: FloatArray, shadow: IntArray, capacity: IntArray) -> Flo
 
 
 def part_used_of_one(measured: float, shadow: int, capacity: int) -> float:
-    """Return the same for one node: plain numbers cost less than calls of numpy there."""
+    """Return the same for one node. For one node, plain numbers are faster than numpy."""
     if capacity <= 0:
         return 0.0
     used = (measured / 100.0 * capacity + shadow / PARTS) / capacity
@@ -78,7 +78,7 @@ def part_used_of_one(measured: float, shadow: int, capacity: int) -> float:
 
 
 def load(cpu: FloatArray, memory: FloatArray, weights: Weights) -> FloatArray:
-    """Return the load of each node, both resources together, from 0 to 1, shape (n,)."""
+    """Return the load of each node over both resources, from 0 to 1, shape (n,)."""
     return (cpu * weights.cpu + memory * weights.memory) / weights.total if weights.total else np.zeros(cpu.shape)
 
 
@@ -88,7 +88,7 @@ def load_of_one(cpu: float, memory: float, weights: Weights) -> float:
 
 
 def score(cpu: FloatArray, memory: FloatArray, weights: Weights) -> FloatArray:
-    """Score nodes by what is not in use, from 0 to 100 times the weight of the whole, shape (n,)."""
+    """Score nodes by their free fraction, from 0 to 100 times the weight, shape (n,)."""
     if not weights.total:
         return np.zeros(cpu.shape)
     free = ((1.0 - cpu) * weights.cpu + (1.0 - memory) * weights.memory) / weights.total

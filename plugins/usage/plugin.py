@@ -1,4 +1,4 @@
-"""Usage: keep tasks off nodes that are really loaded, and prefer those that are idle.
+"""Usage: refuse nodes with high measured load, and prefer idle nodes.
 
 Points: predicate, node order; a ledger.  Arguments: `UsageArgs`.  Formula and example: docs/plugins/usage.md.
 """
@@ -35,11 +35,11 @@ CPU_LOADED, MEMORY_LOADED = range(1, 3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Plugin):
-    """Look at what nodes really use."""
+    """Filter and score nodes by measured usage."""
 
     name = "usage"
     watches_clock = True
-    """Measurements grow old, and young pods come of age."""
+    """Measurements expire, and new pods become measurable."""
     args: UsageArgs = field(default_factory=UsageArgs)
 
     def on_session_open(self, session: Session) -> None:
@@ -59,7 +59,7 @@ class Usage(Plugin):
             return found[columns.index]
 
         if found.any():
-            # measurements do not change while a session is open, so they are facts of it
+            # Measurements do not change during a session, so they are facts of it.
             session.extensions.register(
                 contract.PREDICATE, self.name, verdicts, locality=Locality.FACTS, reasons=REASONS
             )
@@ -79,7 +79,7 @@ class Usage(Plugin):
 
 
 def measurements(session: Session) -> Measured:
-    """Return what is known of the session's nodes."""
+    """Return the measurements of the session's nodes."""
     usage, table = session.snapshot.usage, session.nodes.table
     known = [usage.get(name) for name in table.names]
     oldest = session.now - FRESH_SECONDS
@@ -101,7 +101,7 @@ def _capacities(facts: NodeFacts) -> tuple[IntArray, IntArray]:
 
 
 def _capacity(node: Node) -> tuple[int, int]:
-    """Return what a node has, oversubscription included: thousandths of CPUs, bytes; amounts that are none are 0."""
+    """Return the capacity of a node including oversubscription, in thousandths of a CPU and bytes; 0 if invalid."""
     written = {} if node.object is None else node.object.status.capacity
     try:
         has = {CPU: millis(written.get(CPU, 0)), MEMORY: units(written.get(MEMORY, 0)) * MILLI}

@@ -1,4 +1,4 @@
-"""Shadow load: what pods will use that no measurement shows yet, as a ledger, and the scores that follow."""
+"""Shadow load: estimated usage that no measurement includes yet, as a ledger, and the resulting scores."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,10 +36,10 @@ _PLAIN_TIME: Final = len("2026-01-01T00:00:00Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measured:
-    """What is known of the nodes, N of them."""
+    """Measurements of nodes; N nodes."""
 
     is_fresh: BoolArray
-    """Whether the measurement is recent enough to be used, shape (N,)."""
+    """Whether the measurement has not expired, shape (N,)."""
     cpu_percent: FloatArray
     memory_percent: FloatArray
     cpu_millis: IntArray
@@ -50,7 +50,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """What one task adds to one node, in parts."""
+    """Estimated load of one task on one node, in parts."""
 
     column: int
     cpu: int
@@ -60,14 +60,14 @@ class _Estimate:
 class Shadow(Ledger):
     """Load by node that is not measured yet.
 
-    Of each task the estimates are a pile: what counts is on top, None where the task was evicted. A change puts one on
-    and its undoing takes it off again, so undoing is exact in any order between tasks.
+    Each task has a stack of estimates. The top counts; None means that the task was evicted. A change pushes an
+    estimate, and undoing pops it, so undoing is exact in any order between tasks.
     """
 
     def __init__(self, measured: Measured, weights: Weights, estimator: Estimator) -> None:
         self._weights = weights
         self._estimator = estimator
-        self._risky_from = float(estimator.risk_threshold)  # loads are floats: 0.6 is to reach 0.6
+        self._risky_from = float(estimator.risk_threshold)  # loads are floats, so that 0.6 reaches 0.6
         self._fresh: list[bool] = measured.is_fresh.tolist()
         self._percents = list(zip(measured.cpu_percent.tolist(), measured.memory_percent.tolist(), strict=True))
         self._capacities = list(zip(measured.cpu_millis.tolist(), measured.memory_bytes.tolist(), strict=True))
@@ -79,13 +79,13 @@ class Shadow(Ledger):
             part_used(measured.memory_percent, nothing, measured.memory_bytes),
         )
         self._loads: list[float] = load(*used, weights).tolist()
-        self._piles: dict[TaskId, list[_Estimate | None]] = {}
+        self._stacks: dict[TaskId, list[_Estimate | None]] = {}
         self._of_template: dict[tuple[int, bool], tuple[int, int]] = {}
         self.scores: FloatArray = np.where(measured.is_fresh, score(*used, weights), 0.0)
-        """Of every node, kept true; 0 where nothing fresh is known, shape (N,)."""
+        """Score of every node, updated by changes; 0 without a measurement, shape (N,)."""
 
     def warm_up(self, tasks_by_node: Sequence[Mapping[TaskId, Task]], *, since: float) -> None:
-        """Count tasks that began to run after `since`, seconds since 1970, or are about to."""
+        """Count tasks that started after `since`, in seconds since 1970, or will start."""
         unseen = Unseen(since)
         for column, tasks in enumerate(tasks_by_node):
             if self._fresh[column] and tasks:
@@ -93,10 +93,10 @@ class Shadow(Ledger):
                     self._push(task.id, self._estimated(task.template, column))
 
     def apply(self, change: Change) -> None:
-        """Count placements; what was evicted and is not measured yet is taken off."""
+        """Count placements. An evicted task that is not measured yet is subtracted."""
         if change.verb is Verb.EVICT:
             for task in change.tasks:
-                if task.id in self._piles:
+                if task.id in self._stacks:
                     self._push(task.id, None)
             return
         for task, column in zip(change.tasks, change.columns, strict=True):
@@ -107,7 +107,7 @@ class Shadow(Ledger):
         """Undo `apply`."""
         evicted = change.verb is Verb.EVICT
         for task, column in zip(change.tasks, change.columns, strict=True):
-            if task.id in self._piles if evicted else self._fresh[column]:
+            if task.id in self._stacks if evicted else self._fresh[column]:
                 self._pop(task.id)
 
     def amounts(self, column: int) -> tuple[int, int]:
@@ -115,16 +115,16 @@ class Shadow(Ledger):
         return self._cpu[column], self._memory[column]
 
     def _push(self, task: TaskId, new: _Estimate | None) -> None:
-        pile = self._piles.setdefault(task, [])
-        self._exchange(pile[-1] if pile else None, new)
-        pile.append(new)
+        stack = self._stacks.setdefault(task, [])
+        self._exchange(stack[-1] if stack else None, new)
+        stack.append(new)
 
     def _pop(self, task: TaskId) -> None:
-        pile = self._piles[task]
-        old = pile.pop()
-        self._exchange(old, pile[-1] if pile else None)
-        if not pile:
-            del self._piles[task]
+        stack = self._stacks[task]
+        old = stack.pop()
+        self._exchange(old, stack[-1] if stack else None)
+        if not stack:
+            del self._stacks[task]
 
     def _exchange(self, old: _Estimate | None, new: _Estimate | None) -> None:
         for each, sign in ((old, -1), (new, 1)):
@@ -134,7 +134,7 @@ class Shadow(Ledger):
                 self._note(each.column)
 
     def _note(self, column: int) -> None:
-        """Bring load and score of a node up to date."""
+        """Update load and score of a node."""
         cpu_percent, memory_percent = self._percents[column]
         cpu_millis, memory_bytes = self._capacities[column]
         cpu = part_used_of_one(cpu_percent, self._cpu[column], cpu_millis)
@@ -143,7 +143,7 @@ class Shadow(Ledger):
         self.scores[column] = score_of_one(cpu, memory, self._weights)
 
     def _estimated(self, template: TaskTemplate, column: int) -> _Estimate:
-        """Estimate a task on a node, by the load that the node has without it."""
+        """Return the estimate of a task on a node, by the node's load without it."""
         is_risky = self._loads[column] >= self._risky_from
         known = self._of_template.get((template.number, is_risky))
         if known is None:
@@ -154,7 +154,7 @@ class Shadow(Ledger):
 
 
 def _estimates(template: TaskTemplate, estimator: Estimator, *, is_risky: bool) -> tuple[int, int]:
-    """Return what a task of a template will use of CPU and memory, in parts."""
+    """Return the estimated usage of a template's task, CPU and memory in parts."""
     factor = estimator.risk_factor if is_risky else Fraction(1)
     if template.best_effort:
         return int(estimator.be_cpu * factor * PARTS), int(estimator.be_mem * MIB * factor * PARTS)
@@ -173,11 +173,11 @@ def _estimates(template: TaskTemplate, estimator: Estimator, *, is_risky: bool) 
 
 
 class Unseen:
-    """Which tasks on a node began after a moment, or will, so that their use cannot be measured yet."""
+    """Selects tasks on a node that started after a time, or will start, so that their usage is not measured yet."""
 
     def __init__(self, since: float) -> None:
         self._since = since
-        # times of the API server are whole seconds in one form, whose texts compare as they do
+        # Times of the API server are whole seconds in one format, whose texts compare like the times.
         self._last_seen = time_text(math.floor(since))
 
     def among(self, tasks: Iterable[Task]) -> list[Task]:
@@ -186,7 +186,7 @@ class Unseen:
         return [
             task
             for task in tasks
-            # nearly all are old: that is found out without a call
+            # Nearly all tasks are old: this check needs no call.
             if not (
                 task.status is TaskStatus.RUNNING
                 and "" < (start := task.pod.status.start_time) <= last_seen

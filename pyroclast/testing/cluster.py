@@ -1,4 +1,4 @@
-"""The cluster of a test, made from the objects of a scenario."""
+"""The cluster of a test, created from the objects of a scenario."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ __all__ = ["cluster_of"]
 def cluster_of(
     objects: Sequence[Mapping[str, Any]], *, shard_mode: str, shard: str, warnings: list[str]
 ) -> SimulatedCluster:
-    """Return a cluster of objects; queues that groups name, and the root, where queues name it, are made when missing.
+    """Return a cluster of objects; missing queues of groups, and a missing root that queues name, are created.
 
     Args:
         objects: Kubernetes objects.
         shard_mode: Mode of sharding.
         shard: NodeShard of this scheduler.
-        warnings: Grows by what is wrong with objects.
+        warnings: List to which warnings about objects are appended.
     """
     known = {each["metadata"]["name"] for each in objects if each.get("kind") == "Queue"}
     named = {each.get("spec", {}).get("queue", "default") for each in objects if each.get("kind") == "PodGroup"}

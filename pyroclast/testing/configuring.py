@@ -18,7 +18,7 @@ sequence of all that, which makes a tier."""
 def configured(
     actions: Sequence[str], plugins: Sequence[PluginChoice], arguments: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Parsed, Registry]:
-    """Return a configuration with its warnings, and a registry that knows the plugins given as classes and objects.
+    """Return a configuration with its warnings, and a registry with the plugins given as classes and objects.
 
     Raises:
         ConfigError: A plugin or an action is unknown, or an argument cannot be used.
@@ -27,7 +27,7 @@ def configured(
     tiers = [[_entry(choice, registry, arguments) for choice in tier] for tier in _tiers(plugins)]
     for tier in tiers:
         for entry in tier:
-            registry.builder(entry["name"])  # an unknown name is skipped in a cluster, but not what a test wants
+            registry.builder(entry["name"])  # an unknown name is skipped in a cluster, but is an error in a test
     document = {
         "actions": list(actions) or ["enqueue"],
         "tiers": [{"plugins": tier} for tier in tiers],
@@ -46,16 +46,16 @@ def configured(
 
 
 def _tiers(plugins: Sequence[PluginChoice]) -> list[Sequence[PluginChoice]]:
-    """Split plugins into tiers: sequences are tiers, what stands between them is a tier together."""
+    """Split plugins into tiers: each sequence is a tier, and all plugins between two sequences are one tier."""
     tiers: list[Sequence[PluginChoice]] = []
-    loose: list[PluginChoice] = []
+    single_plugins: list[PluginChoice] = []
     for choice in plugins:
         if isinstance(choice, tuple | list):
-            tiers += [loose, choice] if loose else [choice]
-            loose = []
+            tiers += [single_plugins, choice] if single_plugins else [choice]
+            single_plugins = []
         else:
-            loose.append(choice)
-    return [*tiers, loose] if loose else tiers
+            single_plugins.append(choice)
+    return [*tiers, single_plugins] if single_plugins else tiers
 
 
 def _entry(choice: PluginChoice, registry: Registry, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _name(choice: PluginChoice, registry: Registry) -> str:
         return choice
     name = str(name_of(choice) or getattr(choice, "__name__", type(choice).__name__))
     if not isinstance(choice, type) and not hasattr(choice, "on_session_open"):
-        raise ConfigError(f"{choice!r} is no plugin: it has no on_session_open")
+        raise ConfigError(f"{choice!r} is not a plugin: it has no on_session_open")
     registry.plugins.pop(name, None)  # a test may bring its own plugin of a known name
     registry.register_plugin(name, choice if isinstance(choice, type) else lambda _: choice, source="the test")
     return name

@@ -1,4 +1,4 @@
-"""Kubernetes objects as a test writes them: what it is not about is filled in."""
+"""Kubernetes objects of tests; fields that a test does not set have defaults."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,7 +8,7 @@ from pyroclast.model.wire import time_text, unix_seconds
 __all__ = ["GPU", "NAMESPACE", "Quantity", "amounts", "made", "merged"]
 
 Quantity = str | int | float
-"""An amount as Kubernetes writes it: `2`, `0.5`, `"500m"`, `"4Gi"`."""
+"""An amount in the notation of Kubernetes: `2`, `0.5`, `"500m"`, `"4Gi"`."""
 
 GPU: Final = "nvidia.com/gpu"
 NAMESPACE: Final = "default"
@@ -18,20 +18,20 @@ _STEP_SECONDS: Final = 60.0
 
 
 def made(number: int) -> str:
-    """Return the creation time of the n-th object of a scenario: a minute after the one before."""
+    """Return the creation time of the n-th object of a scenario, a minute after the previous one."""
     return time_text(_BEGINNING + _STEP_SECONDS * number)
 
 
 def amounts(
     cpu: Quantity | None, memory: Quantity | None, gpu: Quantity | None, others: Mapping[str, Quantity] | None
 ) -> dict[str, Quantity]:
-    """Return a resource list of what is given."""
+    """Return a resource list of the given amounts."""
     listed = {"cpu": cpu, "memory": memory, GPU: gpu, **(others or {})}
     return {name: amount for name, amount in listed.items() if amount is not None}
 
 
 def merged(base: Mapping[str, Any], more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Lay a mapping over another one, at every depth; lists are replaced."""
+    """Merge a mapping into another one, at every depth; lists are replaced."""
     result = dict(base)
     for key, value in (more or {}).items():
         known = result.get(key)

@@ -1,4 +1,4 @@
-"""Opening a session: for tests that ask a plugin's functions themselves."""
+"""Opening a session: for tests that call a plugin's functions directly."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,16 +28,16 @@ def open_session(
     outside: Mapping[str, Outside] | None = None,
     committed: Callable[[Plan], None] = lambda _: None,
 ) -> Session:
-    """Open a session on a scenario's cluster, its plugins registered, no action run.
+    """Open a session on a scenario's cluster with registered plugins, without running an action.
 
     Args:
         scenario: The cluster.
-        plugins: As for `Scenario.run`; every flag that is not written is on.
+        plugins: As for `Scenario.run`; every flag that is not set is on.
         arguments: Arguments by plugin.
-        actions: What the configuration says the cycle does; some plugins ask.
-        seed: Of everything that is chosen by chance.
-        now: The moment, seconds since 1970; where None, long after all objects were made.
-        outside: Who answers what plugins ask beyond the cluster, by plugin instance.
+        actions: Actions of the configuration; some plugins depend on them.
+        seed: Seed of all random choices.
+        now: Time, seconds since 1970; if None, long after the creation of all objects.
+        outside: Answers to requests of plugins to services outside the cluster, by plugin instance.
         committed: Receives plans.
 
     Raises:

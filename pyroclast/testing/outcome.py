@@ -1,4 +1,4 @@
-"""Outcome: what cycles decided, under the names a test gave."""
+"""Outcome: the decisions of cycles, under the names of a test."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ __all__ = ["Outcome"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a scenario. Pods and jobs of the namespace `default` go by their names, others by `namespace/name`.
+    """Result of a scenario. Pods and jobs of the namespace `default` have their names, others `namespace/name`.
 
-    Where nothing else is said, cycles count together for bindings, evictions, events and conditions, and the last one
-    alone for everything that says how things stand.
+    Unless stated otherwise, bindings, evictions, events and conditions are those of all cycles together, and everything
+    that describes a state is that of the last cycle.
     """
 
     rounds: tuple[SimulatedRound, ...]
     warnings: tuple[str, ...] = ()
-    """What was wrong with arguments and objects, which plans were refused, and how plugins failed."""
+    """Warnings about arguments and objects, refused plans, and failures of plugins."""
 
     @property
     def report(self) -> CycleReport:
@@ -31,7 +31,7 @@ class Outcome:
 
     @property
     def bindings(self) -> dict[str, str]:
-        """Node by pod bound."""
+        """Node of each bound pod."""
         return {
             _short(f"{bind.namespace}/{bind.name}"): bind.node
             for each in self.rounds
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def evictions(self) -> list[str]:
-        """Pods evicted, in the order of the decisions."""
+        """Evicted pods, in the order of the decisions."""
         return [
             _short(f"{each.namespace}/{each.name}")
             for done in self.rounds
@@ -51,13 +51,13 @@ class Outcome:
 
     @property
     def pipelined(self) -> dict[str, str]:
-        """Node by pod that waits there for room to be released."""
+        """Node of each pod that waits there for resources to be released."""
         names = self.rounds[-1].pod_names
         return {_short(names[task]): node for places in self.report.pipelined.values() for task, node in places.items()}
 
     @property
     def phases(self) -> dict[str, str]:
-        """Phase by job."""
+        """Phase of each job."""
         return {_short(job): phase.value for job, phase in self.report.phases.items()}
 
     @property
@@ -70,7 +70,7 @@ class Outcome:
 
     @property
     def events(self) -> list[EventNote]:
-        """Events recorded."""
+        """Recorded events."""
         return [event for each in self.rounds for event in each.report.events]
 
     @property
@@ -84,15 +84,15 @@ class Outcome:
         return self.report.refusals.get(JobId(_long(job)), ())
 
     def why(self, job: str) -> str:
-        """Return why a job waits: its first refusal, else that of its first pod, then why nobody is evicted for it.
+        """Return why a job waits: its first refusal, else that of its first pod, then why no pod is evicted for it.
 
-        Empty when it does not wait.
+        Empty if it does not wait.
         """
         snapshot_job = self.rounds[-1].snapshot.jobs.get(JobId(_long(job)))
         tasks: Sequence[TaskId] = () if snapshot_job is None else tuple(snapshot_job.tasks)
         of_pods = [each for task in tasks for each in self.report.task_refusals.get(task, ())]
         of_job = self.refusals(job)
-        first = next((_told(each) for each in (*of_job, *of_pods) if not each.action), "")
+        first = next((_text_of(each) for each in (*of_job, *of_pods) if not each.action), "")
         evictions = [f"{each.action}: {each.message}" for each in of_job if each.action]
         return ". ".join(filter(None, (first.rstrip("."), *evictions))) if evictions else first
 
@@ -101,11 +101,11 @@ class Outcome:
         return self._of_pod(self.report.task_refusals, pod)
 
     def why_pod(self, pod: str) -> str:
-        """Return why a pod waits; empty when nothing was said of it."""
-        return next((_told(each) for each in self._of_pod(self.report.task_refusals, pod)), "")
+        """Return why a pod waits; empty if there is no refusal of it."""
+        return next((_text_of(each) for each in self._of_pod(self.report.task_refusals, pod)), "")
 
     def told(self, pod: str) -> str:
-        """Return the message of the condition that was written to a pod that waits; empty where none was."""
+        """Return the message of the condition that was written to a pending pod; empty if there was none."""
         name = _long(pod)
         written = (each for done in reversed(self.rounds) for each in done.report.pod_conditions)
         return next((each.message for each in written if f"{each.namespace}/{each.name}" == name), "")
@@ -116,16 +116,16 @@ class Outcome:
         return {each.type: each for status in statuses if status.job == _long(job) for each in status.conditions}
 
     def vetoes(self, pod: str) -> list[str]:
-        """Return which plugins spared a pod from eviction, as `plugin: reason`."""
+        """Return the plugins that protected a pod from eviction, as `plugin: reason`."""
         vetoes = self._of_pod(self.report.vetoes, pod)
-        return list(dict.fromkeys(_told(refusal) for _, refusal in vetoes))
+        return list(dict.fromkeys(_text_of(refusal) for _, refusal in vetoes))
 
     def _of_pod(self, by_task: Mapping[TaskId, tuple[object, ...]], pod: str) -> tuple:  # type: ignore[type-arg]  # of whatever the mapping holds
         names = self.rounds[-1].pod_names
         return next((value for task, value in by_task.items() if names[task] == _long(pod)), ())
 
 
-def _told(refusal: Refusal) -> str:
+def _text_of(refusal: Refusal) -> str:
     return f"{refusal.plugin}: {refusal.message or refusal.reason}"
 
 

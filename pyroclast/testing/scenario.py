@@ -16,13 +16,13 @@ __all__ = ["Scenario"]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A cluster to decide for."""
+    """A cluster for which cycles decide."""
 
     objects: tuple[Mapping[str, Any], ...] = ()
-    """Kubernetes objects, in the order of their making; each is a minute younger than the one before."""
+    """Kubernetes objects in the order of creation; each is a minute younger than the previous one."""
     shard_mode: str = "none"
     shard: str = "volcano"
-    """Mode of sharding and this scheduler's NodeShard; see `sharded`."""
+    """Mode of sharding, and the NodeShard of this scheduler; see `sharded`."""
 
     def queue(
         self,
@@ -38,7 +38,7 @@ class Scenario:
         state: str = "Open",
         annotations: Mapping[str, str] | None = None,
     ) -> Self:
-        """Add a queue. A queue that jobs name and no step adds is made as one of weight 1."""
+        """Add a queue. A queue that a job names and no step adds is created with weight 1."""
         spec: dict[str, Any] = {"weight": weight, "priority": priority, "reclaimable": reclaimable}
         spec |= {"capability": capability, "deserved": deserved, "parent": parent or None}
         if guarantee is not None:
@@ -127,24 +127,24 @@ class Scenario:
         Args:
             name: Name of the group.
             tasks: Number of pods.
-            queue: Its queue.
-            min_available: Its minimum; all tasks where None, so that it is a gang.
+            queue: Queue of the group.
+            min_available: Minimum of the group; all tasks if None, so that it is a gang.
             cpu: Request of each pod, like `memory`, `gpu` and `resources`; None for none.
             memory: See `cpu`.
             gpu: See `cpu`.
             resources: Further requests by name.
-            running_on: Nodes on which the first pods run already.
+            running_on: Nodes on which the first pods already run.
             priority: Priority of the pods.
             priority_class: Priority class of the group.
-            min_resources: What the group needs at the gate of its queue.
+            min_resources: Minimum resources of the group, for its admission to the queue.
             role: Role of the pods (`volcano.sh/task-spec`).
             min_by_role: Minimum by role.
-            phase: Phase of the group; where empty, `Running` when some pods run, else `Pending`.
-            namespace: Of the group and its pods.
-            labels: Of the pods.
-            annotations: Of the group and of the pods.
-            group: Laid over the `spec` of the PodGroup.
-            pod: Laid over the `spec` of each pod.
+            phase: Phase of the group; if empty, `Running` if some pods run, else `Pending`.
+            namespace: Namespace of the group and its pods.
+            labels: Labels of the pods.
+            annotations: Annotations of the group and of the pods.
+            group: Merged into the `spec` of the PodGroup.
+            pod: Merged into the `spec` of each pod.
         """
         spec = {
             "minMember": tasks if min_available is None else min_available,
@@ -185,8 +185,8 @@ class Scenario:
 
         Args:
             name: Name of the group.
-            on: Where its pods run.
-            min_available: Its minimum.
+            on: Nodes of its pods.
+            min_available: Minimum of the group.
             **more: As for `job`.
         """
         return self.job(name, tasks=len(on), running_on=on, min_available=min_available, **more)
@@ -210,7 +210,7 @@ class Scenario:
         annotations: Mapping[str, str] | None = None,
         spec: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Add a pod: of a job or of none, on a node or pending; `spec` is laid over its specification."""
+        """Add a pod with or without a job, on a node or pending; `spec` is merged into its specification."""
         own_labels = {**({TASK_SPEC: role} if role else {}), **(labels or {})}
         own_annotations = {
             **(annotations or {}),
@@ -240,11 +240,11 @@ class Scenario:
         )
 
     def add(self, *objects: Mapping[str, Any]) -> Self:
-        """Add Kubernetes objects as they are, `kind` included: volumes, claims, quotas, HyperNodes, ..."""
+        """Add Kubernetes objects unchanged, with their `kind`: volumes, claims, quotas, HyperNodes, ..."""
         return replace(self, objects=(*self.objects, *objects))
 
     def sharded(self, mode: str, *nodes: str) -> Self:
-        """Share the cluster with other schedulers: `hard` or `soft`, with these nodes ours."""
+        """Share the cluster with other schedulers: mode `hard` or `soft`, with these nodes for this scheduler."""
         shard = {"kind": "NodeShard", "metadata": {"name": self.shard}, "spec": {"nodesDesired": list(nodes)}}
         return replace(self.add(shard), shard_mode=mode)
 
@@ -260,20 +260,21 @@ class Scenario:
         later: Mapping[int, "Scenario"] | None = None,
         outside: Mapping[str, Outside] | None = None,
     ) -> Outcome:
-        """Decide.
+        """Run cycles and return their decisions.
 
         Args:
             *actions: Names of the actions of a cycle, in order.
             plugins: Each a name, a plugin's class, a plugin, or an entry of the configuration file whose `name` is one
-                of these (`{"name": "drf", "enableHierarchy": True}`); a sequence of these makes a tier, and all others
-                make one tier together.
-            cycles: Number of cycles. Between two of them bound pods start, evicted ones are gone, and a second passes.
-            seed: Of everything that is chosen by chance.
-            now: The moment of the first cycle, seconds since 1970; where None, long after all objects were made.
+                of these (`{"name": "drf", "enableHierarchy": True}`). Each sequence of these makes a tier; all others
+                together make one tier.
+            cycles: Number of cycles. Between two cycles bound pods start, evicted ones are removed, and a second
+            passes.
+            seed: Seed of all random choices.
+            now: Time of the first cycle, seconds since 1970; if None, long after the creation of all objects.
             arguments: Arguments by plugin and by action.
-            recreate_evicted: Whether evicted pods are made anew, pending.
-            later: By number of a cycle, this scenario with what is made before that cycle.
-            outside: Who answers what plugins ask beyond the cluster, by plugin instance.
+            recreate_evicted: Whether evicted pods are created again, pending.
+            later: By number of a cycle, this scenario with the objects that are created before that cycle.
+            outside: Answers to requests of plugins to services outside the cluster, by plugin instance.
 
         Raises:
             ConfigError: A plugin or an action is unknown, or an argument cannot be used.

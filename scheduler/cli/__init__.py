@@ -1,4 +1,4 @@
 """The command line: its entry point, the flags of processes, and the commands.
 
-Belongs here: flags, options, features, what is printed. Does not: what a command does beyond that.
+Belongs here: flags, options, feature gates, printed output. Does not belong here: the work that a command starts.
 """

@@ -1,4 +1,4 @@
-"""Types of command line arguments, whose refusals say what was expected."""
+"""Types of command line arguments. Their error messages state the expected value."""
 
 from argparse import ArgumentTypeError
 

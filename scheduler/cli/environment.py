@@ -11,18 +11,18 @@ SOCKET_FOLDER: Final = "/tmp/klog-socks"  # noqa: S108 - Volcano's default, kept
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What the surroundings of the process say."""
+    """Settings from environment variables."""
 
     ring_member: str = ""
-    """`SCHEDULER_POD_NAME` where several schedulers share the cluster by hash; empty where they do not."""
+    """`SCHEDULER_POD_NAME` if several schedulers share the cluster by hash; otherwise empty."""
     ring_size: int = 1
-    """`SCHEDULER_NUM`: how many of them there are."""
+    """`SCHEDULER_NUM`: the number of these schedulers."""
     debug_socket_folder: str = SOCKET_FOLDER
-    """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
+    """`DEBUG_SOCKET_DIR`: folder of the socket that changes the log verbosity."""
 
 
 def socket_folder(variables: Mapping[str, str]) -> str:
-    """Return where the socket that changes the verbosity stands."""
+    """Return the folder of the socket that changes the log verbosity."""
     return variables.get("DEBUG_SOCKET_DIR", "") or SOCKET_FOLDER
 
 
@@ -30,13 +30,13 @@ def read_environment(variables: Mapping[str, str]) -> tuple[Environment, list[st
     """Read the variables of the scheduler.
 
     Returns:
-        What they say, warnings, and faults.
+        The settings, warnings, and faults.
     """
     warnings = [
         f"{name}: without effect: {reason}"
         for name, reason in (
-            ("PANIC_ON_ERROR", "the books are audited, and never end the process"),
-            ("BATCH_BIND_NUM", "the members of a gang are bound side by side"),
+            ("PANIC_ON_ERROR", "the cluster state is audited, and never ends the process"),
+            ("BATCH_BIND_NUM", "the members of a gang are bound concurrently"),
         )
         if name in variables
     ]

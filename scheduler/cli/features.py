@@ -1,4 +1,4 @@
-"""Feature gates: new behaviour waits behind an alpha gate (off), then a beta gate (on), then the gate goes."""
+"""Feature gates. A new feature starts behind an alpha gate (off), then a beta gate (on); then the gate is removed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["GATES", "KUBERNETES_GATES", "Features", "Gate", "Stage", "read_gates
 
 
 class Stage(StrEnum):
-    """How far a feature has come, which decides its default."""
+    """Maturity of a feature, which decides its default."""
 
     ALPHA = "ALPHA"
     BETA = "BETA"
@@ -27,25 +27,25 @@ class Gate:
 
     @property
     def default(self) -> bool:
-        """Alpha is off, beta is on."""
+        """Alpha gates are off by default, beta gates are on."""
         return self.stage is Stage.BETA
 
 
 GATES: Final[Mapping[str, Gate]] = {
-    "WorkLoadSupport": Gate(stage=Stage.BETA, about="follow replication controllers, replica sets and stateful sets"),
-    "VolcanoJobSupport": Gate(stage=Stage.BETA, about="serve Jobs of batch.volcano.sh (controllers)"),
-    "PodDisruptionBudgetsSupport": Gate(stage=Stage.BETA, about="follow pod disruption budgets"),
-    "QueueCommandSync": Gate(stage=Stage.BETA, about="obey Commands on queues (controllers)"),
-    "PriorityClass": Gate(stage=Stage.BETA, about="follow priority classes"),
+    "WorkLoadSupport": Gate(stage=Stage.BETA, about="watch ReplicationControllers, ReplicaSets and StatefulSets"),
+    "VolcanoJobSupport": Gate(stage=Stage.BETA, about="reconcile Jobs of batch.volcano.sh (controllers)"),
+    "PodDisruptionBudgetsSupport": Gate(stage=Stage.BETA, about="watch PodDisruptionBudgets"),
+    "QueueCommandSync": Gate(stage=Stage.BETA, about="execute Commands on queues (controllers)"),
+    "PriorityClass": Gate(stage=Stage.BETA, about="watch PriorityClasses"),
     "CSIStorage": Gate(stage=Stage.ALPHA, about="without effect; --csi-storage decides"),
-    "ResourceTopology": Gate(stage=Stage.BETA, about="follow Numatopologies"),
-    "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="serve CronJobs of batch.volcano.sh (controllers)"),
+    "ResourceTopology": Gate(stage=Stage.BETA, about="watch Numatopologies"),
+    "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="reconcile CronJobs of batch.volcano.sh (controllers)"),
     "SchedulingGatesQueueAdmission": Gate(
         stage=Stage.ALPHA,
-        about="take the gate scheduling.volcano.sh/queue-allocation-gate off pods that their queue has room for",
+        about="remove the gate scheduling.volcano.sh/queue-allocation-gate from pods whose queue has capacity",
     ),
 }
-"""Gates that belong to the scheduler and its controllers."""
+"""Gates of the scheduler and its controllers."""
 
 KUBERNETES_GATES: Final = frozenset(
     {
@@ -69,25 +69,25 @@ KUBERNETES_GATES: Final = frozenset(
         "VolumeCapacityPriority",
     }
 )
-"""Gates of Kubernetes that its scheduler reads; accepted, because what the API server sends is followed anyway."""
+"""Gates of Kubernetes that its scheduler reads. They are accepted: the API server decides about these features."""
 
 _ALL: Final = {"AllAlpha": Stage.ALPHA, "AllBeta": Stage.BETA}
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on."""
+    """The enabled features."""
 
     switched: Mapping[str, bool]
-    """Gates that differ from their default, or were named; complete by `enabled`."""
+    """Gates that were named or differ from their default; use `enabled` for the whole answer."""
 
     def enabled(self, name: str) -> bool:
-        """Tell whether a feature is on; `name` must be one of `GATES`."""
+        """Return whether a feature is enabled; `name` must be one of `GATES`."""
         return self.switched.get(name, GATES[name].default)
 
 
 def read_gates(entries: Iterable[str]) -> tuple[Features, list[str], list[str]]:
-    """Read `Name=true` entries.
+    """Parse `Name=true` entries.
 
     Returns:
         The features, warnings (gates without effect), and faults.
@@ -112,6 +112,6 @@ def read_gates(entries: Iterable[str]) -> tuple[Features, list[str], list[str]]:
             faults.append(
                 f"--feature-gates: {name}: unknown gate{did_you_mean(name, [*GATES, *KUBERNETES_GATES, *_ALL])}"
             )
-    # A gate that is named outranks its stage, wherever it stands.
+    # A named gate outranks AllAlpha and AllBeta, in any order of the entries.
     by_stage = {name: stages[gate.stage] for name, gate in GATES.items() if gate.stage in stages}
     return Features({**by_stage, **named}), warnings, faults

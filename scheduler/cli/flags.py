@@ -1,7 +1,7 @@
-"""Flags spelled as Go programs spell them, read into a dataclass whose fields describe them.
+"""Flags in the syntax of Go programs, parsed into a dataclass whose fields describe them.
 
-`--flag=value`, `--flag value`, bare booleans, one dash or two, `_` for `-`. Lists come by repeating a flag, some also
-by commas. Every fault of a command line is found in one reading.
+Accepted forms: `--flag=value`, `--flag value`, bare booleans, one dash or two, `_` for `-`. A list flag is repeated;
+some lists also accept commas. All faults of a command line are reported together.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Default = TypeVar("Default")
 
 
 class FlagKind(Enum):
-    """What a flag takes, and what repeating it does."""
+    """Type of a flag's value, and the effect of repeating the flag."""
 
     TEXT = "text"
     BOOLEAN = "boolean"
@@ -31,34 +31,34 @@ class FlagKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One flag, as the command line shows it."""
+    """One flag of the command line."""
 
     name: str
     kind: FlagKind
     default: Any
     help: str
     choices: tuple[str, ...] = ()
-    """What a text may be; anything where empty."""
+    """Permitted values of a text; any value if empty."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """What a command line said: values by field name, and everything wrong with it."""
+    """The parsed command line: values by field name, and all faults."""
 
     values: dict[str, Any] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
-    """Flags given that are accepted without effect."""
+    """Given flags that are accepted without effect."""
     faults: list[str] = field(default_factory=list)
 
 
 def flag(kind: FlagKind, default: Default, help: str, *, choices: tuple[str, ...] = ()) -> Default:  # noqa: A002 - as argparse calls it
-    """Declare a dataclass field that is a flag; its name is the field's, with dashes."""
+    """Declare a dataclass field as a flag. The flag's name is the field's name with dashes."""
     declared: Default = field(default=default, metadata={"kind": kind, "help": help, "choices": choices})
     return declared
 
 
 def flags_of(options: type) -> dict[str, Flag]:
-    """Return the flags a dataclass declares, by name, in their order."""
+    """Return the flags that a dataclass declares, by name, in order."""
     found = {}
     for one in fields(options):
         if "kind" in one.metadata:
@@ -68,15 +68,15 @@ def flags_of(options: type) -> dict[str, Flag]:
 
 
 def read(arguments: Sequence[str], flags: Mapping[str, Flag], ignored: Mapping[str, FlagKind]) -> Reading:
-    """Read a command line.
+    """Parse a command line.
 
     Args:
-        arguments: What follows the program's name.
+        arguments: The arguments after the program's name.
         flags: Flags that have an effect, by name.
         ignored: Flags that are accepted without effect, by name.
 
     Returns:
-        The values given and the faults found; a value at fault is left out.
+        The values and the faults. A faulty value is left out.
     """
     reading = Reading()
     remaining = iter(arguments)
@@ -98,7 +98,7 @@ def _read_one(
     ignored: Mapping[str, FlagKind],
     reading: Reading,
 ) -> None:
-    """Take one flag, and its value from what follows when it is not attached."""
+    """Parse one flag, and take its value from the next argument if it is not attached."""
     spelled, attached, text = argument.lstrip("-").partition("=")
     name = spelled.replace("_", "-")
     known = flags.get(name)
@@ -122,7 +122,7 @@ def _read_one(
 
 
 def _keep(known: Flag, text: str, values: dict[str, Any]) -> None:
-    """Add one value to those read; the first value of a list replaces the default."""
+    """Add one value. The first value of a list replaces the default."""
     field_name = known.name.replace("-", "_")
     value = _CONVERSIONS[known.kind](text)
     if known.choices and value not in known.choices:
@@ -133,7 +133,7 @@ def _keep(known: Flag, text: str, values: dict[str, Any]) -> None:
 
 
 def parse_boolean(text: str) -> bool:
-    """Read a boolean as Go's `strconv.ParseBool` does."""
+    """Parse a boolean as Go's `strconv.ParseBool` does."""
     if text not in GO_BOOLEANS:
         raise ValueError("true or false")
     return GO_BOOLEANS[text]

@@ -1,4 +1,4 @@
-"""The command line: `pyroclast <command>`. Each command is imported when it is called for, so that all start fast."""
+"""The command line: `pyroclast <command>`. Each command is imported only when it runs, so that all start fast."""
 
 import os
 import signal
@@ -16,10 +16,10 @@ from pyroclast.scheduler.cli.version import version_line
 __all__ = ["COMMANDS", "main"]
 
 USAGE_FAULT: Final = 2
-"""Exit status for a command line that cannot be read, as usual."""
+"""Exit status for a command line that cannot be parsed."""
 INTERRUPTED: Final = 128 + signal.SIGINT
 UNREAD: Final = 128 + signal.SIGPIPE
-"""Exit status when nobody reads what is printed, as shells tell of the signal."""
+"""Exit status after a broken pipe, as shells report the signal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +28,12 @@ class Subcommand:
 
     about: str
     module: str
-    """Has `main(arguments) -> exit status`."""
+    """A module with `main(arguments) -> exit status`."""
     signals: tuple[signal.Signals, ...] = ()
-    """What it serves once it runs; one that comes before does nothing, where it would end the process."""
+    """Signals that the command handles once it runs. Until then they are ignored: they would end the process."""
 
     def run(self, arguments: Sequence[str]) -> int:
-        """Import and run it."""
+        """Import the module and run it."""
         for number in self.signals:
             signal.signal(number, signal.SIG_IGN)
         run: Callable[[Sequence[str]], int] = import_module(self.module).main
@@ -42,12 +42,12 @@ class Subcommand:
 
 COMMANDS: Final[Mapping[str, Subcommand]] = {
     "scheduler": Subcommand(
-        about="schedule a cluster: the daemon",
+        about="run the scheduler",
         module="pyroclast.scheduler.cli.commands.scheduler",
         signals=(signal.SIGUSR1, signal.SIGUSR2),
     ),
     "controllers": Subcommand(
-        about="serve pod groups, queues, Jobs and admission: the controllers",
+        about="run the controllers and the admission webhooks",
         module="pyroclast.scheduler.cli.commands.controllers",
     ),
     "emulator": Subcommand(
@@ -57,16 +57,16 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
         about="watch gangs being placed on an emulated cluster", module="pyroclast.scheduler.cli.commands.demo"
     ),
     "simulate": Subcommand(
-        about="decide for objects from files, without a cluster", module="pyroclast.scheduler.simulation.main"
+        about="schedule objects from files, without a cluster", module="pyroclast.scheduler.simulation.main"
     ),
     "replay": Subcommand(
         about="decide the cycles of a record again, and compare", module="pyroclast.scheduler.cli.commands.replay"
     ),
     "config": Subcommand(
-        about="look a configuration file over: config check FILE", module="pyroclast.scheduler.cli.commands.config"
+        about="check a configuration file: config check FILE", module="pyroclast.scheduler.cli.commands.config"
     ),
     "migrate": Subcommand(
-        about="say what of a Volcano installation would behave differently: migrate check",
+        about="report what would behave differently after a migration from Volcano: migrate check",
         module="pyroclast.scheduler.cli.commands.migrate",
     ),
     "queue": Subcommand(
@@ -88,13 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Args:
-        arguments: The command line after the program's name; that of the process where None.
+        arguments: The command line after the program's name; None takes the arguments of the process.
 
     Returns:
-        The exit status: 0 for success, 1 for a failure, 2 for a command line that cannot be read.
+        The exit status: 0 for success, 1 for a failure, 2 for a command line that cannot be parsed.
     """
     if isinstance(sys.stdout, TextIOWrapper):
-        # names from files and clusters may hold what the terminal's encoding, or any encoding, has no bytes for
+        # Names from files and clusters may contain characters that the terminal's encoding cannot represent.
         sys.stdout.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in {"-h", "--help", "help"}:
@@ -114,14 +114,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # `| head` has read enough. What is left to be written goes nowhere, or Python complains when it ends.
+        # The reader, such as `head`, closed the pipe. Redirect the rest, or Python reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     return status
 
 
 def complain(*faults: str) -> int:
-    """Print faults on standard error and return the exit status for them."""
+    """Print faults on standard error, and return the exit status for them."""
     for fault in faults:
         print(f"pyroclast: {fault}", file=sys.stderr)  # noqa: T201 - as above
     return USAGE_FAULT
@@ -140,6 +140,6 @@ def usage() -> str:
             "Commands:",
             *lines,
             "",
-            "pyroclast COMMAND --help tells more.",
+            "Use `pyroclast COMMAND --help` for more information about a command.",
         ]
     )

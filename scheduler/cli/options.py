@@ -1,7 +1,7 @@
-"""Options of the daemon: each flag once, with its default and how to switch it off.
+"""Options of the scheduler: each flag with its default and the value that disables it.
 
-Names and defaults are Volcano's. What has no meaning here is accepted, warned of, and listed with its reason in
-`WITHOUT_EFFECT`; docs/flags.md is kept equal to all of it.
+Names and defaults are Volcano's. A flag without a meaning here is accepted with a warning; `WITHOUT_EFFECT` lists it
+with the reason. A test keeps docs/flags.md equal to this file.
 """
 
 import os
@@ -21,7 +21,7 @@ __all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ProcessOptions):
-    """What the command line and the environment say."""
+    """Options from the command line and the environment."""
 
     scheduler_name: tuple[str, ...] = flag(
         FlagKind.REPEAT, ("volcano",), "Pods with this schedulerName are ours; may be repeated."
@@ -29,32 +29,34 @@ class Options(ProcessOptions):
     scheduler_conf: str = flag(FlagKind.TEXT, "", "Configuration file, read again when it changes; empty: built in.")
     schedule_period: float = flag(FlagKind.DURATION, 1.0, "Pause between the end of a cycle and the next.")
     wake_on_change: bool = flag(
-        FlagKind.BOOLEAN, default=True, help="Shorten that pause when a change lets something new be decided."
+        FlagKind.BOOLEAN, default=True, help="Shorten the pause when a change allows a new decision."
     )
     default_queue: str = flag(FlagKind.TEXT, "default", "Queue of groups that name none; made when missing.")
-    priority_class: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow priority classes; false: all are 0.")
+    priority_class: bool = flag(
+        FlagKind.BOOLEAN, default=True, help="Watch priority classes; false: all priorities are 0."
+    )
     plugins_dir: str = flag(
         FlagKind.TEXT, "", "Folder of plugins, one .py file each, read again when one changes; empty: none."
     )
     plugin_call_limit: float = flag(
-        FlagKind.DURATION, 1.0, "A call of a plugin that lasts for longer is reported by name; 0: never."
+        FlagKind.DURATION, 1.0, "Time limit of a plugin call; longer calls are reported; 0: no limit."
     )
     plugin_call_deadline: float = flag(
         FlagKind.DURATION, 120.0, "/livez fails while one call of a plugin lasts for longer; 0: never."
     )
-    csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Follow CSIDrivers and CSIStorageCapacities.")
+    csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Watch CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
     )
     node_selector: tuple[str, ...] = flag(
         FlagKind.LIST, (), "Only nodes with one of these labels, `key:value`; none: all nodes."
     )
-    cache_dumper: bool = flag(FlagKind.BOOLEAN, default=True, help="SIGUSR1 writes the cluster as seen to a file.")
+    cache_dumper: bool = flag(FlagKind.BOOLEAN, default=True, help="On SIGUSR1, write the cluster state to a file.")
     cache_dump_dir: str = flag(FlagKind.TEXT, "/tmp", "Folder of those files.")  # noqa: S108 - Volcano's default, kept
-    gate_removal_worker_num: int = flag(FlagKind.WHOLE, 5, "Scheduling gates removed at a time; below 1 means 5.")
+    gate_removal_worker_num: int = flag(FlagKind.WHOLE, 5, "Scheduling gates removed concurrently; below 1 means 5.")
     ignored_provisioners: tuple[str, ...] = flag(FlagKind.LIST, (), "CSI provisioners whose volumes do not count.")
     resource_sync_timeout: float = flag(
-        FlagKind.DURATION, 60.0, "Longest wait for all lists; then pods, nodes, groups and queues must do."
+        FlagKind.DURATION, 60.0, "Longest wait for all lists; after it, pods, nodes, groups and queues suffice."
     )
     disable_default_scheduler_config: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Refuse to start without a good configuration file."
@@ -63,8 +65,8 @@ class Options(ProcessOptions):
         FlagKind.TEXT, "none", "Whether NodeShards limit (hard) or rank (soft) nodes.", choices=("none", "hard", "soft")
     )
     scheduler_sharding_name: str = flag(FlagKind.TEXT, "volcano", "NodeShard of this scheduler.")
-    seed: int = flag(FlagKind.WHOLE, 0, "Seed of every choice that is not settled by rules.")
-    strict: bool = flag(FlagKind.BOOLEAN, default=False, help="Warnings of the configuration file are faults.")
+    seed: int = flag(FlagKind.WHOLE, 0, "Seed of choices that no rule decides.")
+    strict: bool = flag(FlagKind.BOOLEAN, default=False, help="Treat warnings of the configuration file as faults.")
     ungrouped_pods: str = flag(
         FlagKind.TEXT, "wait", "Pods without a PodGroup: wait, or run as gangs of one.", choices=("wait", "single")
     )
@@ -75,20 +77,20 @@ class Options(ProcessOptions):
     )
 
     record: str = flag(
-        FlagKind.TEXT, "", "File that `pyroclast replay` decides again from; empty: nothing is recorded."
+        FlagKind.TEXT, "", "File for a record that `pyroclast replay` reads; empty: nothing is recorded."
     )
 
     environment: Environment = field(default_factory=Environment)
-    """What environment variables say."""
+    """Settings from environment variables."""
 
     @property
     def component(self) -> str:
-        """Name that events and requests carry: the scheduler's, or Volcano's own when it has several."""
+        """Component name in events and requests: the scheduler's name, or `volcano` if it has several."""
         return self.scheduler_name[0] if len(self.scheduler_name) == 1 else "volcano"
 
     @property
     def gate_workers(self) -> int:
-        """Scheduling gates removed at a time."""
+        """Number of scheduling gates that are removed concurrently."""
         return self.gate_removal_worker_num if self.gate_removal_worker_num >= 1 else 5
 
 
@@ -118,19 +120,19 @@ WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
     "stderrthreshold": (FlagKind.TEXT, _LOGGING),
     "vmodule": (FlagKind.TEXT, _LOGGING),
 }
-"""Flags of Volcano that are accepted, by name, and why they change nothing."""
+"""Flags of Volcano that are accepted without effect, by name, with the reason."""
 
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> ParsedOptions[Options]:
-    """Read flags and environment variables.
+    """Parse flags and environment variables.
 
     Raises:
-        ConfigError: With every fault found.
+        ConfigError: The flags or variables have faults.
     """
     reading = flags.read(arguments, flags.flags_of(Options), {name: kind for name, (kind, _) in WITHOUT_EFFECT.items()})
-    surroundings, warnings, faults = read_environment(environment)
+    variables, warnings, faults = read_environment(environment)
     features, gate_warnings, gate_faults = read_gates(reading.values.get("feature_gates", ()))
-    options = Options(**reading.values, features=features, environment=surroundings)
+    options = Options(**reading.values, features=features, environment=variables)
     faults = [*reading.faults, *gate_faults, *_faults_of(options), *faults]
     if faults:
         raise ConfigError(*faults)
@@ -139,7 +141,7 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
 
 
 def _faults_of(options: Options) -> list[str]:
-    """Find values that cannot work, or not together."""
+    """Return the faults of values and of their combinations."""
     faults = process_faults(options)
     if options.schedule_period < 0:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")

@@ -1,4 +1,4 @@
-"""Options that every process of ours has: whom it speaks to, what it serves, how it leads and logs.
+"""Options that all processes share: API server, endpoints, leader election and logging.
 
 Names and defaults are Volcano's.
 """
@@ -13,14 +13,14 @@ from pyroclast.scheduler.cli.flags import FlagKind, flag
 __all__ = ["DEBUG_VERBOSITY", "ParsedOptions", "ProcessOptions", "process_faults", "process_warnings"]
 
 DEBUG_VERBOSITY: Final = 4
-"""Verbosity (`--v`) from which debug lines are logged."""
+"""Minimum verbosity (`--v`) at which debug lines are logged."""
 
 DEFAULT_LEASE: Final = "volcano"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """What the command line says of a process, whatever it does."""
+    """Options of a process that do not depend on its task."""
 
     master: str = flag(FlagKind.TEXT, "", "Address of the API server; outranks the kubeconfig's.")
     kubeconfig: str = flag(FlagKind.TEXT, "", "Kubeconfig file; empty: the service account of the pod.")
@@ -30,7 +30,7 @@ class ProcessOptions:
     tls_cert_file: str = flag(FlagKind.TEXT, "", "Certificate of the health server, PEM.")
     tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
     lock_object_namespace: str = flag(FlagKind.TEXT, "", "Deprecated: use --leader-elect-resource-namespace.")
-    version: bool = flag(FlagKind.BOOLEAN, default=False, help="Print the version and leave.")
+    version: bool = flag(FlagKind.BOOLEAN, default=False, help="Print the version and exit.")
     listen_address: str = flag(FlagKind.TEXT, ":8080", "Address of /metrics and /debug.")
     metrics_tls_cert_file: str = flag(
         FlagKind.TEXT, "", "Certificate of that address, PEM, read again when it changes; empty: plain HTTP."
@@ -57,16 +57,16 @@ class ProcessOptions:
     v: int = flag(FlagKind.WHOLE, 0, f"Verbosity; {DEBUG_VERBOSITY} and more logs debug lines.")
     log_format: str = flag(FlagKind.TEXT, "json", "Form of log lines.", choices=("json", "console"))
     features: Features = field(default_factory=lambda: Features({}))
-    """Feature gates as read from `feature_gates`."""
+    """Feature gates parsed from `feature_gates`."""
 
     @property
     def serves_tls(self) -> bool:
-        """Tell whether the probes are served over TLS."""
+        """Whether the probes are served over TLS."""
         return bool(self.ca_cert_file and self.tls_cert_file and self.tls_private_key_file)
 
     @property
     def lease_namespace(self) -> str:
-        """Namespace of the lease; the deprecated flag outranks the other."""
+        """Namespace of the lease. The deprecated flag outranks the other one."""
         return self.lock_object_namespace or self.leader_elect_resource_namespace
 
 
@@ -75,19 +75,19 @@ T = TypeVar("T", bound=ProcessOptions)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedOptions(Generic[T]):
-    """Options of a process, and what an operator should know about them."""
+    """Options of a process, with warnings for the operator."""
 
     options: T
     warnings: tuple[str, ...]
 
 
 def process_faults(options: ProcessOptions) -> list[str]:
-    """Find values that cannot work, or not together."""
+    """Return the faults of values and of their combinations."""
     return [*_election_faults(options), *_address_faults(options)]
 
 
 def process_warnings(options: ProcessOptions) -> list[str]:
-    """Say what is deprecated, or only half given."""
+    """Return warnings about deprecated and incomplete flags."""
     warnings = []
     if options.lock_object_namespace:
         warnings.append("--lock-object-namespace: deprecated; use --leader-elect-resource-namespace")
@@ -98,7 +98,7 @@ def process_warnings(options: ProcessOptions) -> list[str]:
 
 
 def _election_faults(options: ProcessOptions) -> list[str]:
-    """Refuse times with which two schedulers could lead at once, as client-go does."""
+    """Refuse durations with which two schedulers could lead at once, as client-go does."""
     if not options.leader_elect:
         return []
     lease, deadline, retry = (
@@ -126,7 +126,7 @@ def _election_faults(options: ProcessOptions) -> list[str]:
 
 
 def _address_faults(options: ProcessOptions) -> list[str]:
-    """Refuse addresses without a port, and tokens without TLS."""
+    """Refuse addresses without a port, and token authentication without TLS."""
     faults = []
     for name, address in (("listen-address", options.listen_address), ("healthz-address", options.healthz_address)):
         port = address.rpartition(":")[2]

@@ -1,5 +1,5 @@
-"""The process of the controllers: its options, which controllers it runs, how it leads and ends.
+"""The process of the controllers: its options, its controllers, leader election and shutdown.
 
-Belongs here: what joins `controllers` with the options, logs and probes of a process. Does not: anything that a
-controller does.
+Belongs here: the code that connects `controllers` with the options, logs and probes of a process.
+Does not belong here: the work of a controller.
 """

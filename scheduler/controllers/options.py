@@ -1,7 +1,7 @@
-"""Options of the controllers' process: flags of Volcano's controller manager and webhook manager, and a few of our own.
+"""Options of the controllers' process: flags of Volcano's controller manager and webhook manager, and additional ones.
 
-What has no meaning here is accepted, warned of, and listed with its reason in `WITHOUT_EFFECT`; the page
-docs/controllers/flags.md is kept equal to all of it.
+A flag without a meaning here is accepted with a warning; `WITHOUT_EFFECT` lists it with the reason. A test keeps
+docs/controllers/flags.md equal to this file.
 """
 
 import os
@@ -27,7 +27,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {field.name: field.default for field in fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(ProcessOptions):
-    """What the command line says."""
+    """Options from the command line."""
 
     listen_address: str = flag(FlagKind.TEXT, ":8081", "Address of /metrics.")
     leader_elect_resource_name: str = flag(FlagKind.TEXT, "vc-controller-manager", "Name of the lease.")
@@ -36,30 +36,31 @@ class Options(ProcessOptions):
         ("volcano",),
         "Pods with this schedulerName are grouped; may be repeated. Jobs that name none get the first.",
     )
-    default_queue: str = flag(FlagKind.TEXT, "default", "Queue of what names none.")
+    default_queue: str = flag(FlagKind.TEXT, "default", "Queue of pods and jobs that name none.")
     controllers: tuple[str, ...] = flag(
         FlagKind.LIST,
         ("*", "-sharding-controller"),
-        "What runs: `*` for all, `-*` for none but those named, `name` or `+name` for one, `-name` for all but one.",
+        "Controllers to run: `*` for all, `-*` for none but those named, `name` or `+name` for one, "
+        "`-name` for all but one.",
     )
     inherit_owner_annotations: bool = flag(
-        FlagKind.BOOLEAN, default=True, help="Pod groups take size and annotations from owners of their pods."
+        FlagKind.BOOLEAN, default=True, help="Pod groups inherit size and annotations from the owners of their pods."
     )
     topology_discovery: str = flag(
         FlagKind.TEXT,
         "volcano-system/volcano-controller-configmap",
-        "ConfigMap, as namespace/name, that says how HyperNodes are discovered.",
+        "ConfigMap, as namespace/name, with the discovery settings of HyperNodes.",
     )
     rerun_succeeded_pods: bool = flag(
         FlagKind.BOOLEAN,
         default=False,
-        help="Pods of Jobs that have ended and are deleted are made again and count as evicted, as in Volcano.",
+        help="Recreate deleted pods of Jobs that had ended, and count them as evicted, as Volcano does.",
     )
-    worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs worked on at a time.")
-    worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs worked on at a time.")
-    worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods given groups at a time.")
-    worker_threads_for_queue: int = flag(FlagKind.WHOLE, 5, "Queues worked on at a time.")
-    worker_threads_for_gc: int = flag(FlagKind.WHOLE, 1, "Finished Jobs deleted at a time.")
+    worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs reconciled concurrently.")
+    worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs reconciled concurrently.")
+    worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods reconciled concurrently.")
+    worker_threads_for_queue: int = flag(FlagKind.WHOLE, 5, "Queues reconciled concurrently.")
+    worker_threads_for_gc: int = flag(FlagKind.WHOLE, 1, "Finished Jobs deleted concurrently.")
     enable_admission: bool = flag(FlagKind.BOOLEAN, default=False, help="Answer admission requests too.")
     admission_address: str = flag(FlagKind.TEXT, _DEFAULTS["address"], "Address of the webhooks.")
     enabled_admission: tuple[str, ...] = flag(FlagKind.LIST, DEFAULT_PATHS, "Webhooks that are served, by path.")
@@ -67,7 +68,7 @@ class Options(ProcessOptions):
         FlagKind.TEXT, "", "File of resource groups for pods, read again when it changes; empty: none."
     )
     admission_tls_cert_file: str = flag(
-        FlagKind.TEXT, "", "Certificate of the webhooks, PEM, read again when it changes; empty: made here."
+        FlagKind.TEXT, "", "Certificate of the webhooks, PEM, read again when it changes; empty: generated."
     )
     admission_tls_private_key_file: str = flag(FlagKind.TEXT, "", "Private key of that certificate, PEM.")
     admission_ca_cert_file: str = flag(FlagKind.TEXT, "", "Authority of that certificate, PEM.")
@@ -77,22 +78,22 @@ class Options(ProcessOptions):
         "Authority of clients of the webhooks, PEM, read again when it changes; empty: any client may ask.",
     )
     admission_client_names: tuple[str, ...] = flag(
-        FlagKind.LIST, (), "Names of which a client's certificate must have one; empty: any of that authority."
+        FlagKind.LIST, (), "Permitted names in a client's certificate; empty: any certificate of that authority."
     )
     admission_secret: str = flag(
-        FlagKind.TEXT, _DEFAULTS["secret"], "Secret that replicas share certificates in which are made here."
+        FlagKind.TEXT, _DEFAULTS["secret"], "Secret with which replicas share generated certificates."
     )
     admission_configuration: str = flag(
         FlagKind.TEXT,
         _DEFAULTS["configuration"],
-        "Webhook configurations whose caBundle is kept true; empty: left to others.",
+        "Webhook configurations whose caBundle is kept up to date; empty: none.",
     )
     webhook_namespace: str = flag(FlagKind.TEXT, _DEFAULTS["namespace"], "Namespace of service and Secret.")
     webhook_service_name: str = flag(FlagKind.TEXT, _DEFAULTS["service"], "Service of the webhooks.")
-    webhook_url: tuple[str, ...] = flag(
-        FlagKind.LIST, (), "More names or addresses that certificates made here stand for."
+    webhook_url: tuple[str, ...] = flag(FlagKind.LIST, (), "Additional names or addresses of generated certificates.")
+    max_queue_depth: int = flag(
+        FlagKind.WHOLE, _DEFAULTS["max_queue_depth"], "Maximum depth of the queue tree below the root."
     )
-    max_queue_depth: int = flag(FlagKind.WHOLE, _DEFAULTS["max_queue_depth"], "Most levels of queues below the root.")
     enable_root_queue_protection: bool = flag(
         FlagKind.BOOLEAN, default=True, help="Amounts of the root queue may not be changed."
     )
@@ -109,18 +110,18 @@ class Options(ProcessOptions):
     )
 
     debug_socket_folder: str = SOCKET_FOLDER
-    """`DEBUG_SOCKET_DIR`: where the socket that changes the verbosity stands."""
+    """`DEBUG_SOCKET_DIR`: folder of the socket that changes the log verbosity."""
 
     @property
     def chosen(self) -> list[str]:
-        """Controllers that run, by name; a gate that is off takes those away that it stands for."""
+        """Names of the controllers to run. A disabled feature gate removes its controller."""
         gates = {"job-controller": "VolcanoJobSupport", "cronjob-controller": "CronVolcanoJobSupport"}
         names, _, _ = chosen(self.controllers)
         return [name for name in names if name not in gates or self.features.enabled(gates[name])]
 
     @property
     def of_controllers(self) -> ControllerOptions:
-        """What controllers are told."""
+        """Options of the controllers."""
         namespace, _, name = self.topology_discovery.partition("/")
         return ControllerOptions(
             scheduler_names=self.scheduler_name,
@@ -143,10 +144,10 @@ class Options(ProcessOptions):
 
     @property
     def of_admission(self) -> AdmissionOptions:
-        """What admission is told.
+        """Options of admission.
 
         Raises:
-            ConfigError: With every fault.
+            ConfigError: The options have faults.
         """
         return AdmissionOptions(
             address=self.admission_address,
@@ -190,17 +191,17 @@ _LOGGING_AND_RATE: Final = (
     "vmodule",
 )
 WITHOUT_EFFECT: Final[Mapping[str, tuple[FlagKind, str]]] = {
-    "max-requeue-num": (FlagKind.TEXT, "nothing is given up: what fails is done again, with growing waits"),
+    "max-requeue-num": (FlagKind.TEXT, "there is no limit: failed work is retried with growing delays"),
     **{name: OF_THE_SCHEDULER[name] for name in _LOGGING_AND_RATE},
 }
-"""Flags of Volcano that are accepted, by name, and why they change nothing."""
+"""Flags of Volcano that are accepted without effect, by name, with the reason."""
 
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> ParsedOptions[Options]:
-    """Read flags, and the environment for the folder of the socket.
+    """Parse flags, and the environment variable for the socket's folder.
 
     Raises:
-        ConfigError: With every fault found.
+        ConfigError: The flags have faults.
     """
     reading = flags.read(arguments, flags.flags_of(Options), {name: kind for name, (kind, _) in WITHOUT_EFFECT.items()})
     features, gate_warnings, gate_faults = read_gates(reading.values.get("feature_gates", ()))
@@ -215,7 +216,7 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
 
 
 def _faults_of(options: Options) -> list[str]:
-    """Find values that cannot work, or not together."""
+    """Return the faults of values and of their combinations."""
     faults = process_faults(options)
     if "" in options.scheduler_name or not options.scheduler_name:
         faults.append("--scheduler-name: got an empty name")

@@ -1,9 +1,10 @@
-"""Serving: the controllers wired together, from the first log line to the exit status.
+"""The controllers' process, from the first log line to the exit status.
 
     options → API server → probes → stores filled → lease → reconciling → at rest → released
 
-Admission is answered on every replica from the start; reconciling is the leader's. Exit status 0: told to end; 1: the
-lease was lost, which is fatal on purpose, since a fresh process has no doubts about what it knows.
+Every replica answers admission requests from the start. Only the leader reconciles. The exit status is 0 after a
+signal,
+and 1 if the lease is lost. Losing the lease is fatal on purpose: a new process has no stale state.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.controllers.options import Options
 from pyroclast.scheduler.controllers.table import CONTROLLERS
 from pyroclast.scheduler.daemon.leadership import lead_to_the_end, lease_options
-from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.scheduler.monitoring.level_socket import LevelSocket
 from pyroclast.scheduler.monitoring.logs import Level
@@ -40,12 +41,12 @@ from pyroclast.scheduler.monitoring.watch_lag import WatchLag
 __all__ = ["COMPONENT", "serve"]
 
 COMPONENT: Final = "vc-controller-manager"
-"""Who reports events: the name that Volcano's users know."""
+"""Component name in events, as Volcano's users know it."""
 
 _FIGURES_SECONDS: Final = 5.0
-"""Between two looks at how far watches have come."""
+"""Interval between updates of the watch metrics."""
 _LAST_SECONDS: Final = 15.0
-"""Time that reconciliations have to come to their end; a kubelet kills after thirty seconds."""
+"""Time that running reconciliations have to finish. A kubelet kills the process after thirty seconds."""
 
 _log = structlog.get_logger(__name__)
 
@@ -54,7 +55,7 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
     """Run the controllers until a signal ends them; return the exit status.
 
     Raises:
-        ConfigError: Something that an operator must mend keeps them from starting.
+        ConfigError: The controllers cannot start until an operator fixes something.
     """
     _log.info("starting", version=own_version(), controllers=options.chosen, admission=options.enable_admission)
     for warning in warnings:
@@ -69,19 +70,22 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
         return await _Process(options, client).run(stack)
 
 
-def _told(group: BaseExceptionGroup[ConfigError]) -> list[str]:
+def _faults_in(group: BaseExceptionGroup[ConfigError]) -> list[str]:
     """Return the faults of all errors in a group."""
     faults: list[str] = []
     for error in group.exceptions:
-        faults += error.faults if isinstance(error, ConfigError) else _told(error)
+        faults += error.faults if isinstance(error, ConfigError) else _faults_in(error)
     return faults
 
 
 class WithoutLeader(Collector):
-    """Metrics of a process without controllers: one that only answers admission must not seem to reconcile."""
+    """Metrics of a process without controllers.
+
+    Without the leader metric, a replica that only serves admission does not look like a leader.
+    """
 
     def collect(self) -> Iterator[Metric]:
-        """Iterate over all metrics but who leads."""
+        """Iterate over all metrics except the leader metric."""
         return (metric for metric in REGISTRY.collect() if metric.name not in {each.name for each in LEADER.describe()})
 
 
@@ -99,7 +103,7 @@ class _Process:
         self._admission = Admission(client, options.of_admission) if options.enable_admission else None
 
     async def run(self, stack: AsyncExitStack) -> int:
-        """Serve until told to end, or until the lease is lost."""
+        """Serve until the process is stopped or the lease is lost."""
         self._follow_signals(stack)
         reviews = Reviews(self._client) if self._options.metrics_authorization else None
         endpoints = Endpoints(self._options, self._inside(), reviews)
@@ -111,14 +115,14 @@ class _Process:
             faults, _ = group.split(ConfigError)
             if faults is None:
                 raise
-            raise ConfigError(*_told(faults)) from group
+            raise ConfigError(*_faults_in(faults)) from group
 
     async def _serve(self) -> int:
-        """Follow, and answer admission, as long as we lead or stand by."""
-        async with asyncio.TaskGroup() as beside:
-            tasks = [beside.create_task(self._operator.follow()), beside.create_task(self._watch_figures())]
+        """Watch objects and answer admission requests, as leader and as standby."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._operator.follow()), group.create_task(self._watch_figures())]
             if self._admission is not None:
-                tasks.append(beside.create_task(self._admission.run()))
+                tasks.append(group.create_task(self._admission.run()))
             try:
                 return await self._lead()
             finally:
@@ -126,23 +130,25 @@ class _Process:
                     task.cancel()
 
     async def _lead(self) -> int:
-        """Work while leading, once all stores are filled."""
+        """Reconcile while leading, once all stores are filled."""
         if not await self._sync():
             return 0
-        settle()  # what the lists brought stays for long: later collections need not look at it
+        settle()  # objects of the first lists live long: later garbage collections skip them
         return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
     async def _sync(self) -> bool:
-        """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
+        """Wait for the first lists. Return False if the process is stopping."""
         server = self._client.cluster.described
-        telling = asyncio.create_task(tell_why_unsynced(server, lagging=self._operator.lagging, trouble=self._trouble))
+        diagnosing = asyncio.create_task(
+            log_why_unsynced(server, lagging=self._operator.lagging, trouble=self._trouble)
+        )
         ends = [asyncio.create_task(self._operator.synced()), asyncio.create_task(self._stopping.wait())]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (telling, *ends):
+            for task in (diagnosing, *ends):
                 task.cancel()
-            await asyncio.gather(telling, *ends, return_exceptions=True)
+            await asyncio.gather(diagnosing, *ends, return_exceptions=True)
         self._is_synced = True
         _log.info("synced", lagging=self._operator.lagging())
         return not self._stopping.is_set()
@@ -151,7 +157,7 @@ class _Process:
         return trouble_of(self._operator.troubles())
 
     async def _work(self) -> None:
-        """Do a leader's work until told to end, and let what has begun come to its end."""
+        """Reconcile until the process is stopped, then let running reconciliations finish."""
         _log.info("reconciling")
         working = asyncio.create_task(self._operator.work())
         stopping = asyncio.create_task(self._stopping.wait())
@@ -168,7 +174,7 @@ class _Process:
             await asyncio.gather(working, stopping, return_exceptions=True)
 
     async def _watch_figures(self) -> None:
-        """Keep the gauges of watches, on standbys too."""
+        """Update the metrics of watches, on standbys too."""
         lag = WatchLag()
         while True:
             now = time.monotonic()
@@ -196,7 +202,7 @@ class _Process:
         return f"no list yet of {', '.join(lagging)}{why}"
 
     def _why_stale(self) -> str | None:
-        """Return which kinds cannot be followed any more, or None."""
+        """Return the kinds whose watches fail, or None."""
         return failing_watches(each for each in self._operator.reflectors if each.is_present)
 
     def _follow_signals(self, stack: AsyncExitStack) -> None:

@@ -1,4 +1,4 @@
-"""Which controllers there are. A new one is a line here; names are Volcano's where it has them."""
+"""Table of the controllers. To add a controller, add a line. Names are Volcano's if Volcano has the controller."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ from pyroclast.framework.configuration.suggest import did_you_mean
 __all__ = ["CONTROLLERS", "NOT_HERE", "Build", "chosen"]
 
 Build = Callable[[Operator, ControllerOptions], object]
-"""Plugs a controller into an operator."""
+"""Registers a controller with an operator."""
 
 CONTROLLERS: Final[Mapping[str, Build]] = {
     "pg-controller": pyroclast.controllers.podgroups.reconciler.build,
@@ -36,14 +36,14 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
 }
 
 NOT_HERE: Final[Mapping[str, str]] = {
-    "sharding-controller": "NodeShards are read, and made by hand",
-    "colocation-config-controller": "nodes are not configured here",
+    "sharding-controller": "NodeShards are read, but created by users",
+    "colocation-config-controller": "colocation of nodes is not configured",
 }
-"""Controllers of Volcano that may be named without effect, and why."""
+"""Controllers of Volcano that may be named without effect, with the reason."""
 
 
 def chosen(entries: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Read `--controllers`: `*`, `-*`, `name` or `+name`, `-name`; the first entry that names a controller counts.
+    """Parse `--controllers`: `*`, `-*`, `name` or `+name`, `-name`. The first entry that names a controller wins.
 
     Returns:
         The controllers to run in the table's order, warnings, and faults.
@@ -55,13 +55,13 @@ def chosen(entries: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
         if entry in {"*", "-*"}:
             continue
         name = entry.removeprefix("+") if entry.startswith("+") else entry.removeprefix("-")
-        is_wanted = not entry.startswith("-")
-        signs.setdefault(name, set()).add("+" if is_wanted else "-")
-        verdicts.setdefault(name, is_wanted)
-        if name in NOT_HERE and is_wanted:
+        is_enabled = not entry.startswith("-")
+        signs.setdefault(name, set()).add("+" if is_enabled else "-")
+        verdicts.setdefault(name, is_enabled)
+        if name in NOT_HERE and is_enabled:
             warnings.append(f"--controllers: {name}: without effect: {NOT_HERE[name]}")
         elif name not in CONTROLLERS and name not in NOT_HERE:
             faults.append(f"--controllers: {name}: unknown controller{did_you_mean(name, [*CONTROLLERS, *NOT_HERE])}")
-    faults.extend(f"--controllers: {name}: both wanted and not wanted" for name, both in signs.items() if len(both) > 1)
+    faults.extend(f"--controllers: {name}: both enabled and disabled" for name, both in signs.items() if len(both) > 1)
     is_default = "*" in entries or not entries
     return [name for name in CONTROLLERS if verdicts.get(name, is_default)], warnings, faults

@@ -1,4 +1,5 @@
-"""The scheduler daemon: the loop of cycles, its settings, leadership, and the cluster it works on.
+"""The scheduler daemon: the cycle loop, its settings, leader election, and its connection to the cluster.
 
-Belongs here: what runs for months. Does not: decisions (`framework`), the objects of the cluster (`cache`).
+Belongs here: the long-running parts of the scheduler. Does not belong here: decisions (`framework`) and the cluster
+state (`cache`).
 """

@@ -1,4 +1,4 @@
-"""The daemon's cache and hands, made as the flags say."""
+"""The daemon's cache and writers, built from the flags."""
 
 import time
 from collections.abc import Callable
@@ -31,15 +31,15 @@ from pyroclast.model.ids import QueueName, TaskId
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.instrumented_writers import CountingBinder, CountingEvictor, Rate
 from pyroclast.scheduler.monitoring.metrics import Metrics
-from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
 
-__all__ = ["ESSENTIAL", "FAULTS_TOLD", "Faults", "followed", "make_cache", "state_options"]
+__all__ = ["ESSENTIAL", "MAX_REMEMBERED_FAULTS", "Faults", "followed", "make_cache", "state_options"]
 
 ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
-"""Kinds without which no cycle begins: a pod not seen yet would be room promised twice."""
+"""Kinds without which no cycle begins. A missing pod would free resources that are in use."""
 
-FAULTS_TOLD: Final = 10_000
-"""Different broken fields that are kept in mind; when there are more, all are told again."""
+MAX_REMEMBERED_FAULTS: Final = 10_000
+"""Maximum number of distinct faults that are remembered. When it is reached, all are logged again."""
 
 _log = structlog.get_logger(__name__)
 
@@ -55,32 +55,36 @@ def make_cache(
     recorder: Recorder | None = None,
     delegate: Delegate | None = None,
 ) -> tuple[SchedulerCache, ClusterWriters]:
-    """Make the cache of one API server, and the hands that act for it.
+    """Create the cache of one API server and the writers that change the cluster.
 
     Args:
-        client: Speaks to the API server.
-        options: What the flags say.
-        metrics: Where everything is counted.
+        client: The API client.
+        options: The flags.
+        metrics: The metrics.
         rate: Counts binds.
         is_leader: Whether this process may change the cluster.
-        on_trigger: Is called for each change that may let a cycle decide something new.
-        recorder: Notes what the books are told.
-        delegate: Binds the pods that a plan leaves to somebody else.
+        on_trigger: Called for each change that may allow a new decision.
+        recorder: Records the inputs of the cluster state.
+        delegate: Binds the pods that an extender binds.
     """
-    traffic, discovery = WritePriority(), Discovery(client)
+    write_priority, discovery = WritePriority(), Discovery(client)
 
     def created(task: TaskId) -> float | None:
         known = cache.state.task(task)
         return None if known is None else known.created
 
     own = ApiBinder(
-        client, preparers=BIND_EXTENSIONS.preparers, delegate=delegate, is_leader=is_leader, traffic=traffic
+        client,
+        preparers=BIND_EXTENSIONS.preparers,
+        delegate=delegate,
+        is_leader=is_leader,
+        write_priority=write_priority,
     )
     writers = ClusterWriters(
         binder=CountingBinder(BIND_EXTENSIONS.around(own), metrics, rate, created=created),
         evictor=CountingEvictor(metrics, client, discovery, scheduler_name=options.component, is_leader=is_leader),
-        statuses=StatusWriter(client, discovery, traffic=traffic),
-        events=EventRecorder(client, component=options.component, traffic=traffic),
+        statuses=StatusWriter(client, discovery, write_priority=write_priority),
+        events=EventRecorder(client, component=options.component, write_priority=write_priority),
     )
     cache = SchedulerCache(
         client,
@@ -90,28 +94,28 @@ def make_cache(
         may_write=is_leader,
         on_audit=lambda found: metrics.put("pyroclast_cache_drift", len(found)),
         on_fault=Faults(metrics),
-        on_waiting_pod=lambda pod: _watched(pod, metrics),
+        on_waiting_pod=lambda pod: _observe_watched(pod, metrics),
         on_trigger=on_trigger,
         background=Background(on_failure=lambda work: metrics.add("pyroclast_background_failures_total", 1, work)),
-        make_state=ClusterState if recorder is None else partial(RecordedBooks, recorder),
+        make_state=ClusterState if recorder is None else partial(RecordedState, recorder),
     )
     return cache, writers
 
 
-def _watched(pod: wire.Pod, metrics: Metrics) -> None:
-    """Observe how long after its creation a pod was seen."""
+def _observe_watched(pod: wire.Pod, metrics: Metrics) -> None:
+    """Observe the time between a pod's creation and its first event."""
     try:
         created = wire.unix_seconds(pod.metadata.creation_timestamp)
     except ValueError:
-        return  # told as a fault of the object by whoever translates it
+        return  # the translation of the pod reports this fault
     waited = max(time.time() - created, 0.0) * 1000
     metrics.observe("volcano_task_scheduling_latency_milliseconds", waited, "Watched")
 
 
 def state_options(options: Options) -> StateOptions:
-    """Return how the flags want the cluster to be read."""
-    surroundings = options.environment
-    ownership = Ownership.of_pod(surroundings.ring_member, surroundings.ring_size) if surroundings.ring_member else None
+    """Return the cache options that the flags set."""
+    environment = options.environment
+    ownership = Ownership.of_pod(environment.ring_member, environment.ring_size) if environment.ring_member else None
     return StateOptions(
         scheduler_names=frozenset(options.scheduler_name),
         default_queue=QueueName(options.default_queue),
@@ -127,7 +131,7 @@ def state_options(options: Options) -> StateOptions:
 
 
 def followed(options: Options) -> tuple[Resource[Any], ...]:
-    """Return the kinds to follow: all but those that a flag or a feature gate switches off."""
+    """Return the kinds to watch: all except those that a flag or a feature gate disables."""
     enabled = options.features.enabled
     switched_off = {
         resources.PRIORITY_CLASSES.kind: not (options.priority_class and enabled("PriorityClass")),
@@ -143,19 +147,19 @@ def followed(options: Options) -> tuple[Resource[Any], ...]:
 
 
 class Faults:
-    """Counts broken fields of objects, and logs each once, as long as it is kept in mind."""
+    """Counts faulty fields of objects, and logs each fault once while it is remembered."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Count in `metrics`; nothing was told yet."""
+        """Count in `metrics`."""
         self._metrics = metrics
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def __call__(self, fault: ObjectError) -> None:
-        """Hear of a fault, new or known."""
+        """Count a fault, and log it if it is new."""
         self._metrics.add("pyroclast_broken_fields_total", 1, fault.kind)
         text = str(fault)
-        if text not in self._told:
-            if len(self._told) >= FAULTS_TOLD:
-                self._told.clear()  # most are of objects that are gone; silence from here on would hide new ones
-            self._told.add(text)
+        if text not in self._logged:
+            if len(self._logged) >= MAX_REMEMBERED_FAULTS:
+                self._logged.clear()  # most belong to deleted objects; without this, new faults would stay hidden
+            self._logged.add(text)
             _log.warning("object_broken", kind=fault.kind, object=fault.name, path=fault.path, fault=fault.message)

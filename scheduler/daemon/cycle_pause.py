@@ -1,11 +1,11 @@
 """The pause between two cycles.
 
-    at rest      a cycle begins a few milliseconds after a change that lets it decide something new
-    under load   the period passes: while many plans are being carried out; and cycles that take long pause
-                 in proportion, so that they take at most a third of a processor
-    otherwise    the period passes: patience ends, measurements change, files are read again
+    at rest      a cycle begins a few milliseconds after a change that allows a new decision
+    under load   the whole period passes while many plans are being executed. The pause grows with the
+                 length of a cycle, so that cycles use at most a third of a processor
+    otherwise    the whole period passes: timeouts expire, measurements change, files are read again
 
-Changes are counted from the moment of a snapshot: one that comes while the cycle runs shortens the pause after it.
+Changes are counted from the snapshot on: a change during a cycle shortens the pause after it.
 """
 
 import asyncio
@@ -18,25 +18,25 @@ from pyroclast.cache.sync.wake_triggers import Trigger
 __all__ = ["CyclePause"]
 
 _COALESCE_SECONDS: Final = 0.005
-"""Changes often come together: the pods of a gang, a pod group and its pods, the ends of several pods."""
+"""Changes often arrive together: the pods of a gang, a pod group and its pods, the ends of several pods."""
 _PAUSE_PER_CYCLE_SECOND: Final = 2.0
 """Seconds of pause for each second of processor time of the last cycle.
 
-Binds, watches and the lease share the processor with cycles.
+Binds, watches and lease renewals share the processor with cycles.
 """
 _BUSY_TASKS: Final = 100
-"""Tasks being bound or evicted from which on the next cycle waits for the period."""
+"""Number of tasks being bound or evicted from which on the next cycle waits for the whole period."""
 _LOOK_SECONDS: Final = 0.05
-"""Time between looks at whether plans are carried out."""
+"""Interval between checks whether plans have been executed."""
 
 
 class CyclePause:
-    """Waits between two cycles; everything happens on the loop's thread."""
+    """Waits between two cycles. All calls happen on the loop's thread."""
 
     def __init__(
         self, period: float, *, wakes_on_change: bool = True, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        """Pause for `period` seconds, or until a change where `wakes_on_change`."""
+        """Pause for `period` seconds; a change shortens the pause if `wakes_on_change`."""
         self._period = period
         self._wakes_on_change = wakes_on_change
         self._monotonic = monotonic
@@ -44,13 +44,13 @@ class CyclePause:
         self._changed = asyncio.Event()
 
     def trigger(self, trigger: Trigger) -> None:
-        """Shorten the pause, because something new may be decided."""
+        """Shorten the pause, because a new decision may be possible."""
         if self._wakes_on_change:
             self._triggers.add(trigger)
             self._changed.set()
 
     def begin_cycle(self) -> None:
-        """Forget the changes that the snapshot holds, which is taken now."""
+        """Forget the changes that are in the snapshot, which is taken now."""
         self._triggers.clear()
         self._changed.clear()
 
@@ -59,8 +59,8 @@ class CyclePause:
 
         Args:
             cycle_seconds: Processor time that the last cycle took.
-            work_waits: Whether the last cycle left work that new room could serve.
-            tasks_in_flight: Counts the tasks that are being bound or evicted.
+            work_waits: Whether the last cycle left work that free resources could serve.
+            tasks_in_flight: Returns the number of tasks that are being bound or evicted.
         """
         ended = self._monotonic()
         try:

@@ -1,6 +1,6 @@
-"""The cycle's thread: what a cycle does beside the loop, one call after the other.
+"""The cycle's thread: runs the blocking calls of a cycle, one after the other.
 
-It does not keep the process from ending: a plugin may never return from a call.
+The thread is a daemon thread, because a plugin may never return from a call.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ Anything = TypeVar("Anything")
 
 
 class CycleThread:
-    """Begun with the first call."""
+    """A worker thread, started by the first call."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def run(self, call: Callable[..., Anything], *arguments: Any) -> "asyncio.Future[Anything]":
-        """Call something there; the future belongs to the running loop."""
+        """Run a call in the thread. The future belongs to the running loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Anything] = loop.create_future()
 
@@ -36,7 +36,7 @@ class CycleThread:
             try:
                 settle, outcome = _succeed, call(*arguments)
             except BaseException as error:  # noqa: BLE001  # it belongs to the caller
-                settle, outcome = _fail, _bearable(error)  # type: ignore[assignment]  # an outcome too
+                settle, outcome = _fail, _storable(error)  # type: ignore[assignment]  # an outcome too
             with suppress(RuntimeError):  # the loop is closed: the process ends
                 loop.call_soon_threadsafe(settle, future, outcome)
 
@@ -47,17 +47,17 @@ class CycleThread:
         return future
 
     def close(self) -> None:
-        """End the thread when it has done what it was given."""
+        """End the thread after the calls that are queued."""
         self._calls.put(None)
 
     @property
     def is_daemon(self) -> bool:
-        """Whether the process may end while it works."""
+        """Whether the process may end while the thread runs."""
         return self._thread is None or self._thread.daemon
 
     @property
     def frame(self) -> FrameType | None:
-        """What it does at this moment; None where it does nothing yet."""
+        """The frame that the thread executes now; None before the first call."""
         ident = None if self._thread is None else self._thread.ident
         return None if ident is None else sys._current_frames().get(ident)  # noqa: SLF001  # documented, in spite of its name
 
@@ -76,10 +76,13 @@ def _fail(future: "asyncio.Future[Any]", error: BaseException) -> None:
         future.set_exception(error)
 
 
-def _bearable(error: BaseException) -> BaseException:
-    """Return what a future may hold: what would end the process ends the cycle alone, since no plugin may do more."""
+def _storable(error: BaseException) -> BaseException:
+    """Return an exception that a future can hold.
+
+    SystemExit and the like end only the cycle: a plugin must not end the process.
+    """
     if isinstance(error, (Exception, CycleCut)) and not isinstance(error, StopIteration):
         return error
-    bearable = RuntimeError(f"{type(error).__name__}: {said_by(error)}")
-    bearable.__cause__ = error
-    return bearable
+    storable = RuntimeError(f"{type(error).__name__}: {said_by(error)}")
+    storable.__cause__ = error
+    return storable

@@ -1,15 +1,15 @@
-"""The daemon: cycles one after the other, their plans carried out while they run.
+"""The daemon: runs cycles one after the other, and executes their plans concurrently.
 
     ┌────────────── loop's thread ──────────────┐      ┌──── cycle's thread ────┐
     watches → cache ── snapshot ────────────────┼────→ run_cycle
               cache.assume(plan) ←──────────────┼───── each plan as it is committed
-              cache.carry_out(plan), in tasks   │
+              cache.execute_plan(plan), in tasks │
               cache.write(report) ←─────────────┼───── report
     └───────────────────────────────────────────┘      └────────────────────────┘
 
-States: made, running (`run`), stopping (`stop`: the cycle under way ends, its further plans are refused, plans in
-flight finish), stopped. What always holds: one cycle at a time; a snapshot is taken only when every plan of the cycle
-before is assumed or refused; nothing is assumed without leadership.
+States: created, running (`run`), stopping (`stop`: the current cycle ends, its further plans are refused, plans in
+flight finish), stopped. Invariants: one cycle at a time; a snapshot is taken only when every plan of the previous
+cycle is assumed or refused; nothing is assumed without leadership.
 """
 
 import asyncio
@@ -39,32 +39,32 @@ from pyroclast.scheduler.monitoring.stopwatch import CYCLE, SNAPSHOT, WRITE, Sto
 __all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
 
 _FULL_COLLECTION_SECONDS: Final = 300.0
-"""Time between full collections, which happen only after a cycle that decided nothing."""
+"""Interval between full garbage collections. They happen only after a cycle without plans."""
 _FAILING_SECONDS: Final = 120.0
-"""Cycles that have failed one after the other for as long show in the probe of liveness."""
+"""The liveness probe reports cycles that have failed for this long without a success."""
 _STUCK_SECONDS: Final = 600.0
-"""A cycle that runs for longer will not end; those of the largest clusters take seconds."""
+"""A cycle that runs for longer does not end any more; cycles of the largest clusters take seconds."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Cluster(Protocol):
-    """What the daemon asks of the cache."""
+    """The daemon's interface to the cache."""
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""
         ...
 
     def assume(self, plan: Plan) -> bool:
-        """Take all of a plan into the books, or none of it; tells which."""
+        """Assume the whole plan or nothing of it. Return whether the plan was assumed."""
         ...
 
     async def execute_plan(self, plan: Plan) -> None:
-        """Do what an assumed plan says; failures are corrected in the books."""
+        """Execute an assumed plan. Failures are corrected in the cluster state."""
         ...
 
     def write(self, report: CycleReport) -> None:
-        """Hand statuses, conditions and events to their writers."""
+        """Pass statuses, conditions and events to their writers."""
         ...
 
 
@@ -73,12 +73,12 @@ class Leadership(Protocol):
 
     @property
     def is_leader(self) -> bool:
-        """Turns false before another process can turn true."""
+        """Becomes false before another process can become the leader."""
         ...
 
 
 class Decide(Protocol):
-    """A cycle, with registry and seed bound."""
+    """A cycle, with the registry and the seed bound."""
 
     def __call__(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
@@ -89,7 +89,7 @@ class Decide(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The last cycle that looked: what it saw, and what it said."""
+    """The snapshot and the report of the last cycle that was not quiet."""
 
     snapshot: Snapshot
     report: CycleReport
@@ -97,7 +97,7 @@ class Seen:
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """The observer of one cycle; called in the cycle's thread."""
+    """The observer of one cycle, called in the cycle's thread."""
 
     stopwatch: Stopwatch
     deliver: Callable[[Plan], Any]
@@ -107,7 +107,7 @@ class _Watch:
         self.deliver(plan)
 
     def phase(self, name: str, begin: bool) -> None:
-        """Take the time."""
+        """Record the time of a phase."""
         self.stopwatch.mark(name, begin=begin)
 
 
@@ -118,42 +118,42 @@ class Daemon:
     cluster: Cluster
     leadership: Leadership
     configuration: Callable[[], Configuration]
-    """Returns the configuration of the next cycle; called in the cycle's thread, so that it may read files."""
+    """Returns the configuration of the next cycle. Called in the cycle's thread, because it reads files."""
     adopt: Callable[[Configuration], Awaitable[None]]
-    """Prepares for the configuration of the next cycle; awaited on the loop's thread before the snapshot is taken."""
+    """Called with the next configuration and awaited on the loop's thread before the snapshot is taken."""
     decide: Decide
     metrics: Metrics
     pause: CyclePause
-    """Between the end of a cycle and the beginning of the next."""
+    """The pause between two cycles."""
     last_cycle_seconds: float = 3.0
-    """What a cycle may still take after a stop; a kubelet kills after thirty seconds."""
+    """Time that the current cycle has to end after a stop. A kubelet kills the process after thirty seconds."""
     after_cycle: Callable[[Seen], None] = lambda _: None
-    """Told in the cycle's thread of each cycle that looked."""
+    """Called in the cycle's thread after each cycle that was not quiet."""
     plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
-    """Told on the loop's thread of each failure of a plugin that is news, with its text."""
+    """Called on the loop's thread with the name and message of each new plugin failure."""
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], Stopwatch] = Stopwatch
-    """Makes the one of a cycle."""
+    """Creates the stopwatch of a cycle."""
     seen: Seen | None = None
     memory: Memory = field(default_factory=Memory)
     _in_flight: dict[asyncio.Task[None], int] = field(default_factory=dict)
-    """Plans that are being carried out, and the number of their tasks."""
+    """Plans that are being executed, with the number of their tasks."""
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     thread: CycleThread = field(default_factory=CycleThread)
     _collected: float = field(default_factory=time.monotonic)
     _failing: tuple[float, str] | None = None
-    """Since when cycles fail one after the other, and what the last one failed with."""
+    """When cycles began to fail, and the last error; None after a success."""
     _saw: tuple[Snapshot, int] | None = None
-    """What the cycle under way sees, and the generation of its configuration."""
+    """The snapshot of the current cycle, and the generation of its configuration."""
     _running: Stopwatch | None = None
-    """Of the cycle under way."""
+    """The stopwatch of the current cycle."""
 
     async def run(self) -> None:
-        """Run cycles until `stop` is asked for; the first begins at once."""
+        """Run cycles until `stop` is called. The first one begins immediately."""
         try:
             while not self._stopping.is_set():
-                begun = time.process_time()  # what other processes take does not make ours a burden
+                begun = time.process_time()  # processor time: load of other processes must not prolong the pause
                 if not await self._once_unless_stopped():
                     return
                 await self._wait(time.process_time() - begun)
@@ -161,7 +161,7 @@ class Daemon:
             self._stopping.set()
 
     async def _once_unless_stopped(self) -> bool:
-        """Run one cycle; False where it goes on too long after a stop and is left: its plans would be refused."""
+        """Run one cycle. Return False if it takes too long after a stop; it is then abandoned."""
         cycle, stopping = asyncio.create_task(self.run_once()), asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((cycle, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -177,11 +177,11 @@ class Daemon:
         return True
 
     def stop(self) -> None:
-        """Begin no more cycles, and refuse further plans of the one under way."""
+        """Start no more cycles, and refuse further plans of the current one."""
         self._stopping.set()
 
     async def drain(self, seconds: float) -> bool:
-        """Wait for plans in flight; tell whether all of them finished in time. Call it when `run` has ended."""
+        """Wait for plans in flight. Return whether all finished in time. Call it after `run` has returned."""
         self.thread.close()
         if not self._in_flight:
             return True
@@ -193,9 +193,9 @@ class Daemon:
         return not late
 
     async def abandon(self) -> None:
-        """Cut off plans in flight, for leadership is lost: a request under way must end before another process leads.
+        """Cancel plans in flight after leadership is lost. A request must end before another process leads.
 
-        What became of the requests is left open; whoever leads next sees it in the cluster.
+        The outcome of cancelled requests is unknown; the next leader sees it in the cluster.
         """
         self._stopping.set()
         cut = tuple(self._in_flight)
@@ -206,7 +206,7 @@ class Daemon:
             _log.warning("plans_abandoned", plans=len(cut))
 
     async def run_once(self) -> CycleReport | None:
-        """Run one cycle; None when it failed, which is logged, and the next starts clean."""
+        """Run one cycle. Return None if it failed: the failure is logged, and the next cycle starts clean."""
         if not self.leadership.is_leader:
             return None
         cycle = self.memory.cycle + 1
@@ -217,7 +217,7 @@ class Daemon:
                 _log.info("cycle_cut")
                 return None
             except Exception as error:  # noqa: BLE001 - see below
-                # The one place where a cycle's exceptions end: whatever went wrong, the next cycle sees a new snapshot.
+                # The only place where exceptions of a cycle end. The next cycle starts with a new snapshot.
                 _log.exception("cycle_failed")
                 self.metrics.add("pyroclast_cycles_total", 1, "failed")
                 self.memory = Memory(cycle=cycle)
@@ -230,7 +230,7 @@ class Daemon:
         return report
 
     def _fail(self, cycle: int, error: str) -> None:
-        """Note that a cycle failed, and leave the reason where people look: on jobs and pods that wait."""
+        """Record that a cycle failed, and report the reason on waiting jobs and pods, where users look."""
         since = self.monotonic() if self._failing is None else self._failing[0]
         self._failing = since, error
         if self._saw is None or not self.leadership.is_leader:
@@ -238,11 +238,11 @@ class Daemon:
         snapshot, generation = self._saw
         try:
             self.cluster.write(failed_report(snapshot, cycle=cycle, generation=generation, error=error))
-        except Exception:  # noqa: BLE001 - the object that ended the cycle may end this, too
+        except Exception:  # noqa: BLE001 - the object that broke the cycle may break this, too
             _log.exception("failed_cycle_not_told")
 
     def failing(self) -> str | None:
-        """Say that cycles fail one after the other, for how long and why; None while they do not."""
+        """Return for how long cycles have failed and the last error; None while cycles succeed."""
         if self._failing is None:
             return None
         since, error = self._failing
@@ -250,7 +250,7 @@ class Daemon:
         return f"cycles fail for {seconds:.0f} s: {error}" if seconds >= _FAILING_SECONDS else None
 
     def stuck(self) -> str | None:
-        """Say where a cycle hangs, a plugin from outside for example; None where none does."""
+        """Return where a cycle hangs, for example in an external plugin; None if no cycle hangs."""
         under_way = None if self._running is None else self._running.under_way()
         if under_way is None or under_way[1] < _STUCK_SECONDS:
             return None
@@ -269,10 +269,10 @@ class Daemon:
         self._saw = snapshot, configuration.generation
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
-        # A cycle on what was quiet before says nothing: what the one before said still holds.
+        # A cycle on an unchanged snapshot returns an empty report; the previous report remains valid.
         now = self.wall()
         was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
-        # Plans are delivered through the same queue as the end of the cycle, so all of them are taken when it returns.
+        # Plans use the same queue as the result of the cycle, so all of them have been taken when it returns.
         report, self.memory = await self.thread.run(self._decide, snapshot, configuration, now, watch)
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
@@ -281,7 +281,7 @@ class Daemon:
         stopwatch.mark(CYCLE, begin=False)
         if not was_quiet:
             before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
-            _tell(self.seen, before, self.plugin_failed)
+            _log_outcome(self.seen, before, self.plugin_failed)
         await self.thread.run(self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
 
@@ -292,7 +292,7 @@ class Daemon:
             return self.decide(snapshot, configuration, now=now, memory=self.memory, observer=observer)
 
     def _take(self, plan: Plan) -> None:
-        """Assume a plan and begin to carry it out; on the loop's thread."""
+        """Assume a plan and start its execution, on the loop's thread."""
         if self._stopping.is_set() or not self.leadership.is_leader:
             self._count(plan, "refused")
             return
@@ -315,20 +315,20 @@ class Daemon:
             _log.error("plan_failed", exc_info=error)
 
     def _settle(self, stopwatch: Stopwatch, report: CycleReport, seen: Seen | None) -> None:
-        """Between cycles: apply metrics and collect garbage, in the cycle's thread."""
+        """Apply metrics and collect garbage between cycles, in the cycle's thread."""
         stopwatch.report(self.metrics)
         self.metrics.apply(report.samples)
         if seen is not None:
             self.after_cycle(seen)
         if report.plans:
-            # What the cycle made is young: the old generation, frozen after the first lists, is not looked at.
+            # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
             gc.collect(1)
         elif time.monotonic() - self._collected > _FULL_COLLECTION_SECONDS:
             gc.collect()
             self._collected = time.monotonic()
 
     async def _wait(self, cycle_seconds: float) -> None:
-        """Pause, or until `stop` is asked for."""
+        """Pause until the next cycle or until `stop` is called."""
         pausing = asyncio.create_task(
             self.pause.wait(
                 cycle_seconds=cycle_seconds,
@@ -346,7 +346,7 @@ class Daemon:
             stopping.cancel()
 
     def _leaves_work(self) -> bool:
-        """Return whether the last cycle left work that new room could serve."""
+        """Return whether the last cycle left work that free resources could serve."""
         if self.seen is None:
             return True
         report = self.seen.report
@@ -354,11 +354,11 @@ class Daemon:
 
 
 _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
-"""Actions that Volcano counts eviction transactions of."""
+"""Actions whose committed evictions Volcano counts as transactions."""
 
 
-def _tell(seen: Seen, before: Seen | None, plugin_failed: Callable[[str, str], None]) -> None:
-    """Log one line for a cycle that did something, and what of the failures of plugins is news."""
+def _log_outcome(seen: Seen, before: Seen | None, plugin_failed: Callable[[str, str], None]) -> None:
+    """Log one line for a cycle with plans, and report new plugin failures."""
     report, known = seen.report, {} if before is None else before.report.failures
     for plugin, failure in report.failures.items():
         if failure != known.get(plugin):

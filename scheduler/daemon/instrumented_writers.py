@@ -15,32 +15,32 @@ __all__ = ["CountingBinder", "CountingEvictor", "Rate"]
 
 _MILLISECONDS: Final = 1000.0
 _UNSENT: Final = frozenset({"NotLeader", "PreparationFailed"})
-"""Reasons of binds and evictions that never reached the server."""
+"""Reasons of binds and evictions that were not sent to the server."""
 
 
 class Rate:
-    """How many a second, over the last seconds."""
+    """Events per second over the last seconds."""
 
     def __init__(self, seconds: float = 10.0, now: Callable[[], float] = time.monotonic) -> None:
-        """Look `seconds` back."""
+        """Average over the last `seconds`."""
         self._seconds, self._now = seconds, now
         self._counted: deque[tuple[float, int]] = deque()
         self._sum = 0
 
     def add(self, count: int) -> None:
-        """Count."""
+        """Add events."""
         self._counted.append((self._now(), count))
         self._sum += count
 
     def per_second(self) -> float:
-        """Return the mean."""
+        """Return the average rate."""
         while self._counted and self._counted[0][0] < self._now() - self._seconds:
             self._sum -= self._counted.popleft()[1]
         return self._sum / self._seconds
 
 
 class CountingBinder:
-    """Binds by another binder, and counts."""
+    """Binds through another binder and counts the outcomes."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class CountingBinder:
         created: Callable[[TaskId], float | None],
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Take the binder, and who knows when a task was made (seconds since 1970)."""
+        """Wrap `binder`. `created` returns when a task was created, in seconds since 1970."""
         self._binder, self._metrics, self._rate = binder, metrics, rate
         self._created, self._wall = created, wall
 
@@ -76,7 +76,10 @@ class CountingBinder:
         return outcome
 
     def _observe_stages(self, outcome: PlanOutcome, taken: float) -> None:
-        """Tell preparing from binding, in milliseconds; a plan without preparations was prepared at once."""
+        """Observe preparation and binding separately, in milliseconds.
+
+        A plan without preparations counts as prepared from the start.
+        """
         preparing = (outcome.prepared_seconds or 0.0) * _MILLISECONDS
         stage = "volcano_scheduling_stage_duration_milliseconds"
         self._metrics.observe(stage, max(taken - preparing, 0.0), "Bind")
@@ -91,10 +94,10 @@ class CountingBinder:
 
 
 class CountingEvictor(Evictor):
-    """An evictor that counts."""
+    """An evictor that counts outcomes."""
 
     def __init__(self, metrics: Metrics, *arguments: Any, **options: Any) -> None:
-        """Take the metrics, and what an evictor takes."""
+        """Count in `metrics`; the other arguments are those of an evictor."""
         super().__init__(*arguments, **options)
         self._metrics = metrics
 

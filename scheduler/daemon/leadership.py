@@ -1,4 +1,4 @@
-"""Leadership: work while holding the lease, and end the process when it is lost."""
+"""Leadership: work while holding the lease, and end the process when the lease is lost."""
 
 import asyncio
 import math
@@ -21,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 class LeadershipLostError(Exception):
-    """Somebody else may lead now; nothing more may be done by this process."""
+    """The lease is lost. Another process may lead now, so this process must not change the cluster any more."""
 
 
 class Alone:
@@ -31,12 +31,12 @@ class Alone:
 
 
 def lease_options(options: ProcessOptions) -> LeaseOptions:
-    """Return the lease that flags name, with an identity of this very process."""
+    """Return the lease that the flags name, with an identity that is unique to this process."""
     return LeaseOptions(
         namespace=options.lease_namespace,
         name=options.leader_elect_resource_name,
         identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-        # Leases count whole seconds; rounding up keeps the order of the three.
+        # A lease counts whole seconds. Rounding up keeps the order of the three durations.
         lease_seconds=math.ceil(options.leader_elect_lease_duration),
         renew_deadline_seconds=options.leader_elect_renew_deadline,
         retry_seconds=options.leader_elect_retry_period,
@@ -48,11 +48,11 @@ async def lead(elector: Elector, work: Callable[[], Awaitable[None]], *, stoppin
 
     Args:
         elector: Runs for the lease.
-        work: A leader's work; it ends by itself soon after `stopping` is set.
-        stopping: Set when the process is to end; a standby then waits no longer.
+        work: The leader's work. It must end soon after `stopping` is set.
+        stopping: Set when the process must end. A standby then stops waiting.
 
     Raises:
-        LeadershipLostError: The lease was lost before the work had ended; the work is cancelled by then.
+        LeadershipLostError: The lease was lost before the work had ended, and the work was cancelled.
     """
     began, lost = asyncio.Event(), asyncio.Event()
 
@@ -83,7 +83,7 @@ async def lead(elector: Elector, work: Callable[[], Awaitable[None]], *, stoppin
 async def lead_to_the_end(
     elector: Elector | None, work: Callable[[], Awaitable[None]], *, stopping: asyncio.Event
 ) -> int:
-    """Lead as `lead` does, or just work where nobody is elected; return the exit status of the process."""
+    """Lead as `lead` does, or only work if there is no election. Return the exit status of the process."""
     try:
         if elector is None:
             await work()

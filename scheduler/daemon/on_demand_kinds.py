@@ -11,47 +11,49 @@ from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
 from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
 from pyroclast.plugins.load_aware import is_asked_for
 
-__all__ = ["WantedKinds", "Wants", "wants_of"]
+__all__ = ["OnDemandKinds", "OnDemandWatches", "required_kinds"]
 
 _PATIENCE_SECONDS: Final = 10.0
-"""How long what is newly wanted is waited for; then cards are read by the defaults, and loads are not known."""
+"""Maximum wait for newly required kinds. After it, default device settings apply and node load is unknown."""
 
 
-class Wants(NamedTuple):
-    """What is to be followed; None for nothing of a kind."""
+class OnDemandKinds(NamedTuple):
+    """Objects to watch on demand; None for no object of a kind."""
 
     device_map: RequiredObjects | None = None
-    """The ConfigMap about devices."""
+    """The ConfigMap with device settings."""
     node_metrics: RequiredObjects | None = None
 
 
-def wants_of(profile: Profile, cards: DeviceShareArgs | None) -> Wants:
-    """Return what a configuration asks for that wants cards to be shared so."""
+def required_kinds(profile: Profile, cards: DeviceShareArgs | None) -> OnDemandKinds:
+    """Return the objects that a profile with these device arguments requires."""
     named = map_of(cards)
-    return Wants(
+    return OnDemandKinds(
         device_map=None if named is None else RequiredObjects(*named),
         node_metrics=EVERY_OBJECT if is_asked_for(profile) else None,
     )
 
 
-class WantedKinds:
-    """Follows what is wanted; everything happens on the loop's thread."""
+class OnDemandWatches:
+    """Watches the required objects. All calls happen on the loop's thread."""
 
     def __init__(self, cache: SchedulerCache) -> None:
-        """Prepare to follow."""
-        self._device_map = cache.on_demand_informer(CONFIG_MAPS)
-        self._node_metrics = cache.on_demand_informer(NODE_METRICS)
+        """Prepare the watches."""
+        self._device_map, self._node_metrics = (
+            cache.on_demand_informer(CONFIG_MAPS),
+            cache.on_demand_informer(NODE_METRICS),
+        )
 
     def start(self, background: Background) -> None:
-        """Begin to follow what will be wanted."""
+        """Start the background watches."""
         background.keep("follow-device-map", self._device_map.run)
         background.keep("follow-node-metrics", self._node_metrics.run)
 
-    def follow(self, wants: Wants) -> None:
-        """Follow these from now on."""
-        self._device_map.require(wants.device_map)
-        self._node_metrics.require(wants.node_metrics)
+    def follow(self, required: OnDemandKinds) -> None:
+        """Watch these objects from now on."""
+        self._device_map.require(required.device_map)
+        self._node_metrics.require(required.node_metrics)
 
     async def wait(self) -> None:
-        """Wait until what is wanted is in the books, or the patience ends."""
+        """Wait until the required objects are in the cluster state, or the timeout expires."""
         await asyncio.gather(*(each.wait(_PATIENCE_SECONDS) for each in (self._device_map, self._node_metrics)))

@@ -1,7 +1,7 @@
-"""Plugins and actions of a daemon, loaded anew when a file of `--plugins-dir` is another than it was.
+"""Plugins and actions of a daemon, loaded again when a file of `--plugins-dir` changes.
 
-Files are compared as the configuration file is: by what is in them, since a mounted ConfigMap is a chain of links. What
-a module registers beside plugins (`register_binder`, `register_preparer`) is asked for once, at the start.
+Files are compared by content, as the configuration file is, because a mounted ConfigMap is a chain of links. Other
+registrations of a module (`register_binder`, `register_preparer`) take effect only at the start.
 """
 
 import hashlib
@@ -16,16 +16,16 @@ __all__ = ["PluginFiles"]
 
 
 class PluginFiles:
-    """The folder of plugins, and the last registry that was made with it."""
+    """The folder of plugins, and the last registry made with it."""
 
     def __init__(self, folder: str = "") -> None:
-        """Load all plugins there are.
+        """Load all plugins of the folder.
 
         Args:
-            folder: Folder of plugins, one `.py` file each; none where empty.
+            folder: Folder of plugins, one `.py` file each; empty for none.
 
         Raises:
-            ConfigError: With every plugin that cannot be loaded, or whose name is taken.
+            ConfigError: Plugins cannot be loaded, or their names are taken.
         """
         self._folder = folder
         self._files = self._read()
@@ -33,11 +33,11 @@ class PluginFiles:
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """The texts of the files that were loaded last, by the files' names."""
+        """The texts of the files that were loaded last, by file name."""
         return {file.path.name: file.source for file in self._files}
 
     def digest(self) -> str:
-        """Return what tells the files as they are from what they were, also where they cannot be read."""
+        """Return a digest of the files' contents. Unreadable files count with their error."""
         if not self._folder:
             return ""
         digest = hashlib.sha256()
@@ -46,10 +46,10 @@ class PluginFiles:
         return digest.hexdigest()
 
     def registry(self) -> Registry:
-        """Return plugins and actions as the files are now.
+        """Return the registry for the current files.
 
         Raises:
-            ConfigError: As at the start.
+            ConfigError: Plugins cannot be loaded, or their names are taken.
         """
         files = self._read()
         if files != self._files:

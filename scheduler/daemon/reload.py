@@ -1,11 +1,11 @@
-"""The configuration file, watched: what it says now, and the last of it that was good.
+"""The configuration file: polls it, and keeps the last valid configuration.
 
-A mounted ConfigMap is a chain of symbolic links that the kubelet swaps, so times and inodes say little: each poll reads
-the file, which is small, and compares digests. The files of plugins that it is read with count as a part of it.
+A mounted ConfigMap is a chain of symbolic links that the kubelet swaps, so times and inodes do not help. Each poll
+reads the file, which is small, and compares digests. The digest includes the plugin files.
 
     nothing read yet ──good──▶ in force ──good, other──▶ in force (generation + 1)
             │                    │  ▲
-            └───────bad──────────▶  bad, told once; what was in force stays ──good──▶ in force (recovered)
+            └───────bad──────────▶  bad, reported once; the last good one stays ──good──▶ in force (recovered)
 """
 
 import hashlib
@@ -22,36 +22,36 @@ from pyroclast.scheduler.cli.file_errors import why
 __all__ = ["ConfigFile", "Reload"]
 
 MAX_BYTES: Final = 2**20
-"""A ConfigMap holds no more; a larger file is a mistake."""
+"""Size limit of a ConfigMap. A larger file is a mistake."""
 
 Read: TypeAlias = Callable[[str, int], Parsed]
-"""Makes a configuration of a text and a generation; raises ConfigError."""
+"""Parses a text as the configuration of a generation; raises ConfigError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reload:
-    """The file, or what it is read with, is another than at the last poll."""
+    """The file or the plugin files have changed since the last poll."""
 
     parsed: Parsed | None
-    """In force from now on; None when the file is bad and what was in force stays."""
+    """The new configuration; None if the file is invalid and the last valid configuration remains in force."""
     faults: tuple[str, ...] = ()
-    """Why the file is bad, each a sentence that starts with its path."""
+    """The faults of the file. Each is a sentence that starts with its path."""
     warnings: tuple[str, ...] = ()
-    """What its author should hear, of a bad file too."""
+    """Warnings about the file, also if it is invalid."""
     recovered: bool = False
-    """Whether the file was bad before and is good now."""
+    """Whether the file was invalid before and is valid now."""
 
 
 class ConfigFile:
-    """A configuration file and the last good configuration in it."""
+    """A configuration file and its last valid configuration."""
 
     def __init__(self, path: Path, read: Read, *, beside: Callable[[], str] = lambda: "") -> None:
-        """Watch a file; it need not be there.
+        """Watch a file; it may be missing.
 
         Args:
             path: The file.
-            read: Makes a configuration of its text.
-            beside: Returns a digest of what else it is made of: where that changes, the same text is read anew.
+            read: Parses its text.
+            beside: Returns a digest of other inputs. When it changes, the same text is parsed again.
         """
         self._path, self._read, self._beside = path, read, beside
         self._current: Parsed | None = None
@@ -60,16 +60,16 @@ class ConfigFile:
 
     @property
     def current(self) -> Parsed | None:
-        """What is in force; None while there never was a good one."""
+        """The configuration in force; None before the first valid one."""
         return self._current
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with the file as last polled; empty when nothing is."""
+        """The faults of the file at the last poll."""
         return self._faults
 
     def poll(self) -> Reload | None:
-        """Return what has changed since the last poll, or None: a fault, too, is told once."""
+        """Return the change since the last poll, or None. A fault is also returned only once."""
         try:
             text = _content(self._path)
         except ConfigError as error:
@@ -102,7 +102,7 @@ class ConfigFile:
 
 
 def _content(path: Path) -> str:
-    """Return the text of the file; raises ConfigError when there is none to be had."""
+    """Return the text of the file; raise ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)

@@ -1,9 +1,9 @@
-"""Scheduling gates: the queue's own gate goes off a pod when its queue has room for it.
+"""Scheduling gates: remove the queue's gate from a pod when its queue has capacity for the pod.
 
 A pod with the annotation and the gate `scheduling.volcano.sh/queue-allocation-gate` waits outside the scheduler, so
-that cluster autoscalers do not count it, until allocate finds that its queue has room for it. Removal is a patch of
-that one gate: doing it twice does nothing, other gates stay, and what fails is tried again by the next cycle that finds
-something changed.
+that cluster autoscalers do not count it, until allocate finds that its queue has capacity. The removal is a patch of
+this one gate. It is idempotent and keeps other gates. A failed removal is repeated by the next cycle that finds a
+change.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ __all__ = ["GateRemover", "gated_tasks", "remove_gate"]
 
 _PATIENCE_SECONDS: Final = 30.0
 _PENDING_PER_WORKER: Final = 200
-"""Removals that may wait for each worker; more are left to the next cycle."""
+"""Maximum number of waiting removals for each worker. Further removals are left to the next cycle."""
 
 _log = structlog.get_logger(__name__)
 
 
 def gated_tasks(snapshot: Snapshot, report: CycleReport) -> list[Task]:
-    """Return the tasks whose gate should go."""
+    """Return the tasks whose gate should be removed."""
     lifted = set(report.gates_lifted)
     if not lifted:
         return []
@@ -41,7 +41,7 @@ def gated_tasks(snapshot: Snapshot, report: CycleReport) -> list[Task]:
 
 
 async def remove_gate(client: Client, task: Task) -> None:
-    """Take the gate off one pod; troubles of the server are sat out for a while.
+    """Remove the gate of one pod. Server errors are retried for a while.
 
     Raises:
         ApiError: The server refused.
@@ -61,10 +61,10 @@ async def remove_gate(client: Client, task: Task) -> None:
 
 
 class GateRemover:
-    """Takes gates off pods in the background, a few at a time."""
+    """Removes gates in the background with a fixed number of workers."""
 
     def __init__(self, remove: Callable[[Task], Awaitable[None]], *, workers: int) -> None:
-        """Take the function that removes one gate, and how many may be under way at once."""
+        """Use `remove` for each task, with at most `workers` calls at a time."""
         self._remove, self._workers = remove, workers
         self._waiting: asyncio.Queue[Task] = asyncio.Queue(workers * _PENDING_PER_WORKER)
         self._known: set[str] = set()
@@ -75,13 +75,13 @@ class GateRemover:
         self._tasks = [asyncio.create_task(self._work(), name="gate-remover") for _ in range(self._workers)]
 
     async def stop(self) -> None:
-        """End the workers; what waits is left to the next start."""
+        """Stop the workers. Waiting tasks are left to the next start."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def offer(self, tasks: Iterable[Task]) -> None:
-        """Ask for the removal of gates; tasks already waiting are skipped, and never does this wait."""
+        """Request the removal of gates without waiting. Tasks that already wait are skipped."""
         for task in tasks:
             if task.id in self._known:
                 continue
@@ -98,7 +98,7 @@ class GateRemover:
                 await self._remove(task)
             except ApiError as error:
                 _log.warning("gate_not_removed", pod=task.key, error=str(error))
-            except Exception:  # noqa: BLE001 - a surprise with one pod must not end the worker for the others
+            except Exception:  # noqa: BLE001 - an unexpected error with one pod must not end the worker
                 _log.exception("gate_not_removed", pod=task.key)
             finally:
                 self._known.discard(task.id)

@@ -1,9 +1,9 @@
-"""Serving: everything of a daemon wired together, from its first log line to its exit status.
+"""The scheduler's process, from its first log line to its exit status.
 
     options → plugins, settings → API server → endpoints → cache synced → lease → cycles → drained → released
 
-A standby does all but the cycles. Exit status 0: told to end; 1: the lease was lost, which is fatal on purpose, since a
-fresh process has no doubts about what it knows.
+A standby does everything except cycles. The exit status is 0 after a signal, and 1 if the lease is lost. Losing the
+lease is fatal on purpose: a new process has no stale state.
 """
 
 import asyncio
@@ -42,15 +42,15 @@ from pyroclast.scheduler.daemon.cycle_pause import CyclePause
 from pyroclast.scheduler.daemon.daemon import Daemon, Seen
 from pyroclast.scheduler.daemon.instrumented_writers import Rate
 from pyroclast.scheduler.daemon.leadership import Alone, lead_to_the_end, lease_options
-from pyroclast.scheduler.daemon.on_demand_kinds import WantedKinds, Wants, wants_of
+from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWatches, required_kinds
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks, remove_gate
 from pyroclast.scheduler.daemon.settings import Settings
-from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, tell_why_unsynced, trouble_of
+from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.waiting import Waiting
-from pyroclast.scheduler.monitoring.cycle_metrics import tell_figures, tell_placements
+from pyroclast.scheduler.monitoring.cycle_metrics import observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
 from pyroclast.scheduler.monitoring.device_metrics import DeviceFigures
 from pyroclast.scheduler.monitoring.explain import explain_job
@@ -65,20 +65,20 @@ from pyroclast.scheduler.recording.recorder import Recorder
 __all__ = ["serve"]
 
 _PLANS_SECONDS: Final = 15.0
-"""Time that plans in flight have to finish at the end; a kubelet kills after thirty seconds."""
+"""Time that plans in flight have to finish at the end. A kubelet kills the process after thirty seconds."""
 _WRITES_SECONDS: Final = 5.0
-"""Time that statuses and events have to be written at the end."""
+"""Time for writing the remaining statuses and events at the end."""
 _LOOKS: Final = 4
-"""Looks at the cycle's thread in the time that a call of a plugin may last."""
+"""Number of checks of the cycle's thread during the time limit of a plugin call."""
 _FIGURES_SECONDS: Final = 1.0
-"""Between two looks at what changes without a cycle."""
+"""Interval between updates of metrics that change without a cycle."""
 
 _SHORT_PATIENCE: Final = 0.001
-"""Patience with lists where the flag says to have none; zero would wait for ever."""
+"""Timeout for lists if the flag is 0; a timeout of zero would wait forever."""
 _QUEUES_SECONDS: Final = 5.0
-"""Between two looks whether the first queues are still there."""
+"""Interval between checks whether the first queues still exist."""
 _SYNC_LOOK_SECONDS: Final = 1.0
-"""Between two looks for the lists without which nothing begins."""
+"""Interval between checks for the lists that a cycle requires."""
 
 _log = structlog.get_logger(__name__)
 
@@ -87,7 +87,7 @@ async def serve(options: Options, level: Level, *, warnings: Sequence[str] = ())
     """Run the daemon until a signal ends it; return the exit status.
 
     Raises:
-        ConfigError: Something that an operator must mend keeps the daemon from starting.
+        ConfigError: The daemon cannot start until an operator fixes something.
     """
     _log.info("starting", version=own_version(), scheduler_names=options.scheduler_name)
     for warning in warnings:
@@ -119,7 +119,7 @@ class _Process:
         self._waiting = Waiting(self._extenders, self._loop, self._asked)
         self._delegate = ExtenderBinding(self._extenders, self._asked)
         self._pause = CyclePause(options.schedule_period, wakes_on_change=options.wake_on_change)
-        self._cache, self._hands = make_cache(
+        self._cache, self._writers = make_cache(
             client,
             options,
             self._metrics,
@@ -135,23 +135,23 @@ class _Process:
             self._metrics,
             scheduler_names=options.scheduler_name,
             strict=options.strict,
-            refused=lambda faults: self._loop.call_soon_threadsafe(self._tell_refusal, faults),
+            refused=lambda faults: self._loop.call_soon_threadsafe(self._record_refusal, faults),
         )
         self._usage = UsageWatch(
             self._cache.state,
             client,
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
-        self._wanted = WantedKinds(self._cache)
+        self._on_demand = OnDemandWatches(self._cache)
         self._device_figures = DeviceFigures(self._metrics)
         self._slow_call: SlowCall | None = None
-        """The call of a plugin that lasts for too long at this moment."""
+        """The plugin call that currently exceeds the time limit."""
         self._in_force: Configuration | None = None
-        """The configuration of this cycle."""
+        """The configuration of the current cycle."""
         self._cards: DeviceShareArgs | None = None
-        """How it wants cards to be shared."""
-        self._wants = Wants()
-        """What it wants followed that is not always followed."""
+        """Its device-sharing arguments."""
+        self._required = OnDemandKinds()
+        """The objects that it requires on demand."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
@@ -166,11 +166,11 @@ class _Process:
             metrics=self._metrics,
             pause=self._pause,
             after_cycle=self._after_cycle,
-            plugin_failed=self._tell_plugin_failure,
+            plugin_failed=self._record_plugin_failure,
         )
 
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
-        """Serve until told to end, or until the lease is lost."""
+        """Serve until the process is stopped or the lease is lost."""
         self._follow_signals(stack)
         endpoints = Endpoints(self._options, self._inside(), Reviews(self._client))
         stack.push_async_callback(endpoints.stop)
@@ -188,19 +188,19 @@ class _Process:
         if not await self._sync():
             return 0
         configuration = self._settings.current()
-        self._wants = wants_of(configuration.profiles[0], args_of(configuration.profiles[0]))
-        self._follow(configuration, self._wants)  # standbys follow too
+        self._required = required_kinds(configuration.profiles[0], args_of(configuration.profiles[0]))
+        self._follow(configuration, self._required)  # standbys watch too
         self._cache.background.keep("measure-usage", self._usage.run)
-        self._wanted.start(self._cache.background)
-        await self._wanted.wait()
-        settle()  # what the lists brought stays for long: later collections need not look at it
+        self._on_demand.start(self._cache.background)
+        await self._on_demand.wait()
+        settle()  # objects of the first lists live long: later garbage collections skip them
         return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
     async def _sync(self) -> bool:
-        """Wait for the first lists; tell whether there is work to begin, rather than an end to come to."""
+        """Wait for the first lists. Return False if the process is stopping."""
         patience = self._options.resource_sync_timeout
         server = self._client.cluster.described
-        telling = asyncio.create_task(tell_why_unsynced(server, lagging=self._cache.lagging, trouble=self._trouble))
+        diagnosing = asyncio.create_task(log_why_unsynced(server, lagging=self._cache.lagging, trouble=self._trouble))
         starting = asyncio.create_task(self._cache.start(patience_seconds=patience or _SHORT_PATIENCE))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -208,9 +208,9 @@ class _Process:
             while not stopping.done() and ESSENTIAL & set(self._cache.lagging()):
                 await asyncio.wait((stopping,), timeout=_SYNC_LOOK_SECONDS)
         finally:
-            for task in (telling, starting, stopping):
+            for task in (diagnosing, starting, stopping):
                 task.cancel()
-            await asyncio.gather(telling, starting, stopping, return_exceptions=True)
+            await asyncio.gather(diagnosing, starting, stopping, return_exceptions=True)
         self._has_begun = True
         if self._stopping.is_set():
             return False
@@ -221,19 +221,19 @@ class _Process:
         return trouble_of(reflector.trouble for reflector in self._cache.reflectors.values())
 
     async def _work(self) -> None:
-        """Do a leader's work until told to end, and leave nothing half-done."""
+        """Run cycles until the process is stopped, and finish what has begun."""
         self._metrics.put("pyroclast_leader", 1)
         if self._gates is not None:
             self._gates.start()
         try:
-            async with asyncio.TaskGroup() as beside:
-                beginning = beside.create_task(self._take_over())
+            async with asyncio.TaskGroup() as group:
+                beginning = group.create_task(self._take_over())
                 await self._daemon.run()
                 beginning.cancel()
             await self._daemon.drain(_PLANS_SECONDS)
             await self._flush()
         except asyncio.CancelledError:
-            # First of all, since the time until others may lead runs: no request of ours may outlive it.
+            # First of all, because another process may lead soon: none of our requests may still run then.
             await self._daemon.abandon()
             raise
         finally:
@@ -244,12 +244,12 @@ class _Process:
                 await self._gates.stop()
 
     async def _take_over(self) -> None:
-        """Begin to lead; the first queues are made however long the server lacks their definition, beside cycles."""
+        """Take over as leader. The first queues are created while cycles run, however long their CRD is missing."""
         make = self._cache.take_over
         while True:
             try:
                 await self._make_queues(make)
-            except Exception:  # noqa: BLE001  cycles go on, and the queues are looked for again
+            except Exception:  # noqa: BLE001  cycles continue, and the creation is retried
                 _log.exception("first_queues_broke")
             make = self._cache.make_first_queues
             await self._first_queues_lack()
@@ -265,44 +265,46 @@ class _Process:
             _log.error("first_queues_missing", default_queue=self._options.default_queue)
 
     async def _flush(self) -> None:
-        """Write what is left to write, within a limit."""
-        self._hands.statuses.begin_cycle()
+        """Write the remaining statuses and events within a time limit."""
+        self._writers.statuses.begin_cycle()
         try:
             async with asyncio.timeout(_WRITES_SECONDS):
-                await asyncio.gather(self._hands.statuses.drain(), self._hands.events.drain())
+                await asyncio.gather(self._writers.statuses.drain(), self._writers.events.drain())
         except TimeoutError:
-            _log.warning("writes_cut_short", statuses=self._hands.statuses.backlog, events=self._hands.events.backlog)
+            _log.warning(
+                "writes_cut_short", statuses=self._writers.statuses.backlog, events=self._writers.events.backlog
+            )
 
     async def _adopt(self, configuration: Configuration) -> None:
-        """Follow and ask what the configuration of the next cycle wants; wait for what it newly wants."""
+        """Apply the configuration of the next cycle, and wait for objects that it newly requires."""
         if configuration is self._in_force:
             return
         self._in_force = configuration
         self._delegate.follow(configuration)
         self._cards = args_of(configuration.profiles[0])
-        wants, before = wants_of(configuration.profiles[0], self._cards), self._wants
-        self._wants = wants
-        self._follow(configuration, wants)
-        if wants != before:
-            # a cycle before it has come would give out cut cards as if they were whole, and fill nodes that are loaded
-            await self._wanted.wait()
+        required, before = required_kinds(configuration.profiles[0], self._cards), self._required
+        self._required = required
+        self._follow(configuration, required)
+        if required != before:
+            # A cycle without these objects would allocate shared devices as whole ones, and would ignore node load.
+            await self._on_demand.wait()
 
-    def _follow(self, configuration: Configuration, wants: Wants) -> None:
-        """Ask the source of usage that a configuration names, read gangs as it says, and follow what it wants."""
+    def _follow(self, configuration: Configuration, required: OnDemandKinds) -> None:
+        """Set the usage source, the gang rules and the on-demand watches of a configuration."""
         self._usage.set_source(read_source(configuration.profiles[0].metrics))
         self._cache.state.follow_gangs(gang_rules(configuration.profiles[0]))
-        self._wanted.follow(wants)
+        self._on_demand.follow(required)
 
-    def _tell_refusal(self, faults: Sequence[str]) -> None:
-        """Record an event about a configuration that was refused."""
+    def _record_refusal(self, faults: Sequence[str]) -> None:
+        """Record an event about a refused configuration."""
         self._warn("ConfigurationRefused", "; ".join(faults))
 
-    def _tell_plugin_failure(self, _plugin: str, message: str) -> None:
-        """Record an event about a plugin that failed, which its text names."""
+    def _record_plugin_failure(self, _plugin: str, message: str) -> None:
+        """Record an event about a failed plugin. The message names the plugin."""
         self._warn("PluginFailed", message)
 
     async def _watch_plugins(self, limit_seconds: float) -> None:
-        """Report calls of plugins that last for too long."""
+        """Report plugin calls that exceed the time limit."""
         calls = SlowCalls(limit_seconds, self._options.plugin_call_deadline)
         while True:
             await asyncio.sleep(limit_seconds / _LOOKS)
@@ -318,7 +320,7 @@ class _Process:
                 self._warn("PluginSlow", message)
 
     def _stuck(self) -> str | None:
-        """Return where a cycle hangs, with the plugin that it is in; None where none does."""
+        """Return where a cycle hangs, and in which plugin; None if no cycle hangs."""
         stuck, slow = self._daemon.stuck(), self._slow_call
         if slow is None:
             return stuck
@@ -327,10 +329,10 @@ class _Process:
         return f"{stuck}, in a call of plugin {slow.plugin} at {slow.where}"
 
     def _warn(self, reason: str, message: str) -> None:
-        """Record an event about the scheduler itself, on the default queue: it is everybody's."""
+        """Record an event about the scheduler itself. It belongs to the default queue, which all users share."""
         queue = self._cache.state.stored("Queue").get(self._options.default_queue)
         if queue is not None:
-            self._hands.events.record(regarding(QUEUES, queue.metadata), "Warning", reason, message)
+            self._writers.events.record(regarding(QUEUES, queue.metadata), "Warning", reason, message)
 
     def _ask_and_decide(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
@@ -345,7 +347,7 @@ class _Process:
         )
 
     def _asked(self, instance: str, verb: str, is_answered: bool, seconds: float) -> None:
-        """Count an exchange with an extender."""
+        """Count a request to an extender."""
         self._metrics.add(
             "pyroclast_extender_requests_total", 1, instance, verb, "answered" if is_answered else "failed"
         )
@@ -362,7 +364,7 @@ class _Process:
         outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
         if self._recorder is not None and self._recorder.part != self._part:
-            # a record that begins here holds nothing of what was settled before
+            # A new record must not depend on state from before its beginning.
             self._part, self._settled = self._recorder.part, Settled()
         try:
             return run_cycle(
@@ -381,9 +383,9 @@ class _Process:
             raise
 
     def _after_cycle(self, seen: Seen) -> None:
-        tell_figures(seen, self._metrics)
-        tell_placements(seen, self._metrics, time.time())
-        self._device_figures.tell(seen.snapshot, self._cards)
+        set_cycle_metrics(seen, self._metrics)
+        observe_placements(seen, self._metrics, time.time())
+        self._device_figures.update(seen.snapshot, self._cards)
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
 
@@ -413,15 +415,15 @@ class _Process:
         return f"no list yet of {', '.join(lagging)}{why}"
 
     def _why_stale(self) -> str | None:
-        """Return which of the essential kinds cannot be followed any more, or None."""
+        """Return the essential kinds whose watches fail, or None."""
         return failing_watches(each for kind, each in self._cache.reflectors.items() if kind in ESSENTIAL)
 
     def _why_failing(self) -> str | None:
         failing = self._cache.background.failing()
-        return "; ".join(f"{work} dies again and again: {last}" for work, last in failing.items()) or None
+        return "; ".join(f"{work} fails repeatedly: {last}" for work, last in failing.items()) or None
 
     async def _watch_figures(self) -> None:
-        """Keep the gauges that change without a cycle."""
+        """Update the metrics that change without a cycle."""
         lag = WatchLag()
         while True:
             now = time.monotonic()
@@ -438,7 +440,7 @@ class _Process:
         actions: dict[signal.Signals, Any] = {
             signal.SIGTERM: self._stop,
             signal.SIGINT: self._stop,
-            signal.SIGUSR2: self._tell_size,
+            signal.SIGUSR2: self._log_size,
         }
         if self._options.cache_dumper:
             actions[signal.SIGUSR1] = lambda: self._cache.background.once("write-snapshot", self._dump)
@@ -459,14 +461,14 @@ class _Process:
         file = Path(self._options.cache_dump_dir) / f"snapshot-{int(time.time())}.json"
         dump = self._cache.dump()
         try:
-            # In a thread: many pods and a slow disk take seconds, and the lease must not wait for them.
+            # In a thread: a large snapshot takes seconds to write, and the lease must be renewed meanwhile.
             await asyncio.to_thread(dump.write, file)
         except OSError as error:
             _log.error("snapshot_not_written", file=str(file), error=str(error))
         else:
             _log.info("snapshot_written", file=str(file))
 
-    def _tell_size(self) -> None:
+    def _log_size(self) -> None:
         snapshot = self._cache.snapshot()
         _log.info(
             "size",

@@ -1,6 +1,6 @@
-"""Settings: configuration and plugins in force, read again before each cycle, their faults told in logs and metrics.
+"""Settings: the configuration and plugins in force. They are read before each cycle; faults go to logs and metrics.
 
-The two are taken together: arguments belong to the plugin that reads them.
+Both change together, because each plugin parses its own arguments.
 """
 
 import time
@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 class Settings:
     """The configuration of one daemon.
 
-    A file that is bad at the start is a fault; one that turns bad later leaves the last good one in force.
+    An invalid file at the start is an error. If the file becomes invalid later, the last valid one stays in force.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class Settings:
 
         Args:
             path: The file; empty for the built-in one.
-            plugins: What it may name.
-            metrics: Where generation and reloads are told.
-            scheduler_names: Whose pods are scheduled: their profile is taken.
-            strict: Warnings are faults.
-            refused: Told of the faults of a reload, in the thread that polls.
-            wall: Seconds since 1970.
+            plugins: The plugins that the file may name.
+            metrics: Receives the generation and the reloads.
+            scheduler_names: The names whose profile is used.
+            strict: Whether warnings are faults.
+            refused: Called with the faults of a reload, in the thread that polls.
+            wall: Returns seconds since 1970.
 
         Raises:
-            ConfigError: With every fault of the file.
+            ConfigError: The file has faults.
         """
         self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
         self._text, self._registry = "", plugins.registry()
@@ -76,7 +76,7 @@ class Settings:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong with the files as they stand; empty when nothing is."""
+        """The faults of the current files."""
         return self._file.faults
 
     @property
@@ -86,7 +86,7 @@ class Settings:
 
     @property
     def plugin_sources(self) -> Mapping[str, str]:
-        """The texts of the plugins in force that came from files, by the files' names."""
+        """The texts of the plugins in force that came from files, by file name."""
         return self._plugin_sources
 
     @property
@@ -95,7 +95,7 @@ class Settings:
         return self._registry
 
     def current(self) -> Configuration:
-        """Return the configuration for the next cycle, with our profile alone; reads the files."""
+        """Read the files, and return the next cycle's configuration, with only the profile of our scheduler names."""
         reload = self._file.poll()
         if reload is not None:
             self._take(reload)
@@ -104,7 +104,7 @@ class Settings:
         return self._chosen
 
     def _take(self, reload: Reload | None) -> None:
-        """Tell of a reload in log and metrics."""
+        """Report a reload in the log and the metrics."""
         if reload is None:
             return
         for warning in reload.warnings:
@@ -125,10 +125,10 @@ class Settings:
         )
 
     def _profile(self, configuration: Configuration) -> Profile:
-        """Return the profile of our scheduler names; the first name's, where they differ.
+        """Return the profile of our scheduler names. If the profiles differ, the first name wins.
 
         Raises:
-            ConfigError: There is none.
+            ConfigError: There is no such profile.
         """
         return profile_for(configuration, self._names)
 
@@ -137,10 +137,10 @@ class Settings:
 
 
 def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Profile:
-    """Return the profile of scheduler names; the first name's, where they differ.
+    """Return the profile of scheduler names. If the profiles differ, the first name wins.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such profile.
     """
     found = [configuration.profile(name) for name in scheduler_names]
     if found[0] is None:
@@ -151,10 +151,10 @@ def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) ->
 
 
 def with_profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Configuration:
-    """Return a configuration with the profile of scheduler names alone.
+    """Return a configuration with only the profile of the scheduler names.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such profile.
     """
     return replace(configuration, profiles=(profile_for(configuration, scheduler_names),))
 
@@ -165,7 +165,7 @@ def read_configuration(
     """Read a configuration with the plugins and actions of a registry.
 
     Raises:
-        ConfigError: With every fault.
+        ConfigError: The configuration has faults.
     """
     return parse(
         text,

@@ -1,6 +1,6 @@
-"""Sync diagnostics: why the first lists of the cache are not complete, once for all kinds, with the remedy.
+"""Sync diagnostics: log why the first lists are incomplete, once for all kinds, with the remedy.
 
-An unreachable server is waited for, and so are credentials that it does not take: both may be mended while we run.
+The process waits for an unreachable server and for valid credentials, because both can be fixed while it runs.
 """
 
 import asyncio
@@ -14,30 +14,30 @@ from pyroclast.kube.errors import ApiError
 from pyroclast.kube.reflector import Reflector
 from pyroclast.model.errors import PyroclastError
 
-__all__ = ["Trouble", "failing_watches", "tell_why_unsynced", "trouble_of"]
+__all__ = ["Trouble", "failing_watches", "log_why_unsynced", "trouble_of"]
 
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _UNANSWERED: Final = 0
-_TELL_SECONDS: Final = 1.0
-"""Until it is first said why lists lack."""
-_TELL_SECONDS_AT_MOST: Final = 30.0
-"""Between two such words at most."""
+_FIRST_LOG_SECONDS: Final = 1.0
+"""Delay of the first message."""
+_MAX_LOG_SECONDS: Final = 30.0
+"""Maximum interval between messages."""
 
 _FAILING_SECONDS: Final = 60.0
-"""A kind that could not be followed for this long makes the process unready: its objects are stale."""
+"""A kind whose watch fails for longer makes the process unready, because its objects are stale."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """One reason for all that cannot be listed."""
+    """One reason why kinds cannot be listed."""
 
     event: str
-    """Name of the log line."""
+    """Event name of the log line."""
     error: str
-    """What the server, or the way to it, said."""
+    """The error of the server or of the connection."""
     remedy: str
 
 
@@ -45,26 +45,26 @@ _REMEDIES: Final = {
     _UNANSWERED: Trouble(
         event="server_unreachable",
         error="",
-        remedy="see that the API server runs and that this is its address (kubectl cluster-info, with the same file"
-        " and context); it is waited for",
+        remedy="check that the API server runs and that this is its address (kubectl cluster-info, with the same file"
+        " and context); the process waits for it",
     ),
     _UNAUTHORIZED: Trouble(
         event="credentials_refused",
         error="",
-        remedy="the server does not take this token or certificate: renew the user's credentials in the kubeconfig, or "
-        "name another file by --kubeconfig; credentials in files and plugins are read again while it is waited",
+        remedy="the server refuses this token or certificate: renew the user's credentials in the kubeconfig, or "
+        "name another file with --kubeconfig; credentials in files and plugins are read again meanwhile",
     ),
     _FORBIDDEN: Trouble(
         event="permission_refused",
         error="",
-        remedy="the server knows us but lets us not list this: bind the scheduler's ClusterRole to the user or service "
+        remedy="the server refuses to list this kind: bind the scheduler's ClusterRole to the user or service "
         "account that the error names",
     ),
 }
 
 
 def trouble_of(errors: Iterable[PyroclastError | None]) -> Trouble | None:
-    """Return the commonest trouble in what reflectors met; None when they met none that has a remedy here."""
+    """Return the most frequent trouble among the errors of reflectors; None if no error has a known remedy."""
     found: dict[int, list[str]] = {}
     for error in errors:
         if isinstance(error, ApiError) and error.status in _REMEDIES:
@@ -77,7 +77,7 @@ def trouble_of(errors: Iterable[PyroclastError | None]) -> Trouble | None:
 
 
 def failing_watches(reflectors: Iterable[Reflector[Any]]) -> str | None:
-    """Return a sentence that names the kinds that cannot be followed, each with its last error; None where all can."""
+    """Return a sentence with the kinds whose watches fail and their last errors; None if all work."""
     failing = [
         f"{each.resource.label} for {each.failing_seconds:.0f} s ({each.trouble})"
         for each in reflectors
@@ -86,11 +86,11 @@ def failing_watches(reflectors: Iterable[Reflector[Any]]) -> str | None:
     return f"lists or watches fail: {'; '.join(failing)}" if failing else None
 
 
-async def tell_why_unsynced(
+async def log_why_unsynced(
     server: str, *, lagging: Callable[[], Sequence[str]], trouble: Callable[[], Trouble | None]
 ) -> NoReturn:
-    """Say now and then what the first lists wait for, rarer as time passes, until cancelled."""
-    wait = _TELL_SECONDS
+    """Log what the first lists wait for, at growing intervals, until cancelled."""
+    wait = _FIRST_LOG_SECONDS
     while True:
         await asyncio.sleep(wait)
         kinds, why = lagging(), trouble()
@@ -98,4 +98,4 @@ async def tell_why_unsynced(
             _log.error(why.event, server=server, error=why.error, remedy=why.remedy)
         elif kinds:
             _log.warning("still_syncing", lagging=kinds)
-        wait = min(2 * wait, _TELL_SECONDS_AT_MOST)
+        wait = min(2 * wait, _MAX_LOG_SECONDS)

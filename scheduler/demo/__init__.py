@@ -1,4 +1,4 @@
-"""The demonstration: an emulated cluster, a real daemon, and gangs of four queues being placed.
+"""The demonstration: an emulated cluster, a real daemon, and gangs of four queues.
 
-Belongs here: what is shown, and to whom. Does not: anything the scheduler itself needs.
+Belongs here: the demonstration's workload and display. Does not belong here: code that the scheduler itself needs.
 """

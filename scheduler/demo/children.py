@@ -1,4 +1,4 @@
-"""Processes of the demonstration: the emulator with its hollow nodes, and the daemon, each with a log of its own."""
+"""Processes of the demonstration: the emulator with its hollow nodes, and the daemon. Each has its own log."""
 
 import asyncio
 import contextlib
@@ -20,14 +20,14 @@ _LOOK_SECONDS: Final = 0.1
 
 
 class ChildError(PyroclastError):
-    """A process of the demonstration ended, or did not come up; the message has the end of its log."""
+    """A process of the demonstration ended or did not start. The message contains the end of its log."""
 
 
 class Child:
-    """One process, from `start` to `stop`; it is in a session of its own, so that we decide the order of the end."""
+    """One process, from `start` to `stop`. It has its own session, so that signals of the terminal do not reach it."""
 
     def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
-        """Take a process that runs."""
+        """Wrap a running process."""
         self._process, self.log = process, log
 
     @classmethod
@@ -47,12 +47,12 @@ class Child:
         return cls(process, log)
 
     def check(self) -> None:
-        """Raise `ChildError` when the process has ended."""
+        """Raise `ChildError` if the process has ended."""
         if self._process.returncode is not None:
             raise ChildError(with_logs(f"{self.log.stem} ended with status {self._process.returncode}", [self]))
 
     async def stop(self) -> None:
-        """Ask the process to end, and kill it when it does not."""
+        """Terminate the process, and kill it if it does not end in time."""
         if self._process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -67,7 +67,7 @@ class Child:
 
 
 async def start_emulator(folder: Path, nodes: int) -> Child:
-    """Start the API server; its kubeconfig is there once it answers."""
+    """Start the API server. Its kubeconfig exists once it answers."""
     return await Child.start(
         *("emulator", "--kubeconfig", folder / "kubeconfig", "--hollow-nodes", str(nodes)), log=folder / "emulator.log"
     )
@@ -86,10 +86,10 @@ async def start_daemon(folder: Path, port: int) -> Child:
 
 
 async def until(condition: Callable[[], bool], *children: Child, seconds: float, what: str) -> None:
-    """Wait for something, while the children live.
+    """Wait for a condition while the children run.
 
     Raises:
-        ChildError: A child ended, or time is up.
+        ChildError: A child ended, or the time is up.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -102,7 +102,7 @@ async def until(condition: Callable[[], bool], *children: Child, seconds: float,
 
 
 def with_logs(trouble: str, children: Sequence[Child]) -> str:
-    """Return a message with the last lines of what the children logged: their files go with the demonstration."""
+    """Return a message with the children's last log lines. Their files are deleted with the demonstration."""
     lines = [trouble]
     for child in children:
         last = child.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
@@ -111,7 +111,7 @@ def with_logs(trouble: str, children: Sequence[Child]) -> str:
 
 
 async def is_ready(port: int) -> bool:
-    """Tell whether the daemon says that it is ready."""
+    """Return whether the daemon is ready."""
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2.0)) as session,
@@ -123,7 +123,7 @@ async def is_ready(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody listens on."""
+    """Return a free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

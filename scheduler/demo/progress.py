@@ -1,4 +1,4 @@
-"""Where the demonstration stands: counted from the pods and groups that the API server shows."""
+"""Progress of the demonstration, counted from the pods and groups of the API server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["Progress", "QueueProgress", "cpu_fractions", "measure", "reason_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueProgress:
-    """One queue."""
+    """Progress of one queue."""
 
     name: str
     weight: int
@@ -21,35 +21,35 @@ class QueueProgress:
     running: int
     gangs: int
     whole: int
-    """Gangs all of whose pods have a node."""
+    """Number of gangs whose pods all have a node."""
     broken: int
-    """Gangs some of whose pods have a node."""
+    """Number of gangs of which only some pods have a node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """All queues."""
+    """Progress of all queues."""
 
     queues: tuple[QueueProgress, ...]
 
     @property
     def pods(self) -> int:
-        """Pods in all."""
+        """Total number of pods."""
         return sum(queue.pods for queue in self.queues)
 
     @property
     def bound(self) -> int:
-        """Pods that have a node."""
+        """Number of pods that have a node."""
         return sum(queue.bound for queue in self.queues)
 
     @property
     def running(self) -> int:
-        """Pods that run."""
+        """Number of running pods."""
         return sum(queue.running for queue in self.queues)
 
     @property
     def is_done(self) -> bool:
-        """Everything that can run does."""
+        """Whether all pods that can run are running."""
         return self.pods > 0 and self.running == self.pods
 
 
@@ -57,8 +57,8 @@ def measure(gangs: Iterable[DemoGang], pods: Mapping[str, wire.Pod]) -> Progress
     """Count the pods of gangs by queue.
 
     Args:
-        gangs: What was submitted, without the gang that cannot run.
-        pods: By `namespace/name`, as the API server shows them.
+        gangs: The submitted gangs, without the one that cannot run.
+        pods: The pods of the API server, by `namespace/name`.
     """
     bound_by_gang: dict[str, int] = {}
     running_by_gang: dict[str, int] = {}
@@ -88,7 +88,7 @@ def measure(gangs: Iterable[DemoGang], pods: Mapping[str, wire.Pod]) -> Progress
 
 
 def cpu_fractions(nodes: Mapping[str, wire.Node], pods: Mapping[str, wire.Pod]) -> list[float]:
-    """Return the part of each node's CPU that its pods ask for, from 0 to 1."""
+    """Return the fraction of each node's CPU that its pods request, from 0 to 1."""
     asked = dict.fromkeys((node.metadata.name for node in nodes.values()), 0)
     for pod in pods.values():
         if pod.spec.node_name in asked:
@@ -100,7 +100,7 @@ def cpu_fractions(nodes: Mapping[str, wire.Node], pods: Mapping[str, wire.Pod]) 
 
 
 def reason_of(groups: Iterable[wire.PodGroup]) -> str | None:
-    """Return why the impossible gang waits, as its PodGroup says; None while it says nothing."""
+    """Return why the impossible gang waits, from its PodGroup; None if there is no condition yet."""
     for group in groups:
         if group.metadata.name == IMPOSSIBLE:
             for condition in group.status.conditions:

@@ -36,16 +36,16 @@ class Demo:
     nodes: int
     pods: int
     keep: bool
-    """Leave everything running at the end, until a signal comes."""
+    """Whether everything keeps running at the end, until a signal arrives."""
     folder: Path
-    """For kubeconfig and logs; exists."""
+    """Folder for kubeconfig and logs; it exists."""
     picture: Picture
 
     async def run(self) -> None:
-        """Tell the story; every process is stopped at the end, however it ends.
+        """Run the demonstration. All processes are stopped at the end, also after an error.
 
         Raises:
-            ChildError: A process ended or did not do its part in time.
+            ChildError: A process ended or was too slow.
         """
         async with AsyncExitStack() as stack:
             self.picture.say(f"starting an API server in memory with {self.nodes} hollow nodes, and the scheduler")
@@ -98,7 +98,7 @@ class Demo:
         self.picture.headline("After")
         self.picture.finish(measure(submitted, seen.pods.objects))
         self.picture.nodes(cpu_fractions(seen.nodes.objects, seen.pods.objects))
-        await self._tell_of_the_impossible(client, seen, running)
+        await self._explain_impossible_gang(client, seen, running)
 
     async def _follow(self, seen: "_Seen", submitted: list[DemoGang], begun: float, running: Sequence[Child]) -> None:
         with self.picture.live():
@@ -115,7 +115,7 @@ class Demo:
                     raise ChildError(children.with_logs(late, running))
                 await asyncio.sleep(_FRAME_SECONDS)
 
-    async def _tell_of_the_impossible(self, client: Client, seen: "_Seen", running: Sequence[Child]) -> None:
+    async def _explain_impossible_gang(self, client: Client, seen: "_Seen", running: Sequence[Child]) -> None:
         def reason() -> str | None:
             return reason_of(seen.groups.objects.values())
 
@@ -125,14 +125,14 @@ class Demo:
             seconds=_UP_SECONDS,
             what=f"condition on the PodGroup {IMPOSSIBLE!r}",
         )
-        self.picture.headline(f"Why {IMPOSSIBLE!r} waits, as its PodGroup says")
+        self.picture.headline(f"Why {IMPOSSIBLE!r} waits, from the condition of its PodGroup")
         self.picture.say(f"  {reason()}")
-        self.picture.headline("and as the events of the group and its pods say")
+        self.picture.headline("and from the events of the group and its pods")
         for line in await self._events(client):
             self.picture.say(f"  {line}")
 
     async def _events(self, client: Client) -> list[str]:
-        """Return the events of the impossible gang, once its pods have some: events stand behind binds."""
+        """Return the events of the impossible gang. Wait for events of its pods, which are written after binds."""
         deadline = time.monotonic() + _EVENTS_SECONDS
         while True:
             lines = await events_of(client, IMPOSSIBLE)
@@ -141,13 +141,13 @@ class Demo:
             await asyncio.sleep(_FRAME_SECONDS)
 
     async def _linger(self, kubeconfig: Path) -> None:
-        self.picture.headline("Everything is left running; Ctrl-C ends it")
+        self.picture.headline("Everything keeps running; Ctrl-C ends it")
         self.picture.say(f"  kubectl --kubeconfig {kubeconfig} -n {NAMESPACE} get podgroups")
         await asyncio.Event().wait()
 
 
 class _Seen:
-    """What the API server shows, kept by watches."""
+    """The objects of the API server, updated by watches."""
 
     def __init__(self, client: Client, stack: AsyncExitStack) -> None:
         self.nodes: Reflector[wire.Node] = Reflector(client, NODES)
@@ -168,7 +168,7 @@ async def submit(client: Client, submitted: list[DemoGang]) -> None:
 
 
 async def _create_all(client: Client, path: str, manifests: list[dict[str, Any]]) -> None:
-    """Create objects in order, some at once."""
+    """Create objects in order, several at a time."""
     remaining = iter(manifests)
 
     async def work() -> None:
@@ -179,7 +179,7 @@ async def _create_all(client: Client, path: str, manifests: list[dict[str, Any]]
 
 
 async def events_of(client: Client, gang: str) -> list[str]:
-    """Return one line for each different event of a group and its pods, newest last."""
+    """Return one line for each distinct event of a group and its pods, newest last."""
     listed = await client.request_json("GET", f"/api/v1/namespaces/{NAMESPACE}/events")
     lines = {}
     for event in listed["items"]:

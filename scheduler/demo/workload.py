@@ -1,4 +1,4 @@
-"""What the demonstration submits: gangs in four queues, and one gang that can never fit."""
+"""Workload of the demonstration: gangs in four queues, and one gang that can never fit."""
 
 import math
 from collections.abc import Iterator
@@ -14,26 +14,26 @@ NAMESPACE: Final = "demo"
 IMPOSSIBLE: Final = "moonshot"
 
 NODE_CPU: Final = 32
-"""CPUs of a hollow node, as the emulator makes them."""
+"""Number of CPUs of a hollow node, as the emulator creates it."""
 
 _MEMORY_PER_CPU_GIB: Final = 2
 _IMPOSSIBLE_CPU: Final = 2 * NODE_CPU
 _IMPOSSIBLE_PODS: Final = 4
 _USABLE: Final = 0.9
-"""Part of the cluster that is filled: what the impossible gang asks for counts for its queue's share too."""
+"""Usable fraction of the cluster. The request of the impossible gang counts towards the share of its queue too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoQueue:
-    """One queue, and what is submitted to it."""
+    """One queue and its workload."""
 
     name: str
     weight: int
     gang_size: int
     cpu: int
-    """What each pod asks for."""
+    """CPU request of each pod."""
     fraction: float
-    """Part of all pods that goes to this queue."""
+    """Fraction of all pods that this queue receives."""
 
     def manifest(self) -> dict[str, Any]:
         """Return the Queue."""
@@ -92,11 +92,11 @@ class DemoGang:
 
 
 def gangs(pods: int) -> list[DemoGang]:
-    """Return whole gangs with `pods` pods in all, shared out among the queues."""
+    """Return whole gangs with `pods` pods in total, distributed among the queues."""
     made: list[DemoGang] = []
     for queue in QUEUES:
-        wanted = round(pods * queue.fraction)
-        whole, rest = divmod(wanted, queue.gang_size)
+        pod_count = round(pods * queue.fraction)
+        whole, rest = divmod(pod_count, queue.gang_size)
         sizes = [queue.gang_size] * whole + ([rest] if rest else [])
         made += [
             DemoGang(name=f"{queue.name}-{number}", queue=queue.name, size=size, cpu=queue.cpu)
@@ -111,6 +111,6 @@ def impossible_gang() -> DemoGang:
 
 
 def nodes_needed(pods: int) -> int:
-    """Return how many nodes it takes for all gangs to run, the impossible one aside."""
+    """Return the number of nodes on which all gangs except the impossible one can run."""
     asked = sum(gang.size * gang.cpu for gang in [*gangs(pods), impossible_gang()])
     return math.ceil(asked / (NODE_CPU * _USABLE))

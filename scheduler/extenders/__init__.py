@@ -1,5 +1,5 @@
-"""Extenders as a process meets them: the client that asks them, from the cycle's thread and for the binder.
+"""Extenders in a process: the HTTP client, and its use by the cycle's thread and by the binder.
 
-`client` speaks HTTP, `waiting` lets the cycle's thread wait for it, `binding` has pods bound by them, `recorded` writes
-down what they answered and answers by it.
+`client` sends HTTP requests. `waiting` makes the cycle's thread wait for them. `binding` binds pods through extenders.
+`recorded` records replies and replays them.
 """

@@ -1,8 +1,8 @@
-"""Binding: pods that an extender binds, one call each.
+"""Binding through an extender: one call for each pod.
 
     {"podName", "podNamespace", "podUID", "node", "annotations"} → {"error": ""}
 
-The names are those by which kube-scheduler asks its extenders; annotations are what our Binding would carry.
+The field names are those of kube-scheduler's extender API. `annotations` are those of our Binding.
 """
 
 import time
@@ -18,7 +18,7 @@ from pyroclast.model.plan import Bind
 from pyroclast.model.texts import shortened
 from pyroclast.plugins.extender import Extender, ExtenderArgs
 from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
-from pyroclast.scheduler.extenders.waiting import Told, answer_of
+from pyroclast.scheduler.extenders.waiting import OnExchange, answer_of
 
 __all__ = ["ExtenderBinding"]
 
@@ -30,13 +30,13 @@ class _Reply(msgspec.Struct, frozen=True, kw_only=True):
 class ExtenderBinding:
     """Binds through the extenders of the configuration in force."""
 
-    def __init__(self, client: ExtenderClient, told: Told = lambda *_: None) -> None:
-        self._client, self._told = client, told
+    def __init__(self, client: ExtenderClient, on_exchange: OnExchange = lambda *_: None) -> None:
+        self._client, self._on_exchange = client, on_exchange
         self._args: Mapping[str, ExtenderArgs] = {}
         self._generation: int | None = None
 
     def follow(self, configuration: Configuration) -> None:
-        """Take the extenders of another configuration."""
+        """Use the extenders of this configuration."""
         if configuration.generation != self._generation:
             self._generation = configuration.generation
             self._args = {
@@ -46,15 +46,15 @@ class ExtenderBinding:
             }
 
     async def bind(self, bind: Bind) -> bool:
-        """Bind a pod; False where there is no answer and the extender may be ignored.
+        """Bind a pod. Return False if there is no reply and the extender is ignorable.
 
         Raises:
-            DelegateError: The extender refuses, or there is no answer.
+            DelegateError: The extender refuses, or there is no reply.
         """
         instance = str(bind.delegate)
         args = self._args.get(instance)
         if args is None or not args.bind_verb:
-            raise DelegateError(f"{instance} should bind, and is not configured for it any more")
+            raise DelegateError(f"{instance} should bind this pod, but is not configured as a binder any more")
         question = Question(
             url=args.url(args.bind_verb),
             body=msgspec.json.encode(
@@ -70,7 +70,7 @@ class ExtenderBinding:
         )
         begun = time.monotonic()
         failure, refusal = await self._ask(question)
-        self._told(instance, args.bind_verb, not failure, time.monotonic() - begun)
+        self._on_exchange(instance, args.bind_verb, not failure, time.monotonic() - begun)
         if refusal:
             raise DelegateError(f"{instance} did not bind: {refusal}")
         if failure and not args.ignorable:
@@ -78,7 +78,7 @@ class ExtenderBinding:
         return not failure
 
     async def _ask(self, question: Question) -> tuple[str, str]:
-        """Return why there is no answer, and what the answer refuses for; empty texts where neither is so."""
+        """Return why there is no reply, and why the reply refuses; both are empty on success."""
         try:
             answer = answer_of(question, await self._client.post(question))
             if answer.error:

@@ -10,19 +10,19 @@ from pyroclast.framework.extension.outside import Outside
 from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.waiting import Waiting
 
-__all__ = ["asked", "nobody"]
+__all__ = ["calling_extenders", "no_extenders"]
 
 Answering = Callable[[Configuration], Mapping[str, Outside]]
 
 
-def nobody(_: Configuration) -> Mapping[str, Outside]:
-    """Return that nobody answers."""
+def no_extenders(_: Configuration) -> Mapping[str, Outside]:
+    """Return no extenders."""
     return {}
 
 
 @contextmanager
-def asked() -> Iterator[Answering]:
-    """Ask extenders for the length of a block, by a loop in a thread."""
+def calling_extenders() -> Iterator[Answering]:
+    """Call extenders within a block, through an event loop in a thread."""
     loop, client = asyncio.new_event_loop(), ExtenderClient()
     thread = threading.Thread(target=loop.run_forever, name="extenders")
     thread.start()

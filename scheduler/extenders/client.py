@@ -1,7 +1,7 @@
-"""Client: one exchange with an extender, bounded in time and size.
+"""Client: one request to an extender, limited in time and size.
 
-One pool of connections for all of them. No retries, no redirects, no credentials, no proxies; addresses with https are
-checked against the system's certificates.
+All requests share one connection pool. There are no retries, redirects, credentials or proxies. HTTPS servers are
+verified with the system's certificates.
 """
 
 import asyncio
@@ -17,25 +17,25 @@ __all__ = ["ExtenderClient", "NoReplyError"]
 _MOST_BYTES: Final = 10 << 20
 _OK: Final = 200
 _SHOWN: Final = 200
-"""Characters of an error that are told."""
+"""Maximum length of an error in a message."""
 _HEADERS: Final = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 
 
 class NoReplyError(Exception):
-    """There is no reply, or none that can be used; the text is put behind what was asked."""
+    """There is no usable reply. The text is appended to the description of the request."""
 
 
 class ExtenderClient:
-    """Asks extenders; everything happens on the loop's thread."""
+    """Sends requests to extenders. All calls happen on the loop's thread."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, question: Question) -> bytes:
-        """Send a question and return the body of the answer; empty where it is not wanted.
+        """Send a request and return the body of the reply; empty if no reply is needed.
 
         Raises:
-            NoReplyError: There is none, whatever the reason.
+            NoReplyError: There is no usable reply.
         """
         try:
             async with asyncio.timeout(question.timeout_seconds):
@@ -57,7 +57,7 @@ class ExtenderClient:
 
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # The time is kept around the whole exchange, and what would be unpacked could be of any size.
+            # The timeout covers the whole request. Decompression is off, because its output could have any size.
             self._session = aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(total=None), auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
             )
@@ -71,5 +71,5 @@ class ExtenderClient:
 
 
 def _in_a_line(error: Exception) -> str:
-    """Return what an error says; it may quote what the other side sent, however much that was."""
+    """Return the text of an error in one line. It may quote a reply, so its length is limited."""
     return " ".join(str(error).split())[:_SHOWN] or type(error).__name__

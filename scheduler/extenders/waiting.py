@@ -1,8 +1,8 @@
-"""Waiting: the cycle's thread asks, the loop's thread speaks.
+"""Waiting: the cycle's thread sends requests through the event loop of another thread.
 
-    open ──stop──▶ stopped: whoever waits is let go, and so is whoever asks from then on
+    open ──stop──▶ stopped: waiting calls are interrupted, and so are all later calls
 
-Letting go ends the cycle (`CycleCut`): the process is about to end, and a decision on half of the answers is none.
+An interruption ends the cycle (`CycleCut`): the process is about to end, and a decision needs all replies.
 """
 
 import asyncio
@@ -18,31 +18,33 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.outside import Answer, CycleCut, Outside, Question
 from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
 
-__all__ = ["Told", "Waiting", "answer_of"]
+__all__ = ["OnExchange", "Waiting", "answer_of"]
 
 _GRACE_SECONDS: Final = 10.0
-"""Beyond the timeout of a question, which the loop's thread keeps: for the case that it is busy, or gone."""
+"""Extra time beyond a request's timeout, in case the loop's thread is busy or gone."""
 
-Told = Callable[[str, str, bool, float], None]
-"""Hears of each exchange: plugin instance, verb, whether there was an answer, seconds."""
+OnExchange = Callable[[str, str, bool, float], None]
+"""Called after each request: plugin instance, verb, whether there was a reply, seconds."""
 
 
 class Waiting:
-    """Who answers all plugins of a process."""
+    """Sends the requests of all plugins of a process."""
 
-    def __init__(self, client: ExtenderClient, loop: asyncio.AbstractEventLoop, told: Told = lambda *_: None) -> None:
-        """Ask through a client of this loop; `told` is called in the thread that asks."""
-        self._client, self._loop, self._told = client, loop, told
+    def __init__(
+        self, client: ExtenderClient, loop: asyncio.AbstractEventLoop, on_exchange: OnExchange = lambda *_: None
+    ) -> None:
+        """Use a client of this loop. `on_exchange` is called in the thread that sends the request."""
+        self._client, self._loop, self._on_exchange = client, loop, on_exchange
         self._lock = threading.Lock()
         self._under_way: Future[bytes] | None = None
         self._is_stopped = False
 
     def outside(self, configuration: Configuration) -> dict[str, Outside]:
-        """Return who answers each plugin of a configuration."""
+        """Return the `Outside` of each plugin of a configuration."""
         return {option.instance: _One(self, option.instance) for option in configuration.profiles[0].plugins}
 
     def stop(self) -> None:
-        """Let go whoever waits, now and from now on."""
+        """Interrupt the waiting call, and all later calls."""
         with self._lock:
             self._is_stopped = True
             under_way = self._under_way
@@ -50,14 +52,14 @@ class Waiting:
             under_way.cancel()
 
     def ask(self, instance: str, question: Question) -> Answer:
-        """Ask, and wait for the answer; in the cycle's thread.
+        """Send a request and wait for the reply, in the cycle's thread.
 
         Raises:
             CycleCut: The process is about to end.
         """
         begun = time.monotonic()
         answer = self._wait(question)
-        self._told(instance, question.url.rpartition("/")[2], not answer.error, time.monotonic() - begun)
+        self._on_exchange(instance, question.url.rpartition("/")[2], not answer.error, time.monotonic() - begun)
         return answer
 
     def _wait(self, question: Question) -> Answer:
@@ -79,18 +81,18 @@ class Waiting:
 
 
 class _One:
-    """Who answers one plugin."""
+    """The `Outside` of one plugin."""
 
     def __init__(self, waiting: Waiting, instance: str) -> None:
         self._waiting, self._instance = waiting, instance
 
     def ask(self, question: Question) -> Answer:
-        """Ask, and wait."""
+        """Send a request and wait for the reply."""
         return self._waiting.ask(self._instance, question)
 
 
 def answer_of(question: Question, content: bytes) -> Answer:
-    """Read the body of an answer."""
+    """Parse the body of a reply."""
     if not question.wants_answer:
         return Answer()
     try:

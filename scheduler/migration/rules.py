@@ -1,4 +1,4 @@
-"""Rules: what of a Volcano installation behaves differently here, each looking at one kind of object."""
+"""Rules about differences from Volcano. Each rule checks one kind of object."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.options import Options, parse_options
 from pyroclast.scheduler.daemon.settings import read_configuration
 
-__all__ = ["KINDS", "Note", "Weight", "look_over"]
+__all__ = ["KINDS", "Note", "Weight", "check_objects"]
 
 Object = Mapping[str, Any]
 
@@ -31,19 +31,19 @@ _KNOWN_DEFINITIONS: Final = frozenset(
 
 
 class Weight(StrEnum):
-    """How much a note weighs."""
+    """Severity of a note."""
 
     STOPS = "stops"
-    """Something does not work until it is mended."""
+    """Something does not work until it is fixed."""
     DIFFERS = "differs"
-    """It works, and decides otherwise than before."""
+    """It works, but decisions differ."""
     NOTE = "note"
-    """Good to know."""
+    """Information."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """One thing that an operator should know."""
+    """One difference for the operator."""
 
     weight: Weight
     about: str
@@ -55,8 +55,8 @@ class Note:
 Rule = Callable[[Object], Iterable[Note]]
 
 
-def look_over(objects: Iterable[object], registry: Registry) -> list[Note]:
-    """Return what is to be said of an installation, object by object, in their order."""
+def check_objects(objects: Iterable[object], registry: Registry) -> list[Note]:
+    """Return the notes about an installation, in the order of its objects."""
     known: list[Object] = [each for each in objects if isinstance(each, Mapping)]
     rules: Mapping[str, Rule] = {**_RULES, "ConfigMap": partial(_config_map, registry=registry)}
     notes = [note for each in known for note in _notes(each, rules.get(str(each.get("kind"))))]
@@ -67,7 +67,7 @@ def _notes(each: Object, rule: Rule | None) -> list[Note]:
     try:
         return list(rule(each)) if rule is not None else []
     except (AttributeError, KeyError, TypeError, ValueError):  # a file may hold anything under the name of a kind
-        return [Note(weight=Weight.STOPS, about=_name(each), message="the object has not the form of its kind")]
+        return [Note(weight=Weight.STOPS, about=_name(each), message="the object does not have the form of its kind")]
 
 
 def _missing(objects: Sequence[Object]) -> Iterator[Note]:
@@ -75,7 +75,7 @@ def _missing(objects: Sequence[Object]) -> Iterator[Note]:
         yield Note(
             weight=Weight.NOTE,
             about="ConfigMap",
-            message=f"none with the key {_CONFIGURATION} was found: the configuration itself was not looked at",
+            message=f"none with the key {_CONFIGURATION} was found: the configuration itself was not checked",
         )
 
 
@@ -119,21 +119,21 @@ def _deployment(each: Object) -> Iterator[Note]:
                 about=_name(each),
                 path="spec.replicas",
                 message="this scheduler must be scaled to 0 before Pyroclast takes over its pods; both wait for each "
-                "other only where they take the same lease in one namespace",
+                "other only if they use the same lease in one namespace",
             )
 
 
 def _period(options: Options, each: Object) -> Iterator[Note]:
     if options.schedule_period != Options().schedule_period:
         message = (
-            "--schedule-period: is the longest pause between cycles, changes shorten it; --wake-on-change=false keeps "
+            "--schedule-period: the longest pause between cycles; changes shorten it; --wake-on-change=false makes "
             "the pause as long as in Volcano (C9)"
         )
         yield Note(weight=Weight.DIFFERS, about=_name(each), path="args", message=message)
 
 
 def _flags_in(words: Sequence[str]) -> list[str]:
-    """Return the flags of a command line, also where a shell is given all of it as one text."""
+    """Return the flags of a command line, also if a shell receives them as one text."""
     flat = [part for word in words for part in (word.split() if " " in word else [word])]
     first = next((index for index, word in enumerate(flat) if word.startswith("--")), len(flat))
     return [word for word in flat[first:] if word not in {"2>&1", "1>&2"} and word != "-c"]
@@ -149,7 +149,7 @@ def _webhooks(each: Object) -> Iterator[Note]:
                 weight=Weight.STOPS,
                 about=_name(each),
                 path=f"webhooks[{number}]",
-                message=f"{webhook.get('name')}: refuses every object once service {service} is gone (failurePolicy "
+                message=f"{webhook.get('name')}: refuses every object once service {service} is deleted (failurePolicy "
                 "Fail); delete this configuration together with Volcano's admission",
             )
 
@@ -160,9 +160,9 @@ def _definition(each: Object) -> Iterator[Note]:
     if not name.endswith(_GROUPS) or labels.get(_PART_OF) == "pyroclast":
         return
     if name.removesuffix(_GROUPS) not in _KNOWN_DEFINITIONS:
-        yield Note(weight=Weight.DIFFERS, about=_name(each), message="objects of this kind are not looked at")
+        yield Note(weight=Weight.DIFFERS, about=_name(each), message="objects of this kind are ignored")
     else:
-        yield Note(weight=Weight.NOTE, about=_name(each), message="Volcano's definition may stay: it is served as well")
+        yield Note(weight=Weight.NOTE, about=_name(each), message="Volcano's definition may stay: it is supported")
 
 
 def _pod_group(each: Object) -> Iterator[Note]:
@@ -178,13 +178,13 @@ def _pod_group(each: Object) -> Iterator[Note]:
             weight=Weight.DIFFERS,
             about=_name(each),
             path=path,
-            message="a hard topology needs the plugin network-topology-aware; without it the group waits and says so "
+            message="a hard topology needs the plugin network-topology-aware; without it the group waits with a reason "
             "(D8)",
         )
 
 
 def _topologies(spec: Object, path: str) -> Iterator[str]:
-    """Yield where a hard topology stands in a spec."""
+    """Yield the paths of hard topologies in a spec."""
     if "networkTopology" in spec and (spec["networkTopology"] or {}).get("mode", "hard") == "hard":
         yield f"{path}.networkTopology"
     for number, policy in enumerate(spec.get("subGroupPolicy") or ()):
@@ -208,7 +208,7 @@ def _queue(each: Object) -> Iterator[Note]:
             weight=Weight.DIFFERS,
             about=_name(each),
             path="spec.extendClusters",
-            message="work is marked for forwarding, but nothing here forwards it to other clusters",
+            message="work is marked for forwarding, but it is not forwarded to other clusters",
         )
 
 
@@ -224,7 +224,7 @@ def _job(each: Object) -> Iterator[Note]:
 
 
 def _later(each: Object, spec: Object, path: str) -> Iterator[Note]:
-    """Yield what a pod asks for that this release does not decide."""
+    """Yield requests of a pod that this release does not support fully."""
     for number, container in enumerate(spec.get("containers") or ()):
         resources = container.get("resources") or {}
         for name in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}:
@@ -233,7 +233,7 @@ def _later(each: Object, spec: Object, path: str) -> Iterator[Note]:
                     weight=Weight.DIFFERS,
                     about=_name(each),
                     path=f"{path}.containers[{number}].resources",
-                    message=f"{name}: counted like any resource; which device it gets is not decided by this release",
+                    message=f"{name}: counted like any resource; this release does not choose the device",
                 )
 
 
@@ -259,11 +259,11 @@ KINDS: Final = {
     "Pod": "/api/v1/pods",
     "Job": "/apis/batch.volcano.sh/v1alpha1/jobs",
 }
-"""Where the objects that rules look at are listed, by kind."""
+"""List paths of the objects that rules check, by kind."""
 
 
 def _at(each: Object, *path: str) -> Any:
-    """Return what stands at a path of an object; None where anything of it is missing or of another form."""
+    """Return the value at a path of an object; None if a part is missing or has another form."""
     found: Any = each
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None

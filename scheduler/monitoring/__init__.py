@@ -1,4 +1,4 @@
-"""What a process shows of itself: metrics, probes, logs, debug endpoints.
+"""Observability of a process: metrics, probes, logs, debug endpoints.
 
-Belongs here: reading and publishing. Does not: anything that decides.
+Belongs here: reading and publishing state. Does not belong here: decisions.
 """

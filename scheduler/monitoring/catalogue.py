@@ -1,7 +1,7 @@
-"""Every metric of the scheduler, once: name, labels, buckets, meaning.
+"""Catalogue of the scheduler's metrics: name, labels, buckets, meaning.
 
-The first table is Volcano's, name for name, so that its dashboards work; the second is ours. docs/metrics.md is checked
-against both.
+The first table has Volcano's metrics under their names, so that Volcano's dashboards work. The second has additional
+metrics. A test compares docs/metrics.md with both.
 """
 
 from collections.abc import Mapping
@@ -15,22 +15,22 @@ MetricKind = Literal["gauge", "counter", "histogram"]
 VOLCANO_PREFIX: Final = "volcano_"
 
 SCALARS: Final = "_scalar_resources"
-"""End of the names of metrics with one series for each extended resource of a queue."""
+"""Name suffix of metrics with one series for each extended resource of a queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a metric is made of."""
+    """Definition of a metric."""
 
     kind: MetricKind
     labels: tuple[str, ...]
     about: str
     buckets: tuple[float, ...] = ()
-    """Upper ends, ascending, without the infinite one; for histograms."""
+    """Upper bounds of a histogram, ascending, without the infinite one."""
 
 
 def spread(first: float, last: float, count: int) -> tuple[float, ...]:
-    """Return `count` bucket ends from `first` to `last`, each the same multiple of the one before."""
+    """Return `count` bucket bounds from `first` to `last` at equal ratios."""
     return tuple(first * (last / first) ** (index / (count - 1)) for index in range(count))
 
 
@@ -41,7 +41,7 @@ _DEVICE: Final = ("devID", "NodeName")
 
 
 def _queue_amounts(name: str, about: str) -> dict[str, Shape]:
-    """Return the three metrics that tell one vector of a queue."""
+    """Return the three metrics for one resource vector of a queue."""
     return {
         f"queue_{name}_milli_cpu": Shape("gauge", ("queue_name",), f"{about}: CPU, thousandths."),
         f"queue_{name}_memory_bytes": Shape("gauge", ("queue_name",), f"{about}: memory, bytes."),
@@ -193,4 +193,4 @@ OURS: Final[Mapping[str, Shape]] = {
         "counter", ("metric",), "Samples of plugins that do not fit their metric."
     ),
 }
-"""Metrics of our own, by full name."""
+"""Additional metrics, by full name."""

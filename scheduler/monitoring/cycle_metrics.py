@@ -12,12 +12,12 @@ from pyroclast.model.tasks import TaskStatus
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.monitoring.metrics import Metrics
 
-__all__ = ["tell_figures", "tell_placements"]
+__all__ = ["observe_placements", "set_cycle_metrics"]
 
 _MILLISECONDS: Final = 1000.0
 
 
-def tell_figures(seen: Seen, metrics: Metrics) -> None:
+def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
     """Set the gauges of a cycle."""
     snapshot, report = seen.snapshot, seen.report
     table, queues = snapshot.job_table, snapshot.queue_names
@@ -44,7 +44,7 @@ def tell_figures(seen: Seen, metrics: Metrics) -> None:
 
 
 def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield how elastic quotas stand: CPU in thousandths, everything else in its units, as in Koordinator."""
+    """Yield the amounts of elastic quotas: CPU in thousandths, other resources in their units, as in Koordinator."""
     for figures in seen.report.quotas:
         quota = seen.snapshot.elastic_quotas.get(figures.name)
         if quota is not None:
@@ -61,7 +61,7 @@ def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
 
 
 def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield what elastic quotas are guaranteed and may have at most."""
+    """Yield the minimum and maximum of elastic quotas."""
     served = {figures.name for figures in seen.report.quotas}
     for name, quota in seen.snapshot.elastic_quotas.items():
         if name in served:
@@ -76,9 +76,9 @@ def _by_resource(quota: ParsedQuota, field: str, amounts: Amounts) -> Iterator[t
 
 
 def _first_refusals(seen: Seen) -> Iterator[Refusal]:
-    """Yield for each waiting job the first rule that keeps it, else the first that keeps one of its tasks."""
+    """Yield the first refusal of each waiting job, or else the first refusal of one of its tasks."""
     snapshot, report = seen.snapshot, seen.report
-    # Of every job, not of those that were tried: one that need not be tried again waits for the same reason.
+    # All jobs count, not only those tried in this cycle: an untried job still waits for its old reason.
     pending = snapshot.job_table.counts[TaskStatus.PENDING].tolist()
     for job in snapshot.jobs.values():
         first = next((each for each in report.refusals.get(job.id, ()) if not each.action), None)
@@ -89,12 +89,12 @@ def _first_refusals(seen: Seen) -> Iterator[Refusal]:
             yield from islice(refused, 1)
 
 
-def tell_placements(seen: Seen, metrics: Metrics, now: float) -> None:
-    """Observe how long jobs and their tasks waited for the places they were given in a cycle.
+def observe_placements(seen: Seen, metrics: Metrics, now: float) -> None:
+    """Observe how long jobs and their tasks waited for the nodes that they received in a cycle.
 
     Args:
         seen: The cycle.
-        metrics: Where to.
+        metrics: The metrics.
         now: Seconds since 1970.
     """
     for bind in (bind for plan in seen.report.plans for bind in plan.binds):

@@ -3,9 +3,9 @@
 ================  ===============================================================================
 path              answer
 ================  ===============================================================================
-/debug/snapshot   the cluster as seen, a List of objects that `pyroclast simulate` reads
+/debug/snapshot   the cluster state, as a List of objects for `pyroclast simulate`
 /debug/explain    `?job=namespace/name`: why a job waits, from the last cycle
-/debug/audit      where the books differ from a rebuild, made now; nowhere, if all is well
+/debug/audit      differences between the cluster state and a rebuild; an empty list is good
 ================  ===============================================================================
 """
 
@@ -26,12 +26,12 @@ def looks(
     explain: Callable[[str], Mapping[str, Any] | None],
     audit: Callable[[], Awaitable[list[str]]],
 ) -> dict[str, Look]:
-    """Return what answers, by path.
+    """Return the handlers by path.
 
     Args:
-        snapshot: The cluster as seen, JSON.
-        explain: What the last cycle said of a job `namespace/name`; None for a job it did not see.
-        audit: What differs between the running books and a rebuild.
+        snapshot: Returns the cluster state as JSON.
+        explain: Returns the last cycle's explanation of a job `namespace/name`; None for an unknown job.
+        audit: Returns the differences between the cluster state and a rebuild.
     """
 
     async def show_snapshot(_: web.Request) -> web.Response:

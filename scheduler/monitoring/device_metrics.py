@@ -31,7 +31,7 @@ Series = tuple[str, Labels]
 
 @dataclass(slots=True)
 class _Known:
-    """What was told of one node, and of what it was told."""
+    """The last published state of one node, and its series."""
 
     node: Node
     tasks: Mapping[TaskId, Task]
@@ -39,16 +39,16 @@ class _Known:
 
 
 class DeviceFigures:
-    """Keeps the gauges of one daemon."""
+    """Updates the device gauges of one daemon."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Begin without any."""
+        """Start without series."""
         self._metrics = metrics
         self._nodes: dict[NodeName, _Known] = {}
         self._settings: VgpuSettings | None = None
 
-    def tell(self, snapshot: Snapshot, args: DeviceShareArgs | None) -> None:
-        """Set the gauges of a cycle; none where there are no virtual cards by the configuration."""
+    def update(self, snapshot: Snapshot, args: DeviceShareArgs | None) -> None:
+        """Set the gauges of a cycle. There are none if the configuration has no virtual devices."""
         is_on = args is not None and args.vgpu
         settings = settings_of(args, snapshot.objects.config_maps)[0].nvidia if args is not None and is_on else None
         if settings != self._settings:
@@ -61,9 +61,9 @@ class DeviceFigures:
         for name, node, tasks in zip(table.names, table.facts.nodes, table.tasks, strict=True):
             known = self._nodes.get(name)
             if known is None or known.node is not node or known.tasks is not tasks:
-                self._tell_node(family, _Known(node, tasks))
+                self._update_node(family, _Known(node, tasks))
 
-    def _tell_node(self, family: Vgpu, now: _Known) -> None:
+    def _update_node(self, family: Vgpu, now: _Known) -> None:
         name = now.node.name
         values = dict(_values(family, now))
         now.series = set(values)
@@ -86,7 +86,7 @@ def _values(family: Vgpu, now: _Known) -> Iterator[tuple[Series, float]]:
     """Yield each series of a node with its value."""
     try:
         cards = family.cards(now.node)
-    except ValueError:  # told by the plugin; nobody's cards
+    except ValueError:  # the plugin reports it; the node has no usable devices
         cards = None
     if cards is None:
         return
@@ -102,7 +102,7 @@ def _values(family: Vgpu, now: _Known) -> Iterator[tuple[Series, float]]:
 def _held(family: Vgpu, cards: VgpuCards, task: Task) -> Holder | None:
     try:
         demand = family.demand(task.template, task)
-    except ValueError:  # told by the plugin
+    except ValueError:  # the plugin reports it
         demand = None
     return family.held(cards, task, demand)
 
@@ -121,7 +121,7 @@ def _of_card(
     yield (_MEMORY, labels), sum(memory for _, memory, _ in sharing)
     yield (_CORES, labels), sum(cores for _, _, cores in sharing)
     by_pod: dict[str, tuple[int, int]] = {}
-    for pod, memory, cores in sharing:  # pods of different namespaces may be called alike, and are one series
+    for pod, memory, cores in sharing:  # the metric has no namespace label: pods with equal names share a series
         before = by_pod.get(pod, (0, 0))
         by_pod[pod] = before[0] + memory, before[1] + cores
     for pod, (memory, cores) in by_pod.items():

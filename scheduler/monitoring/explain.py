@@ -1,4 +1,4 @@
-"""Explain: what the last cycle said of one job, as values that JSON can hold."""
+"""Explain: the last cycle's result for one job, as JSON values."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ __all__ = ["explain_job"]
 
 
 def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping[str, Any] | None:
-    """Say how a job stands and why it waits.
+    """Return the state of a job and why it waits.
 
     Args:
         job_id: `namespace/name`.
-        snapshot: What the cycle saw.
-        report: What it decided.
+        snapshot: The snapshot of the cycle.
+        report: The report of the cycle.
 
     Returns:
-        Phase, counts, refusals of the job and of its pending tasks, pods on lent room, places held, gangs it is made
-        of; None for a job it did not see.
+        Phase, counts, refusals of the job and of its pending tasks, pods on borrowed resources, pipelined nodes, and
+        the gangs of the job. None for an unknown job.
     """
     job = snapshot.jobs.get(JobId(job_id))
     if job is None:
@@ -60,7 +60,7 @@ def _gangs_of(job: Job, snapshot: Snapshot) -> tuple[Gang, ...]:
 
 
 def _gang(gang: Gang) -> dict[str, Any]:
-    """Say what a gang says, by the names of Koordinator's service API."""
+    """Return the state of a gang, with the field names of Koordinator's service API."""
     return {
         "name": gang.id,
         "gangGroup": list(gang.group),
@@ -74,7 +74,7 @@ def _gang(gang: Gang) -> dict[str, Any]:
 
 
 def _counts(job: Job) -> Mapping[str, int]:
-    """Count a job's tasks by status, as the snapshot has them: what a cycle did not touch, its report leaves out."""
+    """Count a job's tasks by status in the snapshot; the report omits jobs that the cycle did not change."""
     return Counter(task.status.label for task in job.tasks.values())
 
 

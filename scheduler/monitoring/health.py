@@ -1,12 +1,12 @@
-"""What the process serves to its surroundings: probes, metrics, and looks inside for people.
+"""HTTP endpoints of a process: probes, metrics and debug endpoints.
 
 ================  ===================  ==========================================================================
 path              listener             answer
 ================  ===================  ==========================================================================
-/healthz /livez   --healthz-address    200 while the process lives, 503 when background work dies again and again
+/healthz /livez   --healthz-address    200 while the process lives, 503 when background work fails repeatedly
 /readyz           --healthz-address    200 once synced and configured, else 503; standbys are ready too
 /metrics          --listen-address     Prometheus' text
-/debug/...        --listen-address     what `Inside.looks` has
+/debug/...        --listen-address     the handlers of `Inside.looks`
 ================  ===================  ==========================================================================
 """
 
@@ -31,48 +31,48 @@ from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate, guar
 __all__ = ["Endpoints", "HealthSource", "Look", "probes", "tls_context"]
 
 _STOP_SECONDS: Final = 5.0
-"""Time that answers under way have to finish."""
+"""Time that running requests have to finish."""
 
 Check = Callable[[], str | None]
-"""Returns why it does not hold, or None when it holds."""
+"""Returns why the check fails, or None."""
 
 Look = Callable[[web.Request], Awaitable[web.Response]]
-"""Answers people who look inside."""
+"""Handles requests to a debug endpoint."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthSource:
-    """What the endpoints show, as functions to be asked at each request."""
+    """State of the process for the endpoints, as functions that are called for each request."""
 
     checks: Mapping[str, Check]
-    """What must hold before the process is ready."""
+    """Checks that must pass before the process is ready."""
     vital: Mapping[str, Check]
-    """What must hold as long as the process lives; where it does not, a fresh process is the remedy."""
+    """Checks that must pass while the process lives. If one fails, the process should be restarted."""
     metrics_text: Callable[[], bytes]
-    """Takes a while; called in a thread."""
+    """Slow; called in a thread."""
     looks: Mapping[str, Look] = field(default_factory=dict)
-    """More that is served beside the metrics, by path."""
+    """Additional handlers beside the metrics, by path."""
 
 
 class Endpoints:
-    """The listeners of one process: made, serving (after `start`), stopped."""
+    """The listeners of one process: created, serving (after `start`), stopped."""
 
     def __init__(self, options: ProcessOptions, inside: HealthSource, reviews: Reviews | None = None) -> None:
-        """Take what to serve, and who judges callers where that is asked for; nothing is opened yet."""
+        """Serve `inside`, once started. `reviews` authorizes callers of the metrics if the options require it."""
         self._options, self._inside, self._reviews = options, inside, reviews
         self._following: asyncio.Task[None] | None = None
         self._runners: list[web.AppRunner] = []
         self.ports: dict[str, int] = {}
-        """Ports in use, by `health` and `metrics`; tells which was taken for port 0."""
+        """Ports in use, by `health` and `metrics`; shows the port that was chosen for port 0."""
 
     async def start(self) -> None:
-        """Open the listeners that the options ask for.
+        """Open the listeners that the options enable.
 
         Raises:
-            ConfigError: The probes cannot be served, or a certificate cannot be used; metrics that cannot be served
-                are only logged.
+            ConfigError: The probes cannot be served, or a certificate cannot be used. Metrics that cannot be served are
+                only logged.
         """
         options = self._options
         if options.enable_healthz:
@@ -124,7 +124,7 @@ class Endpoints:
         if not self._options.metrics_authorization:
             return ()
         if self._reviews is None:
-            raise ConfigError("--metrics-authorization: nobody is there to judge callers")
+            raise ConfigError("--metrics-authorization: no authorizer for callers")
         return (guard(self._reviews),)
 
     async def _metrics(self, _: web.Request) -> web.Response:
@@ -150,7 +150,7 @@ def probes(inside: HealthSource) -> web.Application:
 
 
 def _verdict(name: str, checks: Mapping[str, Check]) -> web.Response:
-    """Answer `ok`, or name each check with its outcome, as servers of Kubernetes do."""
+    """Answer `ok`, or list each check with its outcome, as Kubernetes components do."""
     reasons = {check: ask() for check, ask in checks.items()}
     if not any(reasons.values()):
         return web.Response(text="ok")
@@ -159,7 +159,7 @@ def _verdict(name: str, checks: Mapping[str, Check]) -> web.Response:
 
 
 def tls_context(options: ProcessOptions) -> ssl.SSLContext:
-    """Return the TLS settings of the probes: 1.2 or newer, a client's certificate verified when it shows one.
+    """Return the TLS settings of the probes: version 1.2 or newer; a client certificate is optional and verified.
 
     Raises:
         ConfigError: A file cannot be used.

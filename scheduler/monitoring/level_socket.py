@@ -1,6 +1,6 @@
-"""A socket in the file system that changes the verbosity for a while, where Volcano's tools look for it.
+"""A Unix socket that changes the log verbosity for a while, at the path that Volcano's tools use.
 
-GET /getlevel answers the verbosity; GET /setlevel?level=4&duration=30s sets it, and sets it back after that time.
+GET /getlevel returns the verbosity. GET /setlevel?level=4&duration=30s sets it, and resets it after that time.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ _log = structlog.get_logger(__name__)
 
 
 class LevelSocket:
-    """Serves the socket between `start` and `stop`; a folder that cannot be used costs the socket alone."""
+    """Serves the socket between `start` and `stop`. An unusable folder disables only the socket."""
 
     def __init__(self, folder: str, level: Level, *, verbosity: int) -> None:
-        """Remember where to serve, and the verbosity to go back to."""
+        """Serve in `folder`. `verbosity` is restored after a temporary change."""
         self.path = Path(folder) / _NAME
         self._level, self._first, self._now = level, verbosity, verbosity
         self._runner: web.AppRunner | None = None
         self._back: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Open the socket for this user alone."""
+        """Open the socket. Only this user may connect."""
         application = web.Application()
         application.router.add_get("/getlevel", self._get)
         application.router.add_get("/setlevel", self._set)

@@ -1,4 +1,4 @@
-"""Structured logs: one event a line with its fields, as JSON or for a console, on standard error."""
+"""Structured logs: one event per line with its fields, as JSON or for a console, on standard error."""
 
 import logging
 import sys
@@ -26,25 +26,25 @@ _SHARED: Final = (
 
 
 _LONGEST_TEXT: Final = 4096
-"""Characters of one field of a line."""
+"""Maximum number of characters in a field."""
 _MOST_ITEMS: Final = 64
-"""Items of a list or mapping in a field."""
+"""Maximum number of items of a list or mapping in a field."""
 _MOST_LEVELS: Final = 8
-"""Levels of lists and mappings in a field."""
+"""Maximum depth of lists and mappings in a field."""
 _MOST_FRAMES: Final = 16
-"""Frames of a traceback: the outermost and the innermost."""
+"""Maximum number of frames in a traceback; the outermost and the innermost ones are kept."""
 
 _LONGEST_TRACEBACK: Final = 16_384
-"""Characters of a traceback on a console."""
+"""Maximum number of characters of a traceback on a console."""
 
 _TRACEBACKS: Final = structlog.processors.ExceptionRenderer(
-    # local variables hold passwords, pods and whole clusters
+    # Local variables contain passwords, pods and whole clusters.
     structlog.tracebacks.ExceptionDictTransformer(show_locals=False, max_frames=_MOST_FRAMES)
 )
 
 
 def bounded(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Cut the fields of a line to what a reader can use: texts, lists, mappings and their depth."""
+    """Truncate the fields of a line: texts, lists, mappings and their depth."""
     for name, value in event.items():
         if name != "exc_info":
             event[name] = _cut(value, _MOST_LEVELS)
@@ -66,11 +66,11 @@ def _cut(value: Any, levels: int) -> Any:
         case BaseException() | PurePath() | Enum() | Number() | SecretText():
             return _cut(str(value), levels)
         case _:
-            return f"<{type(value).__name__}>"  # its text could be that of a whole cluster
+            return f"<{type(value).__name__}>"  # its text could contain a whole cluster
 
 
 def _print_traceback(stream: TextIO, exc_info: Any) -> None:
-    """Print a traceback for people, without local variables, which the library's own choice prints."""
+    """Print a traceback without local variables, which structlog's default would print."""
     text = StringIO()
     structlog.dev.plain_traceback(text, exc_info)
     shown = text.getvalue()
@@ -81,7 +81,7 @@ def _print_traceback(stream: TextIO, exc_info: Any) -> None:
 
 
 class Level:
-    """The level below which lines are dropped; may be moved while the process runs."""
+    """The level below which lines are dropped. It can be changed while the process runs."""
 
     def __init__(self, level: int) -> None:
         """Start at `level`, a number of the standard library's logging."""
@@ -94,7 +94,7 @@ class Level:
         return event
 
     def move(self, level: int) -> None:
-        """Change the level, of our lines and of libraries' alike."""
+        """Change the level, for our lines and for those of libraries."""
         self.level = level
         logging.getLogger().setLevel(level)
 
@@ -103,12 +103,12 @@ def start_logging(form: Format, *, debug: bool = False, stream: TextIO = sys.std
     """Set up logging for the process.
 
     Args:
-        form: `json` for machines, `console` for people.
+        form: `json` for programs, `console` for a terminal.
         debug: Whether debug lines are logged.
-        stream: Where lines go.
+        stream: Receives the lines.
 
     Returns:
-        The level, to be moved later.
+        The level, which can be changed later.
     """
     level = Level(logging.DEBUG if debug else logging.INFO)
     renderer: Any
@@ -127,7 +127,7 @@ def start_logging(form: Format, *, debug: bool = False, stream: TextIO = sys.std
 
 
 def _join_standard_library(renderer: list[Any], level: int, stream: TextIO) -> None:
-    """Let lines of libraries look like ours."""
+    """Format the lines of libraries as our own."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -138,5 +138,5 @@ def _join_standard_library(renderer: list[Any], level: int, stream: TextIO) -> N
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # One line a request is the API server's business.
+    # The API server already logs each request.
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)

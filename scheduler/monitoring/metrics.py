@@ -1,6 +1,6 @@
-"""Metrics: what Prometheus reads from this process.
+"""Metrics of this process for Prometheus.
 
-Decisions come as samples of a cycle's report and are applied here; series of queues and jobs go when their object goes.
+A cycle's report contains samples, which are applied here. The series of a queue or job are removed with the object.
 """
 
 import re
@@ -28,11 +28,11 @@ __all__ = ["CONTENT_TYPE", "JOB_SHARES_SHOWN", "Metrics"]
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 JOB_SHARES_SHOWN: Final = 100
-"""Most jobs whose dominant share is shown; more would make the label set grow with the cluster's history."""
+"""Maximum number of jobs whose dominant share is shown. It bounds the number of series."""
 
 _QUEUE_PREFIX: Final = "queue_"
 _UPDATE_OF_SCALARS: Final = "_milli_cpu"
-"""A report of a queue's CPU is a report of its other resources too: those left out are zero."""
+"""A sample of a queue's CPU starts a new report of the queue: scalar resources that are missing in it are zero."""
 
 _BARE_COUNTERS: Final = ("total_preemption_attempts", "job_retry_counts")
 """Counters that Volcano names without `_total`, which the library appends."""
@@ -41,22 +41,22 @@ _OWN_PREFIX: Final = "pyroclast_"
 
 _DROPPED: Final = "pyroclast_samples_dropped_total"
 _MOST_ADOPTED: Final = 256
-"""Metrics of plugins from outside; samples of others are dropped and counted, together."""
+"""Maximum number of metrics of external plugins. Samples of further metrics are dropped and counted together."""
 _MOST_SERIES: Final = 1000
-"""Series of each of them, likewise."""
+"""Maximum number of series of each of them; further samples are dropped likewise."""
 
 _METRIC_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
-"""The names of the text format; the library takes others too, and then writes another format."""
+"""The names of the text format. The library accepts other names too, but then writes another format."""
 
 Labels = tuple[str, ...]
 
 
 class Metrics:
-    """All metrics of one daemon, in a registry of their own."""
+    """All metrics of one daemon, in its own registry."""
 
     def __init__(self) -> None:
         """Register every metric of the catalogue."""
-        # The moment a series began would double their number, and Volcano has none.
+        # `_created` series would double the number of series, and Volcano has none.
         disable_created_metrics()  # type: ignore[no-untyped-call] # the library left it without types
         self.registry = CollectorRegistry(auto_describe=False)
         self._shapes: dict[str, Shape] = {}
@@ -64,21 +64,21 @@ class Metrics:
         self._series: dict[str, dict[Labels, Any]] = {}
         self._known_scalars: dict[str, set[str]] = {}
         self._adopted: set[str] = set()
-        """Metrics of plugins from outside."""
+        """Metrics of external plugins."""
         for name, shape in VOLCANO.items():
             self._register(VOLCANO_PREFIX + name, shape)
         for name, shape in OURS.items():
             self._register(name, shape)
 
     def text(self) -> bytes:
-        """Return everything in the text format; also what the client of the API server and the process count."""
+        """Return all metrics in the text format, including those of the API client and the process."""
         own = generate_latest(self.registry).decode()
         for name in _BARE_COUNTERS:
             own = own.replace(f"{VOLCANO_PREFIX}{name}_total", VOLCANO_PREFIX + name)
         return own.encode() + generate_latest(REGISTRY)
 
     def put(self, name: str, value: float, *labels: str) -> None:
-        """Set a gauge of ours, or of Volcano by its full name."""
+        """Set a gauge, by its full name."""
         self._child(name, labels).set(value)
 
     def add(self, name: str, value: float, *labels: str) -> None:
@@ -86,16 +86,16 @@ class Metrics:
         self._child(name, labels).inc(value)
 
     def observe(self, name: str, value: float, *labels: str) -> None:
-        """Put a value into a histogram; clocks that ran back count as zero."""
+        """Add a value to a histogram. A negative value, from a clock that ran back, counts as zero."""
         self._child(name, labels).observe(max(value, 0.0))
 
     def value(self, name: str, *labels: str) -> float | None:
-        """Return the value of a gauge or counter series, or None where there is none."""
+        """Return the value of a gauge or counter series, or None if there is no such series."""
         child = self._series[name].get(labels)
         return None if child is None else float(child._value.get())  # noqa: SLF001 - the library offers no other way
 
     def replace(self, name: str, values: Mapping[Labels, float]) -> None:
-        """Make `values` all the series of a gauge; others of it go."""
+        """Replace all series of a gauge by `values`."""
         for labels in [labels for labels in self._series[name] if labels not in values]:
             self._remove(name, labels)
         for labels, value in values.items():
@@ -112,7 +112,7 @@ class Metrics:
                 self._zero_scalars(metric, queue, scalars)
 
     def show_shares(self, shares: Mapping[JobId, JobShare], *, limit: int = JOB_SHARES_SHOWN) -> None:
-        """Show the shares of jobs, and the dominant resources of those with the largest."""
+        """Publish the shares of jobs, and the dominant resources of the jobs with the largest shares."""
         self.replace(f"{VOLCANO_PREFIX}job_share", {_split(job): share.share for job, share in shares.items()})
         largest = sorted(shares.items(), key=lambda item: (-item[1].share, item[0]))[:limit]
         self.replace(
@@ -121,7 +121,7 @@ class Metrics:
         )
 
     def keep_queues(self, queues: Collection[str]) -> None:
-        """Remove the series of all queues but these."""
+        """Remove the series of all other queues."""
         for name, shape in self._shapes.items():
             if "queue_name" in shape.labels:
                 place = shape.labels.index("queue_name")
@@ -130,13 +130,13 @@ class Metrics:
             del self._known_scalars[queue]
 
     def keep_jobs(self, jobs: Collection[JobId]) -> None:
-        """Remove the series of all jobs but these."""
+        """Remove the series of all other jobs."""
         pairs = set(map(_split, jobs))
         names = {name for _, name in pairs}
         for metric in _JOB_METRICS:
             name = VOLCANO_PREFIX + metric
             labels = self._shapes[name].labels
-            # Some know the name alone. A tuple's places, not a mapping: there are several series for each of all jobs.
+            # Some metrics have only the name as a label. `itemgetter` on tuples is fast: each job has several series.
             job_of = itemgetter(*(labels.index(label) for label in _JOB_LABELS if label in labels))
             known: Collection[Any] = pairs if _JOB_NAMESPACES.intersection(labels) else names
             self.drop(name, [series for series in self._series[name] if job_of(series) not in known])
@@ -149,7 +149,7 @@ class Metrics:
         self._series[name] = {} if shape.labels else {(): metric}
 
     def _child(self, name: str, labels: Labels) -> Any:
-        """Return one series; they are kept, since the library's own look-up costs more than counting."""
+        """Return one series. Series are cached, because the library's look-up costs more than the update."""
         series = self._series[name]
         child = series.get(labels)
         if child is None:
@@ -157,7 +157,7 @@ class Metrics:
         return child
 
     def drop(self, name: str, gone: Iterable[Labels]) -> None:
-        """Remove series that are there."""
+        """Remove existing series."""
         for labels in gone:
             self._remove(name, labels)
 
@@ -166,7 +166,7 @@ class Metrics:
         self._metrics[name].remove(*labels)
 
     def _apply_one(self, sample: Sample) -> bool:
-        """Apply a sample; tell whether it fits its metric. A metric that nobody knows is a plugin's own."""
+        """Apply a sample. Return whether it fits its metric. An unknown metric is registered as a plugin's own."""
         ours = _OWN_PREFIX + sample.metric
         name = ours if ours in OURS else VOLCANO_PREFIX + sample.metric
         given = dict(sample.labels)
@@ -185,12 +185,12 @@ class Metrics:
         return True
 
     def _drop(self, sample: Sample) -> None:
-        """Count a sample that is dropped by its metric, those of ever new ones together."""
+        """Count a dropped sample by its metric; further metrics beyond the limit count together."""
         is_new = (sample.metric,) not in (counted := self._series[_DROPPED])
         self.add(_DROPPED, 1, "others" if is_new and len(counted) >= _MOST_ADOPTED else sample.metric)
 
     def _is_full(self, name: str, given: Mapping[str, str], shape: Shape) -> bool:
-        """Return whether a metric of a plugin has as many series as it may have, and this is a new one."""
+        """Return whether a plugin's metric has reached its limit and this is a new series."""
         series = self._series[name]
         return (
             name in self._adopted
@@ -199,7 +199,7 @@ class Metrics:
         )
 
     def _adopt(self, name: str, sample: Sample) -> Shape | None:
-        """Register the metric of a plugin from outside, by its first sample."""
+        """Register the metric of an external plugin from its first sample."""
         if sample.kind not in {"gauge", "counter", "histogram"} or not _METRIC_NAME.fullmatch(name):
             return None
         if len(self._adopted) >= _MOST_ADOPTED:
@@ -207,13 +207,13 @@ class Metrics:
         shape = Shape(sample.kind, tuple(label for label, _ in sample.labels), "Reported by a plugin.")  # type: ignore[arg-type] # the line above narrows it
         try:
             self._register(name, shape)
-        except ValueError:  # a label that Prometheus does not take
+        except ValueError:  # a label that Prometheus does not accept
             return None
         self._adopted.add(name)
         return shape
 
     def _zero_scalars(self, metric: str, queue: str, reported: set[str]) -> None:
-        """Report as zero what was once reported of a queue and now is not, instead of letting it stand."""
+        """Set scalar resources to zero that a queue reported earlier and does not report now."""
         known = self._known_scalars.setdefault(queue, set())
         name = VOLCANO_PREFIX + metric
         for resource in known - reported:
@@ -237,7 +237,7 @@ _JOB_LABELS: Final = (*sorted(_JOB_NAMESPACES), "job_name", "job_id")
 
 
 def _update(sample: Sample) -> tuple[str, str]:
-    """Return which update of a queue's scalar metric a sample is part of: (metric, queue), empty for other samples."""
+    """Return the (metric, queue) of a queue's scalar metric that a sample updates; empty for other samples."""
     metric = sample.metric
     if not metric.startswith(_QUEUE_PREFIX):
         return "", ""

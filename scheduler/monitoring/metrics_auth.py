@@ -16,13 +16,13 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["MountedCertificate", "guard"]
 
 _LOOK_SECONDS: Final = 30.0
-"""Between two looks at the files of a certificate; whoever renews one does so days before its end."""
+"""Interval between checks of the certificate's files. Certificates are renewed days before they expire."""
 
 _log = structlog.get_logger(__name__)
 
 
 def guard(reviews: Reviews) -> Middleware:
-    """Return a middleware that asks for a bearer token whose owner may `get` the path."""
+    """Return a middleware that requires a bearer token whose owner may `get` the path."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -31,11 +31,11 @@ def guard(reviews: Reviews) -> Middleware:
             access = await reviews.judge(token.strip() if kind.lower() == "bearer" else "", request.path)
         except ApiError as error:
             _log.warning("caller_not_reviewed", path=request.path, error=str(error))
-            return web.Response(status=503, text="the API server cannot say who you are; try again\n")
+            return web.Response(status=503, text="the API server cannot review the token; try again\n")
         if access is Access.GRANTED:
             return await handler(request)
         if access is Access.UNKNOWN:
-            text = "a bearer token of this cluster is needed\n"
+            text = "a bearer token of this cluster is required\n"
             return web.Response(status=access.value, text=text, headers={"WWW-Authenticate": "Bearer"})
         text = f"your account may not get {request.path} (nonResourceURLs of a ClusterRole)\n"
         return web.Response(status=access.value, text=text)
@@ -44,10 +44,10 @@ def guard(reviews: Reviews) -> Middleware:
 
 
 class MountedCertificate:
-    """A certificate in two files, which somebody renews now and then."""
+    """A certificate in two files that may be renewed while the process runs."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
-        """Read it.
+        """Read the files.
 
         Raises:
             ConfigError: The files cannot be used.
@@ -62,22 +62,22 @@ class MountedCertificate:
             raise ConfigError(f"--metrics-tls-cert-file, --metrics-tls-private-key-file: {error}") from error
 
     async def follow(self) -> None:
-        """Show a renewed certificate to new connections, without end; one that cannot be read leaves the last good."""
+        """Use a renewed certificate for new connections, forever. If it cannot be read, the last good one stays."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             self.look()
 
     def look(self) -> None:
-        """Read the files again where they changed."""
+        """Read the files again if they changed."""
         try:
             stamp = self._stamp()
             if stamp != self._seen:
-                # tried apart: a pair that does not match would leave the one in use half replaced
+                # Tested in a separate context: a pair that does not match would leave the current one half replaced.
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._certificate, self._key)
                 self.context.load_cert_chain(self._certificate, self._key)
                 self._seen = stamp
         except (OSError, ssl.SSLError) as error:
-            # half of the pair may be new already: the next look finds both
+            # Only one file may be new so far: the next check finds both.
             _log.warning("certificate_not_renewed", file=str(self._certificate), error=str(error))
 
     def _stamp(self) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Slow calls: which plugin the cycle's thread has been in for too long.
+"""Slow calls: report the plugin in which the cycle's thread has been for too long.
 
-The thread's stack is looked at from time to time, so that calls cost nothing. The innermost plugin on it is named, and
-its call is the outermost frame of that plugin there: while this stays the same frame, the call goes on.
+The thread's stack is sampled, so that calls cost nothing. The innermost plugin on the stack is reported. Its call is
+the outermost frame of that plugin. The same frame in later samples means that the call still runs.
 """
 
 import math
@@ -14,43 +14,43 @@ from pyroclast.framework.extension.registry import BUILT_IN, Registry
 
 __all__ = ["SlowCall", "SlowCalls"]
 
-_NESTED: Final = frozenset({"plugins", "pyroclast_plugins"})
-"""Packages that hold one plugin in each module or package of theirs."""
+_NESTED: Final = ("pyroclast.plugins.", "pyroclast.actions.", "pyroclast_plugins.")
+"""Prefixes of modules that hold one plugin in each module or package below them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCall:
-    """A call of a plugin that goes on."""
+    """A plugin call that still runs."""
 
     plugin: str
     seconds: float
     where: str
-    """File and line of the plugin at which it is."""
+    """File and line of the plugin that is being executed."""
     hangs: bool
-    """Whether it lasts beyond the deadline, so that nobody waits for it any more."""
+    """Whether it exceeds the deadline, so that the liveness probe fails."""
     is_news: bool
-    """Whether it was not reported before, as one that is slow or as one that hangs."""
+    """Whether it is newly reported as slow or as hanging."""
 
 
 class SlowCalls:
-    """Looks at one thread."""
+    """Samples one thread."""
 
     def __init__(self, limit_seconds: float, deadline_seconds: float = 0.0) -> None:
-        """Take what a call may last before it is slow, and before it hangs; it never hangs where that is 0."""
+        """Set the time after which a call is slow, and after which it hangs; with a deadline of 0 no call hangs."""
         self._limit = limit_seconds
         self._deadline = deadline_seconds or math.inf
         self._entry: FrameType | None = None
         self._since = 0.0
-        self._told = (False, False)
-        """Whether it was reported as slow, and as one that hangs."""
+        self._reported = (False, False)
+        """Whether the call was reported as slow, and as hanging."""
 
     def look(self, frame: FrameType | None, registry: Registry, now: float) -> SlowCall | None:
-        """Return the call that lasts for longer than the limit; None where none does.
+        """Return the plugin call that exceeds the limit, or None.
 
         Args:
             frame: The innermost frame of the thread.
-            registry: Plugins and actions, which tell whose code a frame is.
-            now: Seconds of any clock.
+            registry: Plugins and actions, which identify the owner of a frame.
+            now: Seconds of a monotonic clock.
         """
         found = _plugin_call(frame, _homes(registry))
         if found is None:
@@ -58,17 +58,17 @@ class SlowCalls:
             return None
         plugin, inside, entry = found
         if entry is not self._entry:
-            self._entry, self._since, self._told = entry, now, (False, False)
+            self._entry, self._since, self._reported = entry, now, (False, False)
         seconds = now - self._since
         if seconds < self._limit:
             return None
-        before, self._told = self._told, (True, seconds >= self._deadline)
+        before, self._reported = self._reported, (True, seconds >= self._deadline)
         where = f"{inside.f_code.co_filename}:{inside.f_lineno}"
-        return SlowCall(plugin, seconds, where, hangs=self._told[1], is_news=self._told != before)
+        return SlowCall(plugin, seconds, where, hangs=self._reported[1], is_news=self._reported != before)
 
 
 def _plugin_call(frame: FrameType | None, homes: Mapping[str, str]) -> tuple[str, FrameType, FrameType] | None:
-    """Return the innermost plugin on a stack, its innermost frame, and the frame by which it was called."""
+    """Return the innermost plugin on a stack, its innermost frame, and the frame of its call."""
     while frame is not None and _owner(frame, homes) is None:
         frame = frame.f_back
     if frame is None:
@@ -83,7 +83,7 @@ def _plugin_call(frame: FrameType | None, homes: Mapping[str, str]) -> tuple[str
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return _module(frame).partition(".")[0] == "framework"
+    return _module(frame).startswith("pyroclast.framework.")
 
 
 def _owner(frame: FrameType, homes: Mapping[str, str]) -> str | None:
@@ -95,12 +95,14 @@ def _module(frame: FrameType) -> str:
 
 
 def _home(module: str) -> str:
-    """Return the part of a module's name that tells whose it is."""
-    parts = module.split(".")
-    return ".".join(parts[:2]) if parts[0] in _NESTED else parts[0]
+    """Return the part of a module's name that identifies its owner."""
+    for prefix in _NESTED:
+        if module.startswith(prefix):
+            return prefix + module.removeprefix(prefix).partition(".")[0]
+    return module.partition(".")[0]
 
 
 def _homes(registry: Registry) -> dict[str, str]:
-    """Return plugins, and actions from outside, by where their code is."""
+    """Return plugins and external actions by the home of their code."""
     actions = {f"action {name}": each for name, each in registry.actions.items() if each.source != BUILT_IN}
     return {_home(each.make.__module__): name for name, each in (registry.plugins | actions).items()}

@@ -1,6 +1,6 @@
-"""Stop-watch of a cycle: the cycle marks where its phases begin and end, and here their time is taken.
+"""Stopwatch of a cycle: measures the phases that the cycle marks.
 
-Phases may nest: a plugin's opening stands inside the session's. The cycle itself never sees a clock.
+Phases may nest: the opening of a plugin is part of the opening of the session. The cycle itself has no clock.
 """
 
 import time
@@ -13,26 +13,26 @@ from pyroclast.scheduler.monitoring.metrics import Metrics
 __all__ = ["CYCLE", "OPEN", "SNAPSHOT", "WRITE", "Stopwatch"]
 
 CYCLE: Final = "cycle"
-"""The whole, from snapshot to report."""
+"""The whole cycle, from snapshot to report."""
 SNAPSHOT: Final = "snapshot"
 OPEN: Final = "open"
 WRITE: Final = "write"
-"""Handing statuses and events to their writers."""
+"""Passing statuses and events to their writers."""
 
 _MILLISECONDS: Final = 1000.0
 
 
 class Stopwatch:
-    """Times of one cycle by phase, in seconds; a phase met twice counts with its sum."""
+    """Seconds of one cycle by phase. A phase that occurs twice counts with its sum."""
 
     def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
-        """Take the clock."""
+        """Use the clock `now`."""
         self.seconds: dict[str, float] = {}
         self._now = now
         self._running: list[tuple[str, float]] = []
 
     def mark(self, name: str, *, begin: bool) -> None:
-        """Begin a phase, or end it; phases inside it that an exception left open end with it."""
+        """Begin or end a phase. Ending a phase also ends inner phases that an exception left open."""
         now = self._now()
         if begin:
             self._running.append((name, now))
@@ -44,16 +44,16 @@ class Stopwatch:
                 return
 
     def under_way(self) -> tuple[str, float] | None:
-        """Return the innermost phase that goes on, and the seconds since the outermost began; None where none does."""
-        running = self._running.copy()  # asked by another thread than the one that marks
+        """Return the innermost running phase, and the seconds since the outermost began; None if no phase runs."""
+        running = self._running.copy()  # another thread may mark phases meanwhile
         return (running[-1][0], self._now() - running[0][1]) if running else None
 
     def phase(self, name: str, begin: bool) -> None:
-        """Hear of a phase from the cycle."""
+        """Mark a phase; called by the cycle."""
         self.mark(name, begin=begin)
 
     def report(self, metrics: Metrics) -> None:
-        """Tell all phases to the metrics, those that Volcano measures under its names too."""
+        """Observe all phases, also under Volcano's metric names."""
         for phase, seconds in self.seconds.items():
             metrics.observe("pyroclast_cycle_phase_seconds", seconds, phase)
             if (counterpart := _volcano(phase)) is not None:
@@ -64,7 +64,7 @@ class Stopwatch:
 
 
 def _volcano(phase: str) -> tuple[str, ...] | None:
-    """Return Volcano's metric for a phase with its labels, or None where it has none."""
+    """Return Volcano's metric for a phase with its labels, or None."""
     match phase.split("/"):
         case ["plugin", plugin, moment]:
             return "plugin_scheduling_latency_milliseconds", plugin, moment

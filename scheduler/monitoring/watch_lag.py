@@ -1,4 +1,4 @@
-"""How long watches have brought nothing."""
+"""Watch lag: time since a watch last delivered anything."""
 
 from dataclasses import dataclass, field
 
@@ -7,27 +7,27 @@ __all__ = ["WatchLag"]
 
 @dataclass(slots=True)
 class WatchLag:
-    """Of each kind, when its watch last stood elsewhere.
+    """When the resource version of each kind's watch last changed.
 
-    A kind that the server never had brings nothing, and nobody waits for it; one that it has no more does count.
+    A kind that the server never had has no lag. A kind that the server has lost does have one.
     """
 
-    _stood_at: dict[str, tuple[str | None, float]] = field(default_factory=dict)
-    """By kind: the version, None where there was none yet, and since when."""
+    _last_change: dict[str, tuple[str | None, float]] = field(default_factory=dict)
+    """By kind: the last version, None before the first one, and the time of the change."""
 
     def seconds(self, kind: str, version: str, now: float, *, is_synced: bool) -> float:
-        """Note where a watch stands now; return for how long it has stood there.
+        """Record the current version of a watch. Return the seconds since it last changed.
 
         Args:
-            kind: What is watched.
-            version: Where it stands; empty: nowhere.
-            now: The time, by a clock that cannot jump.
-            is_synced: The first list is there, or the server has said that it lacks the kind.
+            kind: The kind of the watch.
+            version: Its resource version; empty before the first list.
+            now: Time of a monotonic clock.
+            is_synced: Whether the first list is complete, or the server lacks the kind.
         """
-        known, since = self._stood_at.get(kind, (None, now))
+        known, since = self._last_change.get(kind, (None, now))
         if known is None and not version:
             since = now if is_synced else since
         elif known != version:
             known, since = version, now
-        self._stood_at[kind] = (known, since)
+        self._last_change[kind] = (known, since)
         return now - since

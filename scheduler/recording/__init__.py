@@ -1,4 +1,4 @@
 """Records of cycles: written by the daemon, decided again by `pyroclast replay`.
 
-Belongs here: the format of a record, both ways. Does not: explaining decisions.
+Belongs here: writing and reading the record format. Does not belong here: explaining decisions.
 """

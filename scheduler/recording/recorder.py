@@ -1,16 +1,16 @@
-"""Recording: everything that decisions depend on, a line of JSON each, so that they can be made again.
+"""Recording: all inputs of decisions, one line of JSON each, so that the decisions can be repeated.
 
-    header      flags and surroundings of the daemon
-    apply, remove, assume, forget, extend, half-bound, measure, gangs   what the books were told, in order
-    snapshot    a snapshot was taken of them
-    configuration   the text in force from here on, and those of plugins from files
-    resume, conclude   what the books knew beside their objects, where a record was begun anew
-    cycle       moment, memory, answers from outside, and the report: inputs and outcome of one cycle
+    header      flags and environment of the daemon
+    apply, remove, assume, forget, extend, half-bound, measure, gangs   changes of the cluster state, in order
+    snapshot    a snapshot was taken of the cluster state
+    configuration   text of the new configuration, and of plugins from files
+    resume, conclude   state that does not follow from objects, where a record was restarted
+    cycle       time, memory, extender replies, and the report: inputs and outcome of one cycle
 
-Objects are recorded as they came, at the start and whenever they change, never the snapshot itself: what a snapshot
-holds follows from them. A record ends where its daemon did, or where its file could not be written any more, perhaps
-in the middle of a line. One whose file is deleted, replaced or cut short meanwhile is begun anew, with all that the
-books hold.
+Objects are recorded as they arrive, at the start and at each change. The snapshot itself is not recorded, because it
+follows from the objects. A record ends when its daemon ends or when its file cannot be written any more, perhaps
+in the middle of a line. If its file is deleted, replaced or truncated, the record is restarted with the whole
+cluster state.
 """
 
 import os
@@ -57,7 +57,7 @@ __all__ = [
     "GangsFollowed",
     "HalfBoundMarked",
     "Header",
-    "RecordedBooks",
+    "RecordedState",
     "Recorder",
     "Removed",
     "Resumed",
@@ -72,47 +72,47 @@ _log = structlog.get_logger(__name__)
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag="header", tag_field="do"):
-    """Who recorded."""
+    """The process that recorded."""
 
     format: int = FORMAT
     version: str
     flags: Mapping[str, Any]
-    """Values of all flags, by the names of their fields."""
+    """Values of all flags, by field name."""
     environment: Mapping[str, Any]
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="apply", tag_field="do"):
-    """An object is there, new or changed."""
+    """An object was added or changed."""
 
     kind: str
     object: msgspec.Raw
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True, tag="remove", tag_field="do"):
-    """An object is gone."""
+    """An object was deleted."""
 
     kind: str
     object: msgspec.Raw
 
 
 class Assumed(msgspec.Struct, frozen=True, kw_only=True, tag="assume", tag_field="do"):
-    """A plan was offered to the books; they alone say whether they took it."""
+    """A plan was offered to the cluster state. Whether it was accepted follows from the state."""
 
     plan: Plan
     now: float
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True, tag="forget", tag_field="do"):
-    """What was assumed of a task was dropped."""
+    """The assumption about a task was dropped."""
 
     task: TaskId
     node: NodeName | None
-    """Where it was to be bound; None where it was to leave."""
+    """The node of the assumed bind; None for an assumed eviction."""
     failed: bool
 
 
 class Extended(msgspec.Struct, frozen=True, kw_only=True, tag="extend", tag_field="do"):
-    """The echo of a task was given more time."""
+    """The confirmation of a task was given more time."""
 
     task: TaskId
     now: float
@@ -123,13 +123,13 @@ class HalfBoundMarked(msgspec.Struct, frozen=True, kw_only=True, tag="half-bound
 
 
 class UsageMeasured(msgspec.Struct, frozen=True, kw_only=True, tag="measure", tag_field="do"):
-    """What nodes really use was measured."""
+    """The usage of nodes was measured."""
 
     usage: Mapping[NodeName, NodeUsage]
 
 
 class GangsFollowed(msgspec.Struct, frozen=True, kw_only=True, tag="gangs", tag_field="do"):
-    """Jobs are made of gangs by these rules, or of none."""
+    """The rules by which jobs are made of gangs were set; None for no gangs."""
 
     rules: GangRules | None
 
@@ -144,17 +144,17 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True, tag="configuration",
     generation: int
     text: str
     plugins: Mapping[str, str] | None = None
-    """Texts of the plugins from files, by the files' names; None in records that do not hold them."""
+    """Texts of the plugins from files, by file name; None in records without them."""
 
 
 class Resumed(msgspec.Struct, frozen=True, kw_only=True, tag="resume", tag_field="do"):
-    """What the books knew beside their objects, when those that others refer to had been written."""
+    """State that does not follow from objects, recorded after the objects that others refer to."""
 
     state: CarriedState
 
 
 class Concluded(msgspec.Struct, frozen=True, kw_only=True, tag="conclude", tag_field="do"):
-    """All objects of the books have been written."""
+    """All objects of the cluster state have been written."""
 
     state: CarriedState
 
@@ -168,13 +168,13 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="d
     """Generation of its configuration."""
     now: float
     memory: Memory
-    """What it was given."""
+    """The memory that the cycle received."""
     outside: Mapping[str, Sequence[Exchange]] = {}
-    """What plugins that asked beyond the snapshot were answered, by instance, in the order of their questions."""
+    """The extender replies of each plugin instance, in the order of its requests."""
     report: msgspec.Raw
-    """What it said; null when it failed."""
+    """The report; null if the cycle failed."""
     left: Memory | None
-    """What it left for the next; None when it failed."""
+    """The memory for the next cycle; None if the cycle failed."""
 
 
 Entry = (
@@ -196,12 +196,12 @@ Entry = (
 
 
 def encode(value: Any) -> bytes:
-    """Encode what a record holds; equal values give equal bytes, mappings in their own order."""
+    """Encode a value for a record. Equal values give equal bytes; mappings keep their order."""
     return _ENCODER.encode(value)
 
 
 def _plain(value: Any) -> Any:
-    """Turn what JSON does not know into what it knows."""
+    """Convert a value that JSON does not support."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, np.generic):
@@ -213,7 +213,7 @@ _ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain)
 
 
 class Decide(Protocol):
-    """A cycle, with registry and seed bound."""
+    """A cycle, with the registry and the seed bound."""
 
     def __call__(
         self,
@@ -230,7 +230,7 @@ class Decide(Protocol):
 
 
 class Sources(Protocol):
-    """The texts of the configuration and of the plugins in force."""
+    """The texts of the configuration and the plugins in force."""
 
     @property
     def text(self) -> str:
@@ -239,22 +239,22 @@ class Sources(Protocol):
 
     @property
     def plugin_sources(self) -> Mapping[str, str]:
-        """The texts of the plugins from files, by the files' names."""
+        """The texts of the plugins from files, by file name."""
         ...
 
 
 class Recorder:
-    """Writes a record; may be called from several threads.
+    """Writes a record. It is thread-safe.
 
-        recording ──closed, or the file takes no more──▶ ended
+        recording ──closed, or a write fails──▶ ended
             │ ▲
-            └─┘ begun anew: the file is gone, or shorter than what was written
+            └─┘ restarted: the file is deleted or truncated
 
-    Whoever is recorded goes on: a full disk costs the record, not the cluster its scheduler.
+    A failed write ends only the record. The scheduler continues.
     """
 
     def __init__(self, path: Path, options: Options) -> None:
-        """Begin a record; one that is there is replaced.
+        """Start a record. An existing file is replaced.
 
         Raises:
             ConfigError: The file cannot be written.
@@ -267,10 +267,10 @@ class Recorder:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._written = self._flushed = 0
-        """Bytes, those in the file's buffer included, and without them."""
+        """Number of bytes, with and without those in the file's buffer."""
         self._configuration = -1
         self.part = 0
-        """How often the record was begun anew."""
+        """Number of restarts of the record."""
         flags = {name.replace("-", "_") for name in flags_of(Options)}
         self._header = Header(
             version=own_version(),
@@ -280,7 +280,7 @@ class Recorder:
         self.write(self._header)
 
     def is_lost(self) -> bool:
-        """Return whether the file is not what was written any more: deleted, replaced by another, or cut short."""
+        """Return whether the file was deleted, replaced or truncated."""
         with self._lock:
             if self._ended.is_set():
                 return False
@@ -294,7 +294,7 @@ class Recorder:
             return (there.st_dev, there.st_ino) != (own.st_dev, own.st_ino) or there.st_size < self._flushed
 
     def begin_anew(self) -> None:
-        """Write a record from its beginning in place of one that is lost; what the books hold is to follow."""
+        """Restart a lost record from its beginning. The caller then writes the whole cluster state."""
         with self._lock:
             if self._ended.is_set():
                 return
@@ -313,7 +313,7 @@ class Recorder:
         self.write(self._header)
 
     def write(self, entry: Entry, *, flush: bool = False) -> None:
-        """Add a line; with `flush`, what was written is in the file when this returns."""
+        """Add a line. With `flush`, it is in the file when the call returns."""
         if self._ended.is_set():
             return
         line = encode(entry) + b"\n"
@@ -337,11 +337,11 @@ class Recorder:
 
     def _end(self) -> None:
         self._ended.set()
-        with suppress(OSError):  # what was not written for want of room is tried once more, and told already
+        with suppress(OSError):  # closing flushes again; the error has been logged already
             self._file.close()
 
     def watching(self, decide: Decide, settings: Sources) -> Decide:
-        """Return the same cycle, recorded."""
+        """Return a function that runs the cycle and records it."""
 
         def decide_and_record(
             snapshot: Snapshot,
@@ -372,7 +372,7 @@ class Recorder:
                         now=now,
                         memory=memory,
                         outside={name: each.exchanges for name, each in noted.items() if each.exchanges},
-                        # without all answers a replay ends amid the cycle, as with one that failed
+                        # Without all replies, a replay stops during the cycle, as after a failure.
                         report=msgspec.Raw(encode(None if budget.is_spent else report)),
                         left=None if budget.is_spent else left,
                     ),
@@ -382,12 +382,12 @@ class Recorder:
         return decide_and_record
 
     def _write_cycle(self, part: int, cycle: Cycle) -> None:
-        if part == self.part:  # else its snapshot is not in the record that was begun meanwhile
+        if part == self.part:  # otherwise a restarted record lacks its snapshot
             self.write(cycle, flush=True)
 
 
-class RecordedBooks(ClusterState):
-    """Books that write down what they are told before they do it."""
+class RecordedState(ClusterState):
+    """Cluster state that records each change before it applies it."""
 
     def __init__(
         self,
@@ -395,19 +395,19 @@ class RecordedBooks(ClusterState):
         options: StateOptions | None = None,
         report: Callable[[ObjectError], None] | None = None,
     ) -> None:
-        """Start with an empty cluster; `report` is told of each broken field."""
+        """Start with an empty cluster. `report` is called for each faulty field."""
         super().__init__(options, report)
         self._recorder = recorder
         self._recorded = -1
         """Generation of the last snapshot recorded."""
 
     def apply(self, kind: str, new: Any) -> None:
-        """Take over an object of the cluster."""
+        """Add or change an object of the cluster."""
         self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(new))))
         super().apply(kind, new)
 
     def remove(self, kind: str, old: Any) -> None:
-        """Forget an object that left the cluster."""
+        """Remove a deleted object."""
         self._recorder.write(Removed(kind=kind, object=msgspec.Raw(encode(old))))
         super().remove(kind, old)
 
@@ -422,7 +422,7 @@ class RecordedBooks(ClusterState):
         return super().snapshot()
 
     def _write_all(self) -> None:
-        """Write down all that is known, for a record that begins here."""
+        """Record the whole state, for a record that begins here."""
         state = self.carried_state()
         for kind, each in self.surrounding_objects():
             self._recorder.write(Applied(kind=kind, object=msgspec.Raw(encode(each))))
@@ -433,31 +433,31 @@ class RecordedBooks(ClusterState):
         self._recorded = -1
 
     def assume(self, plan: Plan, now: float) -> list[str]:
-        """Take all of a plan as done, or none of it."""
+        """Assume the whole plan or nothing of it."""
         self._recorder.write(Assumed(plan=plan, now=now))
         return super().assume(plan, now)
 
     def forget(self, task: TaskId, node: NodeName | None, *, failed: bool = False) -> bool:
-        """Drop what was assumed of a task."""
+        """Drop the assumption about a task."""
         self._recorder.write(Forgotten(task=task, node=node, failed=failed))
         return super().forget(task, node, failed=failed)
 
     def extend(self, task: TaskId, now: float) -> None:
-        """Give the echo of a task more time."""
+        """Give the confirmation of a task more time."""
         self._recorder.write(Extended(task=task, now=now))
         super().extend(task, now)
 
     def mark_half_bound(self) -> None:
-        """Rank what half-bound gangs lack first."""
+        """Rank the missing members of half-bound gangs first."""
         self._recorder.write(HalfBoundMarked())
         super().mark_half_bound()
 
     def measure(self, usage: Mapping[NodeName, NodeUsage]) -> None:
-        """Take what nodes were measured to use."""
+        """Set the measured usage of nodes."""
         self._recorder.write(UsageMeasured(usage=usage))
         super().measure(usage)
 
     def follow_gangs(self, rules: GangRules | None) -> None:
-        """Make jobs of gangs by these rules, or none."""
+        """Set the rules by which jobs are made of gangs; None for no gangs."""
         self._recorder.write(GangsFollowed(rules=rules))
         super().follow_gangs(rules)

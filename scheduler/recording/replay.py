@@ -1,4 +1,4 @@
-"""Replay: the cycles of a record, decided again from it alone and compared byte for byte."""
+"""Replay: decide the recorded cycles again from the record alone, and compare byte for byte."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,39 +51,39 @@ _DECODER: Final = msgspec.json.Decoder(Entry)
 
 
 class RecordError(PyroclastError):
-    """A record cannot be read: take another."""
+    """A record cannot be read. Remedy: use another record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One cycle, decided again."""
+    """One cycle that was decided again."""
 
     cycle: int
     recorded: bytes
-    """The report of the record, JSON; `null` where the cycle failed."""
+    """The recorded report, as JSON; `null` if the cycle failed."""
     decided: bytes
-    """The report of now."""
+    """The new report."""
     is_same: bool
-    """Report and memory are the same, byte for byte."""
+    """Whether report and memory are equal byte for byte."""
     was_quiet: bool
-    """Nothing had changed, so there was nothing to decide."""
+    """Whether nothing had changed, so there was nothing to decide."""
 
 
 def replay(lines: Iterable[bytes], *, plugins_dir: str = "") -> Iterator[Replayed]:
-    """Decide the cycles of a record again, one after the other.
+    """Decide the cycles of a record again, in order.
 
     Args:
         lines: The record.
-        plugins_dir: Folder of plugins to use in place of those in the record. The folder that the record names is never
-            read: a record comes from elsewhere.
+        plugins_dir: Folder of plugins that replace those in the record. The folder that the record names is never read,
+            because the record may come from another machine.
 
     Raises:
-        RecordError: It is no record, is damaged, or breaks off elsewhere than in its last line.
+        RecordError: It is not a record, is damaged, or is truncated before its last line.
     """
     entries = _entries(lines)
     _, first = next(entries, (0, None))
     if not isinstance(first, Header) or first.format != FORMAT:
-        raise RecordError(f"not a record of format {FORMAT}: take a file that `pyroclast scheduler --record` wrote")
+        raise RecordError(f"not a record of format {FORMAT}: use a file written by `pyroclast scheduler --record`")
     with _damage_named(1):
         running = Replay(first, plugins_dir=plugins_dir)
     for number, entry in entries:
@@ -101,14 +101,14 @@ def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Entry]]:
         try:
             yield number, _DECODER.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            cut = f"line {number}: {error}"  # forgiven in the last line, which a killed daemon leaves unfinished
+            cut = f"line {number}: {error}"  # ignored in the last line, which a killed daemon leaves unfinished
         except RecursionError:
             cut = f"line {number}: nested too deeply"
 
 
 @contextmanager
 def _damage_named(number: int) -> Iterator[None]:
-    """Name the line of a step that a sound record would not ask for, whatever it raises."""
+    """Add the line number to an error, whatever its type: a damaged record can cause any error."""
     try:
         yield
     except RecordError as error:
@@ -119,10 +119,10 @@ def _damage_named(number: int) -> Iterator[None]:
 
 
 class Replay:
-    """A daemon's books and settings, made anew from its record."""
+    """Cluster state and settings of a daemon, rebuilt from its record."""
 
     def __init__(self, header: Header, *, plugins_dir: str = "") -> None:
-        """Stand where the daemon stood at its start; `plugins_dir`: plugins to use in place of those in the record."""
+        """Start in the state of the daemon's start. Plugins in `plugins_dir` replace those in the record."""
         self._plugins_dir = plugins_dir
         features, _, _ = read_gates(header.flags["feature_gates"])
         flags: dict[str, Any] = {
@@ -130,17 +130,17 @@ class Replay:
         }
         self._options = Options(**flags, features=features, environment=Environment(**header.environment))
         self._registry: Registry | None = None
-        """Made with the first configuration."""
+        """Created with the first configuration."""
         self._state = ClusterState(state_options(self._options))
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
         self._settled = Settled()
 
     def step(self, entry: Entry) -> Replayed | None:
-        """Take the next entry; return the outcome of a cycle.
+        """Apply the next entry. Return the outcome if it is a cycle.
 
         Raises:
-            RecordError: The entry does not follow from those before.
+            RecordError: The entry does not follow from the earlier ones.
         """
         if isinstance(entry, Cycle):
             return self.cycle(entry)
@@ -148,7 +148,7 @@ class Replay:
         return None
 
     def follow(self, entry: Entry) -> None:
-        """Do what is recorded between cycles."""
+        """Apply a change that was recorded between cycles."""
         cluster_state = self._state
         match entry:
             case Applied(kind=kind, object=raw):
@@ -172,7 +172,7 @@ class Replay:
             case Concluded(state=state):
                 cluster_state.conclude(state)
             case SnapshotTaken():
-                # Not when a cycle needs it: taking it is itself a step that later ones build on.
+                # Taken here, not at the cycle: taking a snapshot changes state that later entries build on.
                 self._snapshots[cluster_state.generation] = cluster_state.snapshot()
             case Configured():
                 self._configure(entry)
@@ -189,13 +189,13 @@ class Replay:
             raise RecordError(f"configuration {entry.generation} of the record cannot be used: {error}") from error
 
     def _load(self, sources: Mapping[str, str] | None) -> Registry:
-        """Make the plugins of the folder that was given, else those in the record."""
+        """Load the plugins of the given folder, or those in the record."""
         if self._plugins_dir:
             return load_registry(self._plugins_dir)
         folder = self._options.plugins_dir
         if sources is None and folder:
             raise ConfigError(
-                f"the record does not hold its plugins: give the folder with --plugins-dir (was {folder})"
+                f"the record does not contain its plugins: name the folder with --plugins-dir (was {folder})"
             )
         files = (sources or {}).items()
         return load_registry(files=[PluginFile(Path(folder, name), source) for name, source in files])

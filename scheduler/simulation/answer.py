@@ -1,4 +1,4 @@
-"""Answers: what rounds came to, as values that JSON can hold, every mapping sorted."""
+"""Answers: the results of rounds as JSON values, with sorted mappings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from pyroclast.model.report import JobShare
 from pyroclast.model.requests import resource_list
 from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
-__all__ = ["amounts_in_words", "share_in_words", "told"]
+__all__ = ["amounts_in_words", "answers_of", "share_in_words"]
 
 
-def told(rounds: Sequence[SimulatedRound]) -> list[dict[str, Any]]:
-    """Return rounds as answers tell them."""
+def answers_of(rounds: Sequence[SimulatedRound]) -> list[dict[str, Any]]:
+    """Return the results of rounds."""
     return [_round(each) for each in rounds]
 
 
@@ -46,7 +46,7 @@ def _sorted(mapping: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _beneficiaries(plans: Sequence[Plan]) -> dict[str, list[str]]:
-    """Return by evicted pod those that its plan places."""
+    """Return, for each evicted pod, the pods that its plan places."""
     served: dict[str, list[str]] = {}
     for plan in plans:
         placed = _pods(plan.binds) | _pods(plan.nominations)
@@ -60,25 +60,27 @@ def _pods(decisions: Sequence[Bind] | Sequence[Nomination]) -> set[str]:
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:
-    told = {
+    refusal_values = {
         "reason": refusal.reason,
         "plugin": refusal.plugin,
         "counts": _sorted(refusal.counts),
         "message": refusal.text,
     }
     if refusal.action:
-        told["action"] = refusal.action
+        refusal_values["action"] = refusal.action
     if refusal.fits_when:
-        told["fitsWhen"] = list(refusal.fits_when)
+        refusal_values["fitsWhen"] = list(refusal.fits_when)
     if refusal.amounts:
-        told["amounts"] = amounts_in_words(refusal)
-    return told
+        refusal_values["amounts"] = amounts_in_words(refusal)
+    return refusal_values
 
 
 def amounts_in_words(refusal: Refusal) -> dict[str, dict[str, str]]:
-    """Return by resource what is wanted, and what there is."""
-    wanted, there = (resource_list({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1))
-    return {name: {"wanted": wanted[name], "available": there[name]} for name in sorted(refusal.amounts)}
+    """Return the requested and the available amount of each resource."""
+    requested, available = (
+        resource_list({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1)
+    )
+    return {name: {"wanted": requested[name], "available": available[name]} for name in sorted(refusal.amounts)}
 
 
 def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str]) -> list[dict[str, Any]]:
@@ -94,5 +96,5 @@ def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str
 
 
 def share_in_words(share: JobShare) -> dict[str, Any]:
-    """Return the dominant resource of a job, with what the job holds as quantities."""
+    """Return the dominant resource of a job, and the job's allocation as quantities."""
     return {"resource": share.resource, "share": share.share, "allocated": resource_list(share.allocated)}

@@ -1,6 +1,6 @@
-"""As admitted: what an API server fills in when it takes a pod, for pods that a file has as somebody wrote them.
+"""Defaulting: sets the fields of pods that an API server would set when it admits them.
 
-Pods that came from a server have all of it, and are left as they are.
+Pods from a server have these fields already and stay unchanged.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,13 +20,13 @@ _NO_CLASS: Final[_Object] = {"value": 0}
 
 
 def as_admitted(objects: Iterable[_Object]) -> tuple[_Object, ...]:
-    """Give pods requests where they have limits alone, and the priority of their class."""
+    """Set requests of containers that have only limits, and the priority from the pod's PriorityClass."""
     known = tuple(unfolded(objects))
     classes = dict(_OF_THE_SYSTEM)
     for each in known:
         if each.get("kind") == "PriorityClass" and _is_priority(each.get("value")):
             classes[_name(each)] = each
-    # Of several defaults the lowest holds, as in Kubernetes.
+    # If there are several default classes, the lowest value wins, as in Kubernetes.
     defaults = [each for each in classes.values() if each.get("globalDefault") is True]
     default = min(defaults, key=lambda each: int(each["value"]), default=_NO_CLASS)
     return tuple(_pod(each, classes, default) if each.get("kind") == "Pod" else each for each in known)
@@ -44,7 +44,7 @@ def _is_priority(value: object) -> bool:
 def _pod(pod: _Object, classes: Mapping[str, _Object], default: _Object) -> _Object:
     spec = pod.get("spec")
     if not isinstance(spec, Mapping):
-        return pod  # what is broken is told where it is read
+        return pod  # the reader reports the fault
     filled = {**spec, **{part: _containers(spec[part]) for part in ("containers", "initContainers") if part in spec}}
     named = spec.get("priorityClassName")
     priority = classes.get(str(named)) if named else default

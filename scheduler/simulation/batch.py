@@ -1,4 +1,4 @@
-"""Batches: one case a line, one answer a line, in order; a bad case is answered with its fault and stops nothing."""
+"""Batches: one case and one answer per line, in order. A faulty case gets an answer with its fault."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.scheduler.daemon.settings import with_profile_for
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.case import Case, read_case
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.scheduler.simulation.fields import CaseError
@@ -21,29 +21,29 @@ __all__ = ["Answering", "Simulation", "answer_lines", "simulate"]
 
 
 class Simulation(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a case."""
+    """The result of a case."""
 
     rounds: list[SimulatedRound]
     seconds: dict[str, float]
     warnings: tuple[str, ...]
-    """What was wrong with the configuration or with objects, and left out."""
+    """Faults of the configuration and of objects that were left out."""
 
 
 Answering = Callable[[Configuration], Mapping[str, Outside]]
-"""Gives who answers the plugins of a configuration."""
+"""Returns the extenders of a configuration."""
 
 
 def simulate(case: Case, registry: Registry, default_config: str, answering: Answering = lambda _: {}) -> Simulation:
     """Run a case.
 
     Args:
-        case: What to decide.
+        case: The case.
         registry: Plugins and actions that its configuration may name.
-        default_config: Text of the configuration of cases that bring none.
-        answering: Gives who answers what plugins ask beyond the cluster; without it nobody does.
+        default_config: Text of the configuration for cases without one.
+        answering: Returns the extenders of a configuration; by default there are none.
 
     Raises:
-        ConfigError: Its configuration cannot be used.
+        ConfigError: The configuration cannot be used.
     """
     parsed = _parsed(default_config if case.config is None else case.config, registry)
     configuration = with_profile_for(parsed.configuration, case.scheduler_names)
@@ -70,13 +70,13 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
 def answer_lines(
     lines: Iterable[str | bytes], registry: Registry, *, default_config: str, seed: int = 0
 ) -> Iterator[bytes]:
-    """Answer cases, one JSON object a line; empty lines are passed over.
+    """Answer cases, one JSON object per line. Empty lines are skipped.
 
     Args:
-        lines: A case each.
+        lines: The cases.
         registry: Plugins and actions.
-        default_config: Text of the configuration of cases that bring none.
-        seed: Of cases that name none.
+        default_config: Text of the configuration for cases without one.
+        seed: Seed for cases without one.
     """
     for line in lines:
         if line.strip():
@@ -89,7 +89,7 @@ def _answer(line: str | bytes, registry: Registry, default_config: str, seed: in
         raw = _decoded(line)
         name = raw.get("id") if isinstance(raw, dict) else None
         done = simulate(read_case(raw, seed=seed), registry, default_config)
-        answer = {"id": name, "rounds": told(done.rounds), "seconds": done.seconds}
+        answer = {"id": name, "rounds": answers_of(done.rounds), "seconds": done.seconds}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return _error(name, "json", error)
     except CaseError as error:
@@ -98,7 +98,7 @@ def _answer(line: str | bytes, registry: Registry, default_config: str, seed: in
         return _error(name, "config", error)
     except PyroclastError as error:
         return _error(name, "objects", error)
-    except Exception as error:  # noqa: BLE001  # whatever a case brings to light, the next is answered all the same
+    except Exception as error:  # noqa: BLE001  # an unexpected error must not stop the batch
         return _error(name, "internal", f"{type(error).__name__}: {error}")
     return {**answer, "warnings": list(done.warnings)} if done.warnings else answer
 

@@ -1,8 +1,8 @@
-"""Cases: one line of a batch, a cluster with a configuration, as values that can be run.
+"""Cases: one line of a batch, with a cluster and a configuration.
 
 A case is a JSON object: `id`, `config` (a mapping, or the text of a configuration file), `objects` (lists of Kubernetes
-objects by kind, or one list of objects that name their kinds), `hyperNodes`, `shard`, `ignoredProvisioners`, `rounds`,
-`recreateEvicted`, `seed`, `now`, `schedulerNames`. Fields that speak of expected outcomes are not looked at.
+objects by kind, or one list of objects with kinds), `hyperNodes`, `shard`, `ignoredProvisioners`, `rounds`,
+`recreateEvicted`, `seed`, `now`, `schedulerNames`. Fields about expected results are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,43 +22,43 @@ __all__ = ["Case", "moment_after", "moment_of_dump", "read_case", "read_moment"]
 
 YEAR_SECONDS: Final = 365 * 24 * 3600
 WITHOUT_TIMES: Final = unix_seconds("2027-01-01T00:00:00Z")
-"""The moment of a case in which no object says when it was made."""
+"""The time of a case whose objects have no creation timestamps."""
 LAST_MOMENT: Final = unix_seconds("9998-01-01T00:00:00Z")
-"""Later cycles might pass the end of the calendar."""
+"""Upper limit; later cycles might exceed the calendar."""
 SHARD_MODES: Final = ("none", "hard", "soft")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A cluster, and what is to be decided for it."""
+    """A cluster with the settings of its simulation."""
 
     id: Any
     config: str | Mapping[str, Any] | None
-    """Text or content of a configuration file; None for the one the batch has."""
+    """Text or content of a configuration file; None for that of the batch."""
     objects: tuple[Mapping[str, Any], ...]
     """Kubernetes objects with their kinds."""
     state: StateOptions
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
-    """Whose profile of the configuration decides: the first name's."""
+    """The first name selects the profile of the configuration."""
     rounds: int = 1
     """Number of cycles, at least 1."""
     recreate_evicted: bool = False
-    """Whether an evicted pod is made anew under its old name, pending."""
+    """Whether an evicted pod is created again, pending, with its old name."""
     seed: int = 0
     now: float = WITHOUT_TIMES
-    """The moment of the first cycle, seconds since 1970."""
+    """The time of the first cycle, in seconds since 1970."""
     warnings: tuple[str, ...] = ()
 
 
 def read_case(raw: Any, *, seed: int = 0) -> Case:
-    """Return what a case says.
+    """Parse a case.
 
     Args:
         raw: The decoded line.
-        seed: Of cases that name none.
+        seed: Seed of a case without one.
 
     Raises:
-        CaseError: A field is not what it should be.
+        CaseError: A field has an unexpected value.
     """
     if not isinstance(raw, Mapping):
         raise CaseError(f"the case: expected a JSON object, got {type(raw).__name__}")
@@ -89,10 +89,10 @@ def read_case(raw: Any, *, seed: int = 0) -> Case:
 
 
 def read_moment(value: Any) -> float:
-    """Read a time: RFC 3339, or seconds since 1970.
+    """Parse a time: RFC 3339, or seconds since 1970.
 
     Raises:
-        CaseError: It is neither, or not between the years 1970 and 9998.
+        CaseError: It has another format, or is not between the years 1970 and 9998.
     """
     moment = _moment(value)
     if not 0 <= moment < LAST_MOMENT:
@@ -110,19 +110,19 @@ def _moment(value: Any) -> float:
 
 
 def moment_of_dump(objects: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the moment of the newest dump among objects; None where there is none.
+    """Return the time of the newest dump among objects; None if there is no dump.
 
     Raises:
-        CaseError: What should be a moment is none.
+        CaseError: A time has another format.
     """
     return max((read_moment(each["now"]) for each in objects if each.get("now") is not None), default=None)
 
 
 def moment_after(objects: Sequence[Mapping[str, Any]]) -> float:
-    """Return the moment of a dump; else one when all objects have long existed: a year after the newest was made.
+    """Return the time of a dump, or else a year after the newest object was created.
 
     Raises:
-        CaseError: The newest was made so late that no calendar has that moment.
+        CaseError: That time exceeds the calendar.
     """
     dumped = moment_of_dump(objects)
     if dumped is not None:
@@ -146,7 +146,7 @@ def _created(each: Mapping[str, Any]) -> float:
     try:
         return unix_seconds(text) if isinstance(text, str) else 0.0
     except ValueError:
-        return 0.0  # a broken time is the business of the object it stands in
+        return 0.0  # the reader of the object reports the fault
 
 
 def _is_number(value: Any) -> bool:
@@ -170,7 +170,7 @@ def _objects(value: Any, warnings: list[str]) -> Iterator[Mapping[str, Any]]:
         for name, items in value.items():
             kind = _KINDS.get(name.lower())
             if kind is None:
-                warnings.append(f"objects.{name}: no kind that plays a part in scheduling{did_you_mean(name, _KINDS)}")
+                warnings.append(f"objects.{name}: not a kind that scheduling uses{did_you_mean(name, _KINDS)}")
                 continue
             for each in objects_of(items, f"objects.{name}"):
                 yield {"kind": kind, **each}

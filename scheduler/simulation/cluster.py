@@ -1,8 +1,8 @@
-"""The simulated cluster: what a server, kubelets and controllers would make of decisions, told to the books as echoes.
+"""The simulated cluster: simulates API server, kubelets and controllers, and updates the cluster state.
 
-Between two cycles all of a decision has happened: bound pods run, their volumes are bound, evicted pods are gone, and
-what the cycle wrote stands in the objects. The books hear of it exactly as they hear of it from a live cluster: a plan
-is assumed, then the changed objects come in.
+Between two cycles a decision is fully executed: bound pods run, their volumes are bound, evicted pods are deleted, and
+the objects contain what the cycle wrote. The cluster state changes as it does with a live cluster: a plan is assumed,
+then the changed objects arrive.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
 class SimulatedCluster:
-    """Objects and the books kept of them."""
+    """Objects, and the cluster state that is built from them."""
 
     def __init__(
         self,
@@ -43,13 +43,13 @@ class SimulatedCluster:
         report: Callable[[ObjectError], None],
         note: Callable[[str], None],
     ) -> None:
-        """Take objects over.
+        """Add objects.
 
         Args:
-            objects: Kubernetes objects with their kinds, Lists unfolded or not.
-            options: How the books read them.
-            report: Is told of each broken object and field.
-            note: Is told of kinds that play no part.
+            objects: Kubernetes objects with their kinds. Lists are unfolded.
+            options: Options of the cluster state.
+            report: Called for each faulty object and field.
+            note: Called for kinds that scheduling does not use.
         """
         self._state = ClusterState(options, report)
         self._report = report
@@ -57,13 +57,13 @@ class SimulatedCluster:
         self._objects: dict[str, dict[str, Any]] = {}
         """By kind, then by UID for pods and by key for others."""
         self._first_pods: dict[str, wire.Pod] = {}
-        """Pods as they were given, by key: what they are made anew from."""
+        """Pods as given, by key. Recreated pods are copies of them."""
         self.add(objects)
 
     def add(self, objects: Iterable[Mapping[str, Any]]) -> None:
-        """Take further objects over; what is known by their names is replaced."""
+        """Add further objects. An object with a known name is replaced."""
         found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
-        if any(kind == MEASURED for kind, _ in found):  # measurements come all together and replace each other
+        if any(kind == MEASURED for kind, _ in found):  # a new set of measurements replaces the old one
             self._state.measure(measurements(found, self._report))
         for kind, each in found:
             if kind == MEASURED:
@@ -73,7 +73,7 @@ class SimulatedCluster:
                 self._first_pods[each.metadata.key] = each
 
     def follow_gangs(self, rules: GangRules | None) -> None:
-        """Make jobs of gangs by these rules, or none."""
+        """Set the rules by which jobs are made of gangs; None for no gangs."""
         self._state.follow_gangs(rules)
 
     def snapshot(self) -> Snapshot:
@@ -85,17 +85,17 @@ class SimulatedCluster:
         return {TaskId(uid): pod.metadata.key for uid, pod in self._of("Pod").items()}
 
     def assume(self, plan: Plan, now: float) -> list[str]:
-        """Take all of a plan as done, or none of it; tells what speaks against it."""
+        """Assume the whole plan or nothing of it. Return the objections."""
         return self._state.assume(plan, now)
 
     def settle(self, plans: Iterable[Plan], report: CycleReport, *, now: float, recreate_evicted: bool) -> None:
-        """Let everything happen that a cycle asked for.
+        """Execute the decisions of a cycle.
 
         Args:
-            plans: Those that were assumed.
-            report: What else the cycle said.
-            now: When it has happened, seconds since 1970.
-            recreate_evicted: Whether evicted pods are made anew, pending, as their controllers would.
+            plans: The assumed plans.
+            report: The report of the cycle.
+            now: The time of the execution, in seconds since 1970.
+            recreate_evicted: Whether evicted pods are created again, pending, as by their controllers.
         """
         for status in report.group_statuses:
             self._write_group(status, now)
@@ -121,12 +121,12 @@ class SimulatedCluster:
         self._of(kind)[key] = each
         self._state.apply(kind, each)
 
-    # What a cycle writes
+    # Writes of a cycle
 
     def _write_group(self, status: GroupStatus, now: float) -> None:
         group = self._of("PodGroup").get(JobId(status.job))
         if group is None:
-            return  # a group that stands for a single pod exists nowhere
+            return  # the group of a single pod is not an object of the cluster
         written = tuple(
             wire.PodGroupCondition(
                 type=each.type,
@@ -175,10 +175,10 @@ class SimulatedCluster:
             new_status = replace(queue.status, allocated=resource_list(status.allocated))
             self._set("Queue", replace(queue, status=new_status))
 
-    # What servers, kubelets and controllers do
+    # Simulated servers, kubelets and controllers
 
     def _start(self, bind: Bind, now: float) -> None:
-        """Bind a pod and let it run."""
+        """Bind a pod and set it to running."""
         pod = self._of("Pod")[bind.task]
         bound = wire.Condition(type="PodScheduled", status="True", last_transition_time=wire.time_text(now))
         status = replace(
@@ -204,7 +204,7 @@ class SimulatedCluster:
         key = f"{preparation.namespace}/{preparation.name}"
         claim = self._of("PersistentVolumeClaim").get(key)
         if claim is None or claim.spec.volume_name:
-            return  # a second pod of the same claim carries the same preparation
+            return  # another pod with the same claim has the same preparation
         volume_name = preparation.details.get("volume", "")
         if volume_name:
             volume = self._of("PersistentVolume")[volume_name]
@@ -242,13 +242,13 @@ class SimulatedCluster:
 def _within_bounds(
     objects: Iterable[Mapping[str, Any]], report: Callable[[ObjectError], None]
 ) -> Iterator[Mapping[str, Any]]:
-    """Leave out objects with whole numbers that no API server would take: a file can hold them, books cannot."""
+    """Leave out objects with integers beyond 64 bits. A file can contain them, but no API server accepts them."""
     for each in unfolded(objects):
         if _fits_64_bits(each):
             yield each
         else:
             name = each["metadata"].get("name", "") if isinstance(each.get("metadata"), Mapping) else ""
-            report(ObjectError(str(each.get("kind")), str(name), "(whole object)", "a whole number beyond 64 bits"))
+            report(ObjectError(str(each.get("kind")), str(name), "(whole object)", "an integer beyond 64 bits"))
 
 
 def _fits_64_bits(value: Any) -> bool:
@@ -260,13 +260,13 @@ def _fits_64_bits(value: Any) -> bool:
 
 
 def _with(conditions: tuple[C, ...], written: tuple[C, ...]) -> tuple[C, ...]:
-    """Replace conditions by those of their types."""
+    """Replace the conditions of the written types."""
     types = {each.type for each in written}
     return (*(each for each in conditions if each.type not in types), *written)
 
 
 def _made_anew(first: wire.Pod, last_uid: str, now: float) -> wire.Pod:
-    """Return the pod that a controller makes in place of an evicted one."""
+    """Return the pod that a controller creates in place of an evicted one."""
     metadata = replace(
         first.metadata, uid=f"{last_uid}.again", creation_timestamp=wire.time_text(now), deletion_timestamp=""
     )
@@ -275,7 +275,7 @@ def _made_anew(first: wire.Pod, last_uid: str, now: float) -> wire.Pod:
 
 
 def _provisioned(claim: wire.PersistentVolumeClaim, driver: str) -> wire.PersistentVolume:
-    """Return the volume that a driver makes for a claim; where it can be reached from is not simulated."""
+    """Return the volume that a driver provisions for a claim. Its node affinity is not simulated."""
     name = f"pvc-{claim.metadata.uid or claim.metadata.key.replace('/', '-')}"
     return wire.PersistentVolume(
         metadata=wire.ObjectMeta(name=name, uid=f"persistentvolume-{name}"),

@@ -1,4 +1,4 @@
-"""Default queues: a running scheduler makes the root queue and the default queue when they are missing; so do we."""
+"""Default queues: the root queue and the default queue are added if they are missing, as a running scheduler does."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["with_default_queues"]
 
 
 def with_default_queues(objects: Iterable[Mapping[str, Any]], default: QueueName) -> tuple[Mapping[str, Any], ...]:
-    """Add the queues that the scheduler would make in a cluster without them."""
+    """Add the queues that the scheduler would create in a cluster without them."""
     known = tuple(unfolded(objects))
     names = {_name(each) for each in known if each.get("kind") == "Queue"}
     return (*known, *(_queue(name) for name in (ROOT_QUEUE, default) if name not in names))

@@ -1,4 +1,4 @@
-"""HyperNodes of a case: its objects, or, where those are not all there, objects made from its tables."""
+"""HyperNodes of a case: its objects or, if they are incomplete, objects made from its tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ def hyper_nodes(value: Any) -> Sequence[Mapping[str, Any]]:
     """Return HyperNode objects.
 
     Args:
-        value: A list of objects, or a mapping with `objects`, and with `byTier` (names by tier), `realNodes` (nodes by
-            name) and `objectsIncomplete`, which says that the tables alone hold true.
+        value: A list of objects, or a mapping with `objects`, `byTier` (names by tier), `realNodes` (nodes by name) and
+            `objectsIncomplete`; if this is set, only the tables count.
 
     Raises:
-        CaseError: Something in it is not what it should be.
+        CaseError: A field has an unexpected value.
     """
     if not isinstance(value, Mapping):
         return _named(objects_of(value, "hyperNodes"))
@@ -33,7 +33,7 @@ def _named(objects: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Sequence[str]]:
-    """Return a table of names by some key."""
+    """Return a table of names by key."""
     path = f"hyperNodes.{key}"
     rows = value.get(key)
     table = {} if rows is None else object_of(rows, path)
@@ -48,7 +48,7 @@ def _tier(text: str, path: str) -> int:
 
 
 def _tier_names(objects: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
-    """Return the names that objects give to their tiers."""
+    """Return the tier names of the objects."""
     names = {}
     for index, each in enumerate(objects):
         path = f"hyperNodes.objects[{index}].spec"
@@ -61,7 +61,7 @@ def _tier_names(objects: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
 def _from_tables(
     tiers: Mapping[str, int], real_nodes: Mapping[str, Sequence[str]], tier_names: Mapping[int, str]
 ) -> list[Mapping[str, Any]]:
-    """Make a tree: a domain's members are the largest domains of lower tiers inside it, then nodes in none of them."""
+    """Build a tree. The members of a domain are the largest lower domains inside it, then the remaining nodes."""
     inside = {name: frozenset(real_nodes.get(name, ())) for name in tiers}
     made: list[Mapping[str, Any]] = []
     for name, tier in sorted(tiers.items(), key=lambda item: (item[1], item[0])):
@@ -71,8 +71,8 @@ def _from_tables(
             for each in lower
             if not any(tiers[other] > tiers[each] and inside[each] <= inside[other] for other in lower)
         )
-        loose = sorted(inside[name].difference(*(inside[each] for each in children)))
-        members = [_member("HyperNode", each) for each in children] + [_member("Node", each) for each in loose]
+        own_nodes = sorted(inside[name].difference(*(inside[each] for each in children)))
+        members = [_member("HyperNode", each) for each in children] + [_member("Node", each) for each in own_nodes]
         spec = {"tier": tier, "tierName": tier_names.get(tier, ""), "members": members}
         made.append({"kind": "HyperNode", "metadata": {"name": name}, "spec": spec})
     return made

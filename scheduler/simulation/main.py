@@ -1,4 +1,4 @@
-"""`pyroclast simulate`: what would be decided for a cluster given in files, or for a batch of cases."""
+"""`pyroclast simulate`: decide for a cluster from files, or for a batch of cases."""
 
 import argparse
 import sys
@@ -17,9 +17,9 @@ from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.scheduler.cli.argument_types import positive
 from pyroclast.scheduler.cli.file_errors import why
 from pyroclast.scheduler.data import default_configuration
-from pyroclast.scheduler.extenders.blocking_client import asked, nobody
+from pyroclast.scheduler.extenders.blocking_client import calling_extenders, no_extenders
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.as_admitted import as_admitted
 from pyroclast.scheduler.simulation.batch import Simulation, answer_lines, simulate
 from pyroclast.scheduler.simulation.case import Case, moment_of_dump, read_moment
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_files(given: Any, registry: Registry, config: str) -> int:
-    with asked() if given.ask_extenders else nullcontext(nobody) as answering:
+    with calling_extenders() if given.ask_extenders else nullcontext(no_extenders) as answering:
         done = simulate(_case(given, config), registry, config, answering)
     for warning in done.warnings:
         print(f"warning: {warning}", file=sys.stderr)  # noqa: T201 - as above
@@ -88,21 +88,21 @@ def _case(given: Any, config: str) -> Case:
 
 
 def _json(done: Simulation) -> str:
-    answer = {"id": None, "rounds": told(done.rounds), "seconds": done.seconds}
+    answer = {"id": None, "rounds": answers_of(done.rounds), "seconds": done.seconds}
     return msgspec.json.format(msgspec.json.encode(answer)).decode()
 
 
 def _run_batch(path: str, registry: Registry, config: str, seed: int) -> int:
     with _lines(path) as lines:
         for answer in answer_lines(lines, registry, default_config=config, seed=seed):
-            sys.stdout.buffer.write(answer)  # JSON is UTF-8, whatever the terminal speaks
-            sys.stdout.flush()  # whoever feeds cases one by one waits for each answer
+            sys.stdout.buffer.write(answer)  # JSON is UTF-8, whatever the terminal's encoding
+            sys.stdout.flush()  # the writer of the cases may wait for each answer
     return 0
 
 
 @contextmanager
 def _lines(path: str) -> Iterator[Iterable[bytes]]:
-    """Open a batch; its lines are bytes, for one that is no text is a faulty case and not the end of the batch."""
+    """Open a batch. Its lines are bytes, so that a line that is not text is only a faulty case."""
     if path == STANDARD_INPUT:
         yield sys.stdin.buffer
         return
@@ -116,31 +116,40 @@ def _lines(path: str) -> Iterator[Iterable[bytes]]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyroclast simulate",
-        description="Decide for a cluster given in files, by the same cycle that the scheduler runs.",
+        description="Schedule a cluster from files, with the same cycle that the scheduler runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--config", metavar="FILE", help="configuration of the scheduler; without it, the built-in one")
+    add("--config", metavar="FILE", help="configuration of the scheduler; built in by default")
     add("-f", "--filename", action="append", metavar="PATH", help="objects: YAML or JSON, a folder, or -; repeatable")
-    add("--batch", metavar="CASES", help="one case a line, as JSON, or -; one JSON answer a line comes out")
+    add("--batch", metavar="CASES", help="file with one JSON case per line, or -; prints one JSON answer per line")
     add("--rounds", type=positive, default=1, metavar="N", help="number of cycles, one second apart")
-    add("--recreate-evicted", action="store_true", help="evicted pods are made anew, pending, under their old names")
-    add("--seed", type=int, default=0, metavar="N", help="of everything that is chosen by chance")
+    add("--recreate-evicted", action="store_true", help="create evicted pods again, pending, with their old names")
+    add("--seed", type=int, default=0, metavar="N", help="seed of random choices")
     add(
         "--now",
         metavar="TIME",
-        help="moment of the first cycle, RFC 3339 or seconds since 1970; without it, that of a dump, else now",
+        help="time of the first cycle, RFC 3339 or seconds since 1970; by default that of a dump, else now",
     )
-    add("-o", "--output", choices=("table", "json"), default="table", help="how files' outcome is told")
-    add("--scheduler-name", action="append", metavar="NAME", help="whose pods are placed; repeatable; volcano if none")
+    add("-o", "--output", choices=("table", "json"), default="table", help="output format for files")
+    add(
+        "--scheduler-name",
+        action="append",
+        metavar="NAME",
+        help="schedulerName of the pods to place; repeatable; volcano by default",
+    )
     add(
         "--ungrouped-pods",
         choices=(WAIT, SINGLE),
         default=WAIT,
-        help="whether pods without a PodGroup wait for one, or are gangs of one",
+        help="whether pods without a PodGroup wait, or run as gangs of one",
     )
-    add("--ask-extenders", action="store_true", help="ask the extenders of the configuration; else they are left out")
-    add("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the configuration may name")
+    add(
+        "--ask-extenders",
+        action="store_true",
+        help="call the extenders of the configuration; by default they are left out",
+    )
+    add("--plugins-dir", default="", metavar="DIR", help="folder of additional plugins")
     return parser

@@ -1,4 +1,4 @@
-"""Reading objects: YAML or JSON, many documents, Lists, folders, standard input."""
+"""Reading objects: YAML or JSON, several documents, Lists, folders, standard input."""
 
 import re
 import sys
@@ -17,18 +17,18 @@ __all__ = ["ReadError", "read_objects", "read_text"]
 
 STANDARD_INPUT: Final = "-"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-"""Of the files that are read in a folder."""
+"""Suffixes of the files that are read in a folder."""
 
 _BASE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVED_HERE: Final = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
 
 
 class ReadError(PyroclastError):
-    """A file of objects cannot be read; remedy: fix the file that the message names."""
+    """A file of objects cannot be read. Remedy: fix the file that the message names."""
 
 
 class _Loader(_BASE):  # type: ignore[misc]  # the library's C loader is untyped
-    """YAML as Kubernetes reads it: times are texts, and `10:30` is no number of base 60."""
+    """YAML as Kubernetes reads it: times are text, and `10:30` is not a base-60 number."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - the name and shape are the library's
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in _RESOLVED_HERE]
@@ -36,21 +36,21 @@ class _Loader(_BASE):  # type: ignore[misc]  # the library's C loader is untyped
     }
 
     def flatten_mapping(self, node: Any) -> None:
-        """Look at the keys as written, before merge keys (`<<`) bring in others."""
-        if not hasattr(node, "looked_over"):
-            node.looked_over = True
+        """Check the keys as written, before merge keys (`<<`) add others."""
+        if not hasattr(node, "has_checked_keys"):
+            node.has_checked_keys = True
             _refuse_repeated_keys(node)
         super().flatten_mapping(node)
 
 
 def _refuse_repeated_keys(node: yaml.MappingNode) -> None:
-    """Refuse a key that stands twice: two objects without `---` between them would become a mixture."""
+    """Refuse a repeated key: two objects without `---` between them would be merged."""
     seen: set[str] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode):
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} stands twice; is a '---' missing?", key.start_mark
+                    None, None, f"the key {key.value!r} is repeated; is a '---' missing?", key.start_mark
                 )
             seen.add(key.value)
 
@@ -78,10 +78,10 @@ def read_text(path: str) -> str:
 
 
 def read_objects(paths: Iterable[str]) -> list[Mapping[str, Any]]:
-    """Return the objects of files and folders, in their order; `-` is standard input.
+    """Return the objects of files and folders, in order; `-` is standard input.
 
     Raises:
-        ReadError: A file cannot be read, is neither YAML nor JSON, or holds something that is no object.
+        ReadError: A file cannot be read, is neither YAML nor JSON, or contains something that is not an object.
     """
     return [each for path in paths for file in _files(path) for each in _documents(file)]
 
@@ -111,32 +111,32 @@ def _parsed(path: str, text: str) -> list[Any]:
         try:
             return [msgspec.json.decode(text)]
         except (msgspec.DecodeError, RecursionError):
-            pass  # several JSON documents, or YAML in flow style: YAML's reader takes both
+            pass  # several JSON documents, or YAML in flow style: the YAML parser reads both
     try:
         documents = list(yaml.load_all(text, Loader=_Loader))
     except YAML_FAULTS as error:
         return _json_stream(path, text, error)
     if _holds_itself(documents, set(), set()):
-        raise ReadError(f"{path}: an alias stands inside what it names")
+        raise ReadError(f"{path}: an alias is part of the value that it names")
     return documents
 
 
-def _holds_itself(value: Any, around: set[int], sound: set[int]) -> bool:
-    """Return whether a value is part of itself; the sets hold identities: of what is open, and of what is done."""
-    if not isinstance(value, (dict, list)) or id(value) in sound:
+def _holds_itself(value: Any, ancestors: set[int], checked: set[int]) -> bool:
+    """Return whether a value contains itself. The sets hold the identities of open and of checked values."""
+    if not isinstance(value, (dict, list)) or id(value) in checked:
         return False
-    if id(value) in around:
+    if id(value) in ancestors:
         return True
-    around.add(id(value))
-    if any(_holds_itself(each, around, sound) for each in (value.values() if isinstance(value, dict) else value)):
+    ancestors.add(id(value))
+    if any(_holds_itself(each, ancestors, checked) for each in (value.values() if isinstance(value, dict) else value)):
         return True
-    around.remove(id(value))
-    sound.add(id(value))
+    ancestors.remove(id(value))
+    checked.add(id(value))
     return False
 
 
 def _json_stream(path: str, text: str, fault: Exception) -> list[Any]:
-    """Read JSON documents one after the other, one a line; else the fault found by the YAML reader stands."""
+    """Parse JSON documents, one per line. Otherwise raise the fault of the YAML parser."""
     try:
         return msgspec.json.Decoder().decode_lines(text)
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Rounds: cycles one after the other on a simulated cluster, a period apart."""
+"""Rounds: consecutive cycles on a simulated cluster, one period apart."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,26 +22,26 @@ from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 __all__ = ["PERIOD_SECONDS", "SimulatedRound", "run_rounds", "seconds_by_phase"]
 
 PERIOD_SECONDS: Final = 1.0
-"""Time between two cycles, the daemon's default."""
+"""Time between two cycles; the daemon's default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRound:
-    """One cycle and what came of it."""
+    """One cycle and its outcome."""
 
     snapshot: Snapshot
-    """What it saw."""
+    """The snapshot of the cycle."""
     report: CycleReport
-    """What it decided."""
+    """The report of the cycle."""
     plans: tuple[Plan, ...]
-    """Those of its plans that the books took over."""
+    """The plans that the cluster state accepted."""
     pod_names: Mapping[TaskId, str]
     """`namespace/name` of every pod."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """The observer of one cycle: hands plans to the books at once, as the daemon does, and takes the time."""
+    """The observer of one cycle. It assumes plans immediately, as the daemon does, and measures phases."""
 
     cluster: SimulatedCluster
     now: float
@@ -58,7 +58,7 @@ class _Watch:
             self.taken.append(plan)
 
     def phase(self, name: str, begin: bool) -> None:
-        """Take the time."""
+        """Record the time of a phase."""
         self.stopwatch.mark(name, begin=begin)
 
 
@@ -76,20 +76,20 @@ def run_rounds(
     arrivals: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
     outside: Mapping[str, Outside] | None = None,
 ) -> list[SimulatedRound]:
-    """Run cycles; between two of them all that was decided happens, and the clock moves by a period.
+    """Run cycles. Between two cycles all decisions are executed, and the clock advances by a period.
 
     Args:
-        cluster: Changed by it.
-        configuration: Of every cycle.
-        registry: Where plugins and actions come from.
+        cluster: The cluster; it is changed.
+        configuration: The configuration of all cycles.
+        registry: The plugins and actions.
         rounds: Number of cycles.
-        now: The moment of the first, seconds since 1970.
-        seed: Of every cycle.
-        recreate_evicted: Whether evicted pods are made anew, pending.
-        stopwatch: Takes the time of all cycles together.
-        warn: Is told of plans that the books refused, and of plugins that failed.
-        arrivals: Objects that come between cycles, by number of the cycle that sees them first, from 1.
-        outside: Who answers what plugins ask beyond the cluster, by plugin instance.
+        now: The time of the first cycle, in seconds since 1970.
+        seed: The seed of all cycles.
+        recreate_evicted: Whether evicted pods are created again, pending.
+        stopwatch: Measures all cycles together.
+        warn: Called for refused plans and failed plugins.
+        arrivals: Objects that arrive between cycles, by the number of the first cycle that sees them, from 1.
+        outside: The extenders, by plugin instance.
     """
     memory: Memory | None = None
     cluster.follow_gangs(gang_rules(configuration.profiles[0]))
@@ -111,7 +111,7 @@ def run_rounds(
         )
         for failure in report.failures.values():
             warn(failure.message)
-        # A cycle over what was quiet before may say nothing at all; here each one is to tell how everything stands.
+        # A quiet cycle would return an empty report. Here each report must be complete.
         memory = replace(memory, quiet_snapshot=-1, quiet_configuration=-1)
         done.append(SimulatedRound(snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names))
         if number + 1 < rounds:
@@ -120,7 +120,7 @@ def run_rounds(
 
 
 def seconds_by_phase(stopwatch: Stopwatch) -> dict[str, float]:
-    """Return the seconds of opening, of each action and of closing, all cycles together."""
+    """Return the seconds of opening, of each action and of closing, over all cycles."""
     return {
         name.removeprefix("action/"): seconds
         for name, seconds in stopwatch.seconds.items()

@@ -1,8 +1,8 @@
-"""Tables for people: who runs where, who waits and why, who is evicted for whom."""
+"""Tables: placed, waiting and evicted pods."""
 
 from collections.abc import Iterator, Sequence
 
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
 __all__ = ["table"]
@@ -11,7 +11,7 @@ _GAP = "   "
 
 
 def table(rounds: Sequence[SimulatedRound]) -> str:
-    """Return what rounds came to, as text."""
+    """Return the results of rounds as text."""
     lines: list[str] = []
     for number, done in enumerate(rounds, start=1):
         if len(rounds) > 1:
@@ -21,7 +21,7 @@ def table(rounds: Sequence[SimulatedRound]) -> str:
 
 
 def _round(done: SimulatedRound) -> Iterator[str]:
-    answer = told([done])[0]
+    answer = answers_of([done])[0]
     job_of = _jobs_by_pod(done)
     binds = [(pod, job_of.get(pod, "-"), node) for pod, node in answer["binds"].items()]
     yield from _part(f"Placed: {len(binds)}", ("POD", "GROUP", "NODE"), binds)
@@ -30,7 +30,7 @@ def _round(done: SimulatedRound) -> Iterator[str]:
         yield from _part(f"Evicted: {len(evicted)}", ("POD", "FOR"), evicted)
     held = [(pod, job, node) for job, places in answer["pipelined"].items() for pod, node in places.items()]
     if held:
-        yield from _part(f"Waiting for room to be released: {len(held)}", ("POD", "GROUP", "NODE"), held)
+        yield from _part(f"Waiting for resources to be released: {len(held)}", ("POD", "GROUP", "NODE"), held)
     waiting = list(_waiting(done))
     if waiting:
         yield from _part(f"Waiting: {len(waiting)}", ("POD", "GROUP", "WHY"), waiting)
@@ -47,20 +47,23 @@ def _jobs_by_pod(done: SimulatedRound) -> dict[str, str]:
 
 
 def _waiting(done: SimulatedRound) -> Iterator[tuple[str, str, str]]:
-    """Iterate over pods that stay pending, with the reason that their condition gives, else their job's first one."""
+    """Iterate over pending pods with the message of their condition, or else the first reason of their job."""
     report = done.report
     placed = {bind.task for plan in done.plans for bind in plan.binds}
     placed |= {task for places in report.pipelined.values() for task in places}
-    said = {each.task: each.message for each in report.pod_conditions}
+    message_by_task = {each.task: each.message for each in report.pod_conditions}
     tasks = [task for job in done.snapshot.jobs.values() for task in job.tasks.values()]
-    for task in [*tasks, *(outsider.task for outsider in done.snapshot.orphan_pods)]:
+    for task in [*tasks, *(orphan.task for orphan in done.snapshot.orphan_pods)]:
         if task.status.label != "Pending" or task.id in placed:
             continue
         of_job = report.refusals.get(task.job, ()) if task.job else ()
         refusals = [each for each in (*of_job, *report.task_refusals.get(task.id, ())) if not each.action]
-        told_already = [each.message for each in task.pod.status.conditions if each.type == "PodScheduled"]
-        reasons = [each.message or each.reason for each in refusals] or [said.get(task.id, ""), *told_already]
-        reason = next((reason for reason in reasons if reason), "not looked at yet")
+        earlier_messages = [each.message for each in task.pod.status.conditions if each.type == "PodScheduled"]
+        reasons = [each.message or each.reason for each in refusals] or [
+            message_by_task.get(task.id, ""),
+            *earlier_messages,
+        ]
+        reason = next((reason for reason in reasons if reason), "not tried yet")
         evictions = [f"{each.action}: {each.message}" for each in of_job if each.action] if refusals else []
         yield task.key, str(task.job or "-"), ". ".join([reason.rstrip("."), *evictions]) if evictions else reason
 
@@ -70,7 +73,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _part(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Write a titled table; the last column is not padded."""
+    """Return the lines of a titled table. The last column is not padded."""
     yield title
     if rows:
         widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]

@@ -71,7 +71,7 @@ def test_same_books(seed: int) -> None:
     there = world(plain)
     rows = {what: there.session.resources.rows.get(SPELLED[what]) for what in ALL}
     for name in plain.queues:
-        book = holding(there).books[QueueName(name)]
+        book = holding(there).usage[QueueName(name)]
         for what, row in rows.items():
             if row is None:
                 continue

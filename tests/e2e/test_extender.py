@@ -210,7 +210,7 @@ def test_simulate_asks_it_when_told_to(tmp_path: Path, capsys: pytest.CaptureFix
     with extender:
         binds, warnings = simulated()
         assert binds == {"default/p": "n1"}
-        assert f"nobody is asked here, so {extender.url} is left out" in warnings
+        assert f"extenders are not called here, so {extender.url} is left out" in warnings
         assert extender.asked == []
 
         binds, warnings = simulated("--ask-extenders")

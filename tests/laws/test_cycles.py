@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.testing import Outcome, Scenario
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples
@@ -39,7 +39,7 @@ def test_no_node_is_overcommitted_and_no_gang_half_bound(scenario: Scenario) -> 
     """Reckoned from the objects alone: pods on a node never ask for more than it offers, gangs are whole or absent."""
     outcome = decide(scenario, cycles=3)
 
-    assert list(broken_invariants(as_case(scenario), told(outcome.rounds))) == []
+    assert list(broken_invariants(as_case(scenario), answers_of(outcome.rounds))) == []
 
 
 @LAWS
@@ -49,14 +49,14 @@ def test_order_of_objects_does_not_matter(scenario: Scenario, seed: int) -> None
     shuffled = list(scenario.objects)
     random.Random(seed).shuffle(shuffled)
 
-    assert told(decide(scenario).rounds) == told(decide(replace(scenario, objects=tuple(shuffled))).rounds)
+    assert answers_of(decide(scenario).rounds) == answers_of(decide(replace(scenario, objects=tuple(shuffled))).rounds)
 
 
 @LAWS
 @given(clusters(), st.integers(0, 2**32))
 def test_uids_do_not_matter(scenario: Scenario, seed: int) -> None:
     """The same manifests applied twice within one second are decided alike: an API server draws new UIDs each time."""
-    decided = [told(decide(applied_at_once(scenario, drawn), cycles=3).rounds) for drawn in (seed, seed + 1)]
+    decided = [answers_of(decide(applied_at_once(scenario, drawn), cycles=3).rounds) for drawn in (seed, seed + 1)]
 
     assert decided[0] == decided[1]
 

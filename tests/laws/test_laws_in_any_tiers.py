@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.plan import Plan
-from pyroclast.plugins.proportion.plugin import make_state
+from pyroclast.plugins.proportion.plugin import usage_by_queue
 from pyroclast.testing import Outcome, Scenario, open_session
 from tests.drawing import examples
 
@@ -116,7 +116,7 @@ class Surplus:
 
     def __init__(self, session: Session, share: str) -> None:
         self._session = session
-        state = make_state(session)
+        state = usage_by_queue(session)
         space = session.resources
         self.row = space.rows["cpu"]
         self.have = {name: amounts.tolist() for name, amounts in session.jobs.allocated_by_queue().items()}

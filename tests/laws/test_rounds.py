@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.testing import Outcome, Scenario
 from tests.conformance.invariants import broken_invariants
 from tests.drawing import examples
@@ -105,7 +105,7 @@ def assert_laws(scenario: Scenario, outcome: Outcome) -> None:
     assert outcome.failed_plugins == []
     case = {**as_case(scenario), "recreateEvicted": True}
     # who is evicted, placed on what was left over, and evicted again for somebody else, has had bad luck twice
-    assert [each for each in broken_invariants(case, told(outcome.rounds)) if not each.endswith(" times")] == []
+    assert [each for each in broken_invariants(case, answers_of(outcome.rounds)) if not each.endswith(" times")] == []
     causes = Counter((each.name, plan.job) for done in outcome.rounds for plan in done.plans for each in plan.evictions)
     assert {pair for pair, times in causes.items() if times > 1} == set()
     for each in outcome.rounds:

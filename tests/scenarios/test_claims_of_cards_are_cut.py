@@ -58,7 +58,7 @@ def test_a_pod_that_asks_for_no_card_blocks_none(family: Any) -> None:
     outcome = run(family, there.job("work", tasks=4, **asks))
 
     assert len(outcome.bindings) == 4
-    assert messages(outcome) == ["the cards that its annotations name count for nothing: it asks for none"]
+    assert messages(outcome) == ["the cards in its annotations do not count: it requests none"]
 
 
 @FAMILIES
@@ -79,7 +79,7 @@ def test_a_pod_that_erases_its_annotation_keeps_its_card(family: Any) -> None:
 
     assert len(outcome.bindings) == 2
     assert messages(outcome) == [
-        "its annotations do not name the cards that it asks for: it is counted with 1 free ones"
+        "its annotations do not name the cards that it requests: it is counted with 1 free ones"
     ]
 
 

@@ -108,7 +108,7 @@ def test_too_much_is_given_back_after_a_while() -> None:
     assert placed(outcome, "owner") == 8
 
 
-def test_nobody_is_revoked_where_that_is_switched_off() -> None:
+def test_no_pod_is_revoked_if_that_is_disabled() -> None:
     """Then what is lent stays lent."""
     for switch in ("monitorAllQuotas", "enableRuntimeQuota"):
         arguments = {"elastic-quota": {"delayEvictTime": "0s", switch: False}}

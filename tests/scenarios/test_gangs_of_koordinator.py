@@ -156,7 +156,7 @@ def test_rows_10_and_11_who_goes_on_after_a_failure() -> None:
     assert set(counts(outcome).values()) == {("default/a", "2")}
 
 
-def test_row_11_not_strict_binds_nobody_below_the_minimum() -> None:
+def test_row_11_not_strict_binds_no_pod_below_the_minimum() -> None:
     """Two of the three that are needed find places, and keep them: nobody else is placed there."""
     waiting = gang(ONE, "a", least=3, waiting=4, cpus=(3, 9, 9, 3), mode="NonStrict")
     scenario = waiting.job("next", cpu=3)

@@ -60,7 +60,7 @@ def test_the_victim_is_who_holds_the_gpu_that_is_wanted(action: str) -> None:
         ({"gpu": {"requiredTopologyScope": "PCIe"}}, {"ratio": 200}, "Insufficient Topology Scoped GPU Devices"),
     ],
 )
-def test_nobody_goes_where_no_gpus_would_do(hint: Any, amounts: Any, reason: str) -> None:
+def test_no_pod_is_evicted_if_no_gpus_would_fit(hint: Any, amounts: Any, reason: str) -> None:
     """Two GPUs at different switches, both in use: freed, they would not do either."""
     there = held(held(with_devices(gpu(0, at=(0, "a")), gpu(1, at=(0, "b")), base=BASE), "a", 0, 80), "b", 1, 80)
     high = wanting(roomy(there), name="high", annotations=annotated(hint=hint), **amounts, **HIGH)
@@ -110,7 +110,7 @@ def test_each_node_is_counted_under_its_first_reason() -> None:
     assert dict(refusal.counts) == {
         "Insufficient gpu devices": 1,
         "Insufficient gpu devices, were they all free": 3,
-        "the node tells of its cards what nobody can read": 1,
+        "the node's registered cards cannot be read": 1,
     }
 
 
@@ -141,7 +141,7 @@ def test_a_device_that_cannot_be_read_is_told_to_its_node() -> None:
     ("told", "fault"),
     [
         ("{", "device-allocated: "),
-        ('{"gpu": [{"minor": 7}]}', "device-allocated: 1 of its devices are none of the node"),
+        ('{"gpu": [{"minor": 7}]}', "device-allocated: 1 of its devices are not devices of the node"),
         ('{"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "x"}}]}', "device-allocated: gpu 0: "),
     ],
 )
@@ -170,10 +170,10 @@ def test_what_devices_offer_need_not_stand_on_the_node() -> None:
     ]
     assert "Insufficient koordinator.sh/gpu" in run(wanting(Scenario(tuple(told)), gpu=200)).why_pod("p-0")
     unreadable = with_devices(gpu(0, memory="much"))
-    assert "the node tells of its cards what nobody can read" in run(wanting(unreadable, gpu=100)).why_pod("p-0")
+    assert "the node's registered cards cannot be read" in run(wanting(unreadable, gpu=100)).why_pod("p-0")
 
 
-def test_without_the_argument_nobody_is_given_devices() -> None:
+def test_without_the_argument_no_devices_are_allocated() -> None:
     """Devices are followed, and amounts are all that counts."""
     switched_off: Any = {"deviceshare.KoordinatorEnable": False}
     outcome = run(wanting(with_devices(*FOUR), nvidia=1), **switched_off)

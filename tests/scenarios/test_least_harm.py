@@ -27,7 +27,7 @@ def test_the_most_important_victim_counts_wherever_it_stands() -> None:
     assert sorted(outcome.evictions) == ["c-0", "c-1"]
 
 
-def test_a_limit_that_no_eviction_can_meet_evicts_nobody() -> None:
+def test_a_limit_that_no_eviction_can_meet_evicts_no_pod() -> None:
     """The queue may have one CPU, the pod needs two."""
     outcome = preempt(cluster(capability={"cpu": 1}).running("a", on=["n1"], queue="q"))
 

@@ -77,7 +77,7 @@ def test_another_load_is_no_news() -> None:
     assert len(told) == 1
 
 
-def test_nobody_is_evicted_for_a_loaded_node() -> None:
+def test_no_pod_is_evicted_for_a_loaded_node() -> None:
     """What a victim uses would be measured for a while yet."""
     there = ONE.add(measured("n1", 9)).priority_class("high", 100)
     there = there.running("low", on=["n1"] * 2, min_available=0, cpu=4)

@@ -6,7 +6,7 @@ from pyroclast.testing import Scenario
 
 
 @pytest.mark.parametrize("cpu", [None, 1])
-def test_the_pod_is_told_its_node(cpu: int | None) -> None:
+def test_the_pod_gets_its_nominated_node(cpu: int | None) -> None:
     """The node takes one pod, so one must go for the other, whatever they ask for."""
     outcome = (
         Scenario()

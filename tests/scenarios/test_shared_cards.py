@@ -41,7 +41,7 @@ def test_the_victim_is_who_holds_the_card_that_is_wanted() -> None:
     assert outcome.is_at_rest
 
 
-def test_nobody_goes_where_no_cards_would_do() -> None:
+def test_no_pod_is_evicted_if_no_cards_would_fit() -> None:
     """The node has memory enough, but no card of it is large enough, were it empty."""
     cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 800, queue="q")
     outcome = run(cluster.job("high", pod=one(number=1, memory=1100), **HIGH), "allocate", "preempt", cycles=2)
@@ -117,7 +117,7 @@ def test_each_node_is_counted_under_its_first_reason() -> None:
         "no enough gpu cards on node": 1,
         "not enough gpu fitted on this node": 2,
         "not enough gpu fitted on this node, were it empty": 2,
-        "the node tells of its cards what nobody can read": 1,
+        "the node's registered cards cannot be read": 1,
     }
     assert sum(refusal.counts.values()) == 6
 

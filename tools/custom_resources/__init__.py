@@ -1,5 +1,6 @@
 """Writes `config/crd/` from the structs of `model.api`: `make crds`.
 
-Belongs here: what turns a struct into a structural schema, and the writing of files. Does not: anything that the
-program needs when it runs.
+Belongs here: the conversion of structs into structural schemas, and the writing of files. Does not belong here: code
+that
+the program needs at run time.
 """

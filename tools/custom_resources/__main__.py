@@ -8,7 +8,7 @@ from tools.custom_resources.definitions import file_name, text_of
 
 
 def main(folder: Path) -> None:
-    """Write each definition into `folder`, and remove definitions of kinds that are no more."""
+    """Write each definition into `folder`, and remove definitions of kinds that no longer exist."""
     texts = {file_name(kind): text_of(kind) for kind in KINDS}
     for stale in folder.glob("*.yaml"):
         if stale.name not in texts:

@@ -1,4 +1,4 @@
-"""From a kind to its CustomResourceDefinition, and to the text of its file."""
+"""The CustomResourceDefinition of a kind, and the text of its file."""
 
 from typing import Any
 
@@ -15,7 +15,8 @@ _WIDTH = 118
 _KEEP = {"helm.sh/resource-policy": "keep"}
 """Removal of the chart must not delete every queue and job of the cluster."""
 _OURS = {"app.kubernetes.io/part-of": "pyroclast"}
-"""What who wants to be rid of them selects them by, as the chart's notes say; those of a Volcano installation stay."""
+"""Label that selects our definitions for removal (see the chart's notes); those of a Volcano installation stay.
+"""
 
 _EVERY_OBJECT: Schema = {
     "apiVersion": {"description": "Version of the schema that this object follows.", "type": "string"},
@@ -25,7 +26,7 @@ _EVERY_OBJECT: Schema = {
 
 
 def file_name(kind: type[KubernetesObject]) -> str:
-    """Return the name of the file that a kind's definition is kept in."""
+    """Return the name of the file with a kind's definition."""
     return f"{kind.definition.group}_{kind.definition.plural}.yaml"
 
 
@@ -74,7 +75,7 @@ def _column(column: PrinterColumn) -> dict[str, Any]:
 
 
 def _root(kind: type[KubernetesObject]) -> Schema:
-    """Return the schema of whole objects; metadata is the API server's own, which asks for it unasked."""
+    """Return the schema of whole objects; the API server adds the schema of metadata and requires it itself."""
     schema = schema_of_struct(kind)
     required = [name for name in schema.pop("required", []) if name != "metadata"]
     properties = {
@@ -85,7 +86,7 @@ def _root(kind: type[KubernetesObject]) -> Schema:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents the items of lists, and writes equal parts out instead of pointing at the first."""
+    """Indents the items of lists, and writes repeated parts out without YAML aliases."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - its signature
         super().increase_indent(flow, False)
@@ -95,5 +96,5 @@ class _Dumper(yaml.SafeDumper):
 
 
 def text_of(kind: type[KubernetesObject]) -> str:
-    """Return the text of a kind's file: the same for the same structs, on every machine."""
+    """Return the text of a kind's file. It depends on the structs only."""
     return _HEAD + yaml.dump(definition_of(kind), Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""Descriptions as they stand in the source: the docstring of a struct, and the text below each of its fields."""
+"""Descriptions from the source: the docstring of a struct, and the text below each of its fields."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ def describe_struct(struct: type[Wire]) -> str:
 
 @cache
 def describe_fields(struct: type[Wire]) -> dict[str, str]:
-    """Return the description of each field, by its name in Python, those of base structs included."""
+    """Return the description of each field by its Python name, including those of base structs."""
     described: dict[str, str] = {}
     for part in reversed(struct.__mro__):
         if issubclass(part, Wire) and part is not Wire:
@@ -26,10 +26,10 @@ def describe_fields(struct: type[Wire]) -> dict[str, str]:
 
 
 def _fields_of_class(struct: type) -> dict[str, str]:
-    """Read the literals that follow the fields in the source: Python itself does not keep them."""
+    """Read the literals that follow the fields in the source: Python does not keep them."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
     if not isinstance(definition, ast.ClassDef):
-        raise TypeError(f"{struct} is no class")
+        raise TypeError(f"{struct} is not a class")
     described = {}
     for statement, following in zip(definition.body, definition.body[1:], strict=False):
         text = _text(following)
@@ -40,7 +40,7 @@ def _fields_of_class(struct: type) -> dict[str, str]:
 
 def _text(statement: ast.stmt) -> str:
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return str(statement.value.value) if is_text else ""  # type: ignore[attr-defined]  # `is_text` says what it is
+    return str(statement.value.value) if is_text else ""  # type: ignore[attr-defined]  # `is_text` implies its type
 
 
 def _on_one_line(text: str) -> str:

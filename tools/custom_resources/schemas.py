@@ -1,4 +1,4 @@
-"""From the type of a field to its structural OpenAPI v3 schema.
+"""The structural OpenAPI v3 schema of a field's type.
 
 Structs become objects, tuples arrays, mappings objects with free keys; `FieldRules` in annotations become the
 keywords of the same names. A field without default is required, and one that its rules say is.
@@ -42,7 +42,7 @@ _ORDER = (
     "additionalProperties",
     "items",
 )
-"""Keywords in the order in which they are written: what a reader looks for first, and what is long, last."""
+"""Keywords in the order of the files: the most important ones first, the long ones last."""
 
 _PLAIN_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
 
@@ -51,8 +51,8 @@ def schema_of_struct(struct: type[Wire], description: str = "") -> Schema:
     """Return the schema of an object.
 
     Args:
-        struct: What the object decodes into.
-        description: What it is at this place; what the struct says of itself when empty.
+        struct: Struct of the object.
+        description: Description of the object in this place; the struct's own if empty.
     """
     hints = get_type_hints(struct, include_extras=True)
     described = describe_fields(struct)
@@ -74,7 +74,7 @@ def schema_of_struct(struct: type[Wire], description: str = "") -> Schema:
 
 
 def _map_type(struct: type[Wire]) -> Schema:
-    """Whether server-side apply takes the object as one value."""
+    """Return the keyword for server-side apply if the object is replaced as one value."""
     return {"x-kubernetes-map-type": "atomic"} if getattr(struct, "is_atomic", False) else {}
 
 
@@ -87,11 +87,11 @@ def _schema_of_field(hint: Any, default: Any, description: str) -> Schema:
 
 
 def _stripped(hint: Any) -> tuple[Any, FieldRules]:
-    """Take apart a type, what is said of it, and whether it may be None, which in JSON means absent."""
+    """Return a type without annotations, its rules, and without None, which in JSON means absent."""
     if get_origin(hint) is Annotated:
-        inner, *said = get_args(hint)
+        inner, *rules_of_type = get_args(hint)
         plain, rules = _stripped(inner)
-        return plain, FieldRules.merged([rules, *(rule for rule in said if isinstance(rule, FieldRules))])
+        return plain, FieldRules.merged([rules, *(rule for rule in rules_of_type if isinstance(rule, FieldRules))])
     if get_origin(hint) in {Union, UnionType} and NoneType in get_args(hint):
         others = [part for part in get_args(hint) if part is not NoneType]
         return _stripped(others[0]) if len(others) == 1 else (Union[tuple(others)], FieldRules())  # noqa: UP007 - made at run time
@@ -119,8 +119,8 @@ def _schema_of_type(plain: Any, rules: FieldRules, description: str) -> Schema:
 
 
 def _keywords(rules: FieldRules) -> Schema:
-    """Spell rules as a schema does; what is not said is None."""
-    said: Schema = {
+    """Return rules as keywords of a schema; rules that are not set are left out."""
+    keywords: Schema = {
         "anyOf": [{"type": "integer"}, {"type": "string"}] if rules.is_quantity else None,
         "x-kubernetes-int-or-string": rules.is_quantity or None,
         "x-kubernetes-preserve-unknown-fields": rules.is_kept_as_written or None,
@@ -135,16 +135,16 @@ def _keywords(rules: FieldRules) -> Schema:
         "minItems": rules.min_items,
         "x-kubernetes-validations": [asdict(validation) for validation in rules.validations] or None,
     }
-    return {keyword: value for keyword, value in said.items() if value is not None}
+    return {keyword: value for keyword, value in keywords.items() if value is not None}
 
 
 def _in_order(schema: Schema) -> Schema:
-    """Order the keywords; empty texts and lists say nothing and go."""
+    """Return the keywords in order, without empty texts and lists."""
     unknown = schema.keys() - set(_ORDER)
     if unknown:
         raise TypeError(f"no place for {sorted(unknown)}")
-    return {keyword: schema[keyword] for keyword in _ORDER if keyword in schema and not _says_nothing(schema[keyword])}
+    return {keyword: schema[keyword] for keyword in _ORDER if keyword in schema and not _is_empty(schema[keyword])}
 
 
-def _says_nothing(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return isinstance(value, str | list) and not value

@@ -1,8 +1,8 @@
-"""Alignment: the devices of a pod within the fewest NUMA nodes that have them.
+"""Alignment: the devices of a pod within the fewest possible NUMA nodes.
 
-`SingleNUMANode` is content with one NUMA node alone, `Restricted` with the fewest that do, `BestEffort` with devices of
-which nobody knows where they are, too. Among as many those go first that leave the choice of GPUs as it would be
-without; then the smaller numbers.
+`SingleNUMANode` permits only one NUMA node. `Restricted` permits the smallest sufficient number. `BestEffort` also
+permits devices without a known NUMA node. Among equally many NUMA nodes, those come first with which the choice of GPUs
+does not change; then those with smaller numbers.
 """
 
 from collections.abc import Callable, Collection
@@ -26,11 +26,11 @@ Allocate = Callable[[tuple[Need, ...]], tuple[Use, ...] | str]
 
 
 def aligned(layout: DeviceLayout, needs: tuple[Need, ...], policy: str, allocate: Allocate) -> tuple[Use, ...] | str:
-    """Return the devices of a pod, or why there are none.
+    """Return the devices of a pod, or the reason of a refusal.
 
     Args:
-        layout: Of the devices of the node.
-        needs: Of the pod.
+        layout: DeviceLayout of the node's devices.
+        needs: Needs of the pod.
         policy: One of `ALIGNING`.
         allocate: Chooses devices for needs.
     """
@@ -52,7 +52,7 @@ def aligned(layout: DeviceLayout, needs: tuple[Need, ...], policy: str, allocate
 
 
 def _within(layout: DeviceLayout, need: Need, numa: Collection[int]) -> Need:
-    """Leave those of the candidates that are in some NUMA nodes, or nobody knows in which."""
+    """Restrict the candidates to devices in the given NUMA nodes, or without a known NUMA node."""
     places = ((at, layout.devices[at].place) for at in need.candidates)
     kept = tuple(at for at, place in places if place is not None and (place.numa == ANYWHERE or place.numa in numa))
     return need._replace(candidates=kept)

@@ -1,4 +1,4 @@
-"""Arguments of Koordinator's DeviceShare that are structures, spelled as there."""
+"""Structured arguments of Koordinator's DeviceShare, with Koordinator's names."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["DEFAULT_STRATEGY", "ResourceWeight", "ScoringStrategy", "TemplatesCo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceWeight:
-    """Say of one resource in scores."""
+    """Weight of one resource in scores."""
 
     name: str
     weight: int = 1
@@ -20,7 +20,7 @@ class ResourceWeight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringStrategy:
-    """How devices and nodes are scored."""
+    """Scoring of devices and nodes."""
 
     type: Literal["LeastAllocated", "MostAllocated"] = LEAST
     resources: tuple[ResourceWeight, ...] = tuple(
@@ -28,10 +28,13 @@ class ScoringStrategy:
     )
 
     def doubts(self) -> Iterable[str]:
-        """Name weights that say nothing."""
+        """Yield warnings about weights without effect."""
         for number, each in enumerate(self.resources):
             if each.weight < 1:
-                yield f"resources[{number}].weight: got {each.weight}, so {each.name!r} has no say; expected at least 1"
+                yield (
+                    f"resources[{number}].weight: got {each.weight}, so {each.name!r} has no effect; "
+                    "expected at least 1"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +47,12 @@ class UnsupportedModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatesConfig:
-    """Where the templates of shares stand, and for whom they are."""
+    """ConfigMap with the templates of shares, and the resources that they apply to."""
 
     config_map_namespace: str = "koordinator-system"
     config_map_name: str = "gpu-shared-resource-templates"
     matched_resources: tuple[str, ...] = (NPU_CORE,)
-    """Who shares GPUs and asks for one of them follows a template."""
+    """Shared GPU requests for one of these resources must match a template."""
 
 
 DEFAULT_STRATEGY: Final = ScoringStrategy()

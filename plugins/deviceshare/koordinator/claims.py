@@ -1,4 +1,4 @@
-"""Claims: what annotations of pods on a node say of its devices, held to what the pods ask for."""
+"""Claims: devices in the annotations of pods on a node, limited to the pods' requests."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ __all__ = ["Asked", "asked_of", "beside", "room_for", "within"]
 
 
 class Asked(NamedTuple):
-    """What a pod asks for of one type."""
+    """Request of a pod for one type."""
 
     devices: int
     most: int
-    """Devices that it may have been given: near each of several GPUs there may be one of another type."""
+    """Maximum number of devices that it may hold: each of several GPUs may have a nearby device of another type."""
     each: DeviceAmounts
-    """Of each device."""
+    """Amounts of each device."""
 
 
 def asked_of(layout: DeviceLayout, demand: DeviceDemand) -> Mapping[str, Asked]:
-    """Return what a pod asks for on a node, by type, whether the node can serve it now or not."""
+    """Return the request of a pod on a node by type, whether or not the node can serve it now."""
     found, gpu = {}, demand.request.gpu
     if gpu is not None:
         each = filled(gpu.each, layout.gpu_memory) if layout.gpu_memory else gpu.each
@@ -40,12 +40,12 @@ def asked_of(layout: DeviceLayout, demand: DeviceDemand) -> Mapping[str, Asked]:
 
 
 def within(layout: DeviceLayout, uses: Sequence[Use], asked: Mapping[str, Asked] | None) -> tuple[Use, ...]:
-    """Cut what an annotation says is taken to what the pod asks for, the first devices of each type.
+    """Limit the annotated devices to the pod's request; the first devices of each type count.
 
     Args:
-        layout: Of the devices of the node.
-        uses: What the annotation says.
-        asked: What the pod asks for, by type; None where that cannot be read: then one device of each type counts.
+        layout: DeviceLayout of the node's devices.
+        uses: Devices in the annotation.
+        asked: Request of the pod by type; None if it cannot be read: then one device of each type counts.
     """
     devices: dict[str, list[int]] = {}
     functions: Counter[int] = Counter()
@@ -58,7 +58,9 @@ def within(layout: DeviceLayout, uses: Sequence[Use], asked: Mapping[str, Asked]
             if len(known) >= most:
                 continue
             known.append(use.card)
-        elif functions[use.card] >= max(limits, default=0):  # a virtual function is a percent of its device at least
+        elif functions[use.card] >= max(
+            limits, default=0
+        ):  # a virtual function takes at least one percent of its device
             continue
         functions[use.card] += 1
         found.append(use._replace(amounts=tuple(map(min, use.amounts, limits))))
@@ -70,7 +72,7 @@ def _limits(asked: Asked | None) -> tuple[int, tuple[int, ...]]:
 
 
 def room_for(layout: DeviceLayout, taken: State, uses: Sequence[Use]) -> bool:
-    """Return whether so much is left of devices; those that are unhealthy offer nothing, and refuse nothing here."""
+    """Return whether devices have the amounts free. Unhealthy devices offer nothing, but do not refuse here."""
     _, _, _, instances, amounts = taken
     for use in uses:
         total, known = layout.devices[use.card].total, amounts[use.card] or (0,) * len(use.amounts)
@@ -89,7 +91,7 @@ def room_for(layout: DeviceLayout, taken: State, uses: Sequence[Use]) -> bool:
 
 
 def beside(free: Free, uses: Sequence[Use], asked: Mapping[str, Asked]) -> tuple[Use, ...]:
-    """Return devices for what a pod asks for beyond those that it names: the first with so much left."""
+    """Return devices for the rest of a pod's request: the first with enough free amounts."""
     layout, named = free.layout, {use.card for use in uses}
     found: list[Use] = []
     for kind, (devices, _, each) in asked.items():

@@ -1,4 +1,4 @@
-"""What a pod asks of devices: amounts, and what its annotations want beyond them."""
+"""Demand of a pod for devices: amounts, and hints in its annotations."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,29 +18,29 @@ _NONE_KNOWN: Final = "none is known, gpuSharedResourceTemplatesConfig names the 
 
 @dataclass(frozen=True, slots=True)
 class DeviceDemand:
-    """What pods of one template ask for."""
+    """Demand of a template's pods."""
 
     request: PodDeviceRequest
     wishes: DeviceHints
     isolation: str
-    """What must keep pods on one GPU apart; empty where anything will do."""
+    """Isolation provider that must separate pods on one GPU; empty for any."""
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Types that are asked for, in the order of `TYPES`."""
+        """Requested types, in the order of `TYPES`."""
         return (*((GPU,) if self.request.gpu else ()), *(kind for kind, _ in self.request.quantities))
 
 
 def demand_of(template: TaskTemplate, task: Task, templates: Templates) -> DeviceDemand | None:
-    """Return what pods of a template ask for; None for nothing.
+    """Return the demand of a template's pods; None for no demand.
 
     Args:
-        template: The template of pods.
-        task: One of them.
-        templates: Shares that some models of GPUs can be given in.
+        template: The template.
+        task: One of its tasks.
+        templates: Permitted shares of some GPU models.
 
     Raises:
-        ValueError: That cannot be read, or is not served.
+        ValueError: The demand cannot be read or is not supported.
     """
     request = device_request(template.request)
     if request is None:
@@ -50,5 +50,5 @@ def demand_of(template: TaskTemplate, task: Task, templates: Templates) -> Devic
     if gpu is not None and gpu.is_shared and templates.concern(gpu.each) and not templates.anywhere(gpu.each):
         raise ValueError(NO_TEMPLATE if templates.known else f"{NO_TEMPLATE}: {_NONE_KNOWN}")
     if gpu is not None and gpu.count > 1 and demand.wishes.hint(GPU).scope == _DEVICE:
-        raise ValueError(f"{gpu.count} GPUs are asked for, and requiredTopologyScope Device holds one")
+        raise ValueError(f"{gpu.count} GPUs are requested, but requiredTopologyScope Device has only one")
     return demand

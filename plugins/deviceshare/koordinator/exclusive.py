@@ -1,6 +1,6 @@
-"""Exclusiveness: a pod that wants its devices of a type at PCIe switches where no other pod has one of that type.
+"""Exclusiveness: a pod's devices of a type are at PCIe switches where no other pod has a device of that type.
 
-It keeps others away while it is there, too. Who holds a type so is told by the number of the type.
+The pod also keeps other pods away later. A holder stores its exclusive types as their numbers.
 """
 
 from collections.abc import Iterable
@@ -14,27 +14,27 @@ __all__ = ["exclusive_types", "out_of_reach"]
 
 
 def exclusive_types(wishes: DeviceHints) -> frozenset[int]:
-    """Return the numbers of the types that a pod wants so."""
+    """Return the numbers of the types that a pod requires exclusively."""
     return frozenset(number for number, kind in enumerate(TYPES) if wishes.hint(kind).exclusive == PCIE_LEVEL)
 
 
-def out_of_reach(layout: DeviceLayout, shelf: Shelf, wanted: frozenset[int]) -> frozenset[int]:
-    """Return the devices that a pod must not have, by position.
+def out_of_reach(layout: DeviceLayout, shelf: Shelf, exclusive: frozenset[int]) -> frozenset[int]:
+    """Return the devices that a pod must not use, by position.
 
     Args:
-        layout: Of the devices of the node.
-        shelf: What is taken of them.
-        wanted: Numbers of the types that the pod wants exclusively.
+        layout: DeviceLayout of the node's devices.
+        shelf: Their allocated parts.
+        exclusive: Numbers of the types that the pod requires exclusively.
     """
     hidden: set[int] = set()
     for holder in shelf.holders.values():
-        if holder.rules or wanted:
-            hidden |= _around(layout, holder, holder.rules | wanted)
+        if holder.rules or exclusive:
+            hidden |= _around(layout, holder, holder.rules | exclusive)
     return frozenset(hidden)
 
 
 def _around(layout: DeviceLayout, holder: Holder, types: Iterable[int]) -> set[int]:
-    """Return the devices of some types that are at switches where a pod has one of the type."""
+    """Return the devices of these types at switches where the holder has a device of the type."""
     kinds = {TYPES[number] for number in types}
     held = {
         (device.type, device.place.pcie)

@@ -1,4 +1,4 @@
-"""Koordinator's devices: which a node has, what pods ask of them, who gets which, and how annotations tell of it."""
+"""Koordinator's devices: reads devices, demand and annotations, and chooses devices."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -43,34 +43,34 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
     compares_nodes: ClassVar[bool] = True
     rules: Rules = BY_DEFAULT_RULES
 
-    # What is asked ----------------------------------------------------------------------------------------------------
+    # Demand -----------------------------------------------------------------------------------------------------------
 
     def demand(self, template: TaskTemplate, task: Task) -> DeviceDemand | None:
-        """Return what tasks of a template ask for; pods that want other things of devices are of another template."""
+        """Return the demand of a template's tasks; pods with other device hints have another template."""
         return demand_of(template, task, self.rules.templates)
 
-    # What a node has --------------------------------------------------------------------------------------------------
+    # Devices of a node ------------------------------------------------------------------------------------------------
 
     def cards(self, node: Node) -> NodeDevices | None:
-        """Read the Device of a node."""
+        """Return the devices in the Device object of a node."""
         return node_devices(node)
 
     def count(self, cards: NodeDevices) -> int:
-        """Count the devices, unhealthy ones too: pods may still have parts of them."""
+        """Return the number of devices, including unhealthy ones: pods may still hold parts of them."""
         return len(cards.ids)
 
     def shape(self, cards: NodeDevices, question: DeviceQuestion[DeviceDemand]) -> Hashable:  # noqa: ARG002 - for all of them
-        """What devices are called matters to nobody."""
+        """Return the layout; the ids of devices do not matter."""
         return cards.layout
 
     def names_cards(self, task: Task) -> bool:
-        """Return whether devices were allocated to a pod."""
+        """Return whether a pod has allocated devices."""
         return bool(task.pod.metadata.annotations.get(ALLOCATED))
 
     def named(self, cards: NodeDevices, task: Task, demand: DeviceDemand | None) -> tuple[Use, ...]:
-        """Read which devices a pod was given; those that the node does not have, and unreadable ones, are left out."""
+        """Return the allocated devices of a pod. Devices that the node lacks or that cannot be read are left out."""
         text = task.pod.metadata.annotations.get(ALLOCATED)
-        uses = _told(cards.layout, text)[0] if text else ()
+        uses = _annotated(cards.layout, text)[0] if text else ()
         if not uses:
             return ()
         if demand is None and not self._is_unreadable(task):
@@ -84,7 +84,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
             return True
 
     def has_room(self, cards: NodeDevices, taken: State, uses: tuple[Use, ...]) -> bool:
-        """Return whether so much is left of devices; unhealthy ones offer nothing and refuse nothing."""
+        """Return whether devices have the amounts free. Unhealthy devices offer nothing, but do not refuse here."""
         return room_for(cards.layout, taken, uses)
 
     def unnamed(
@@ -95,34 +95,34 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         demand: DeviceDemand,
         uses: tuple[Use, ...],
     ) -> tuple[Use, ...]:
-        """Take the first devices that have so much left, of each type of which too few are named."""
+        """Choose the first free devices of each type of which too few are named."""
         return beside(Free(cards.layout, taken), uses, asked_of(cards.layout, demand))
 
     def holding(self, task: Task, uses: tuple[Use, ...]) -> Holder:
-        """Return a holder with the types of devices that it wants alone."""
+        """Return a holder with the types that it requires exclusively."""
         wish = task.pod.metadata.annotations.get(HINT)
         return Holder(uses, rules=_exclusively(wish) if wish else frozenset())
 
     def unread(self, cards: NodeDevices, task: Task) -> str:
-        """Say what of the annotation tells of no device of the node."""
+        """Return the fault of the annotation."""
         text = task.pod.metadata.annotations.get(ALLOCATED)
-        return _told(cards.layout, text)[1] if text else ""
+        return _annotated(cards.layout, text)[1] if text else ""
 
-    # Who gets what ----------------------------------------------------------------------------------------------------
+    # Choice -----------------------------------------------------------------------------------------------------------
 
     def never_fits(self, cards: NodeDevices, demand: DeviceDemand) -> int:
-        """Compare each type of device by itself with what the node has; never wrong where it refuses."""
+        """Compare each type by itself with all devices free. A refusal is always right; an acceptance may not be."""
         needs = needs_of(cards.layout, demand, self.rules)
         return reasons.never(needs) if isinstance(needs, str) else 0
 
     def choose(
         self, cards: NodeDevices, taken: State, question: DeviceQuestion[DeviceDemand], hidden: frozenset[int]
     ) -> Chosen | int:
-        """Choose devices of all types that are asked for."""
+        """Choose devices of all requested types."""
         layout, demand, rules = cards.layout, question.demand, self.rules
         needs = needs_of(layout, demand, rules)
         if isinstance(needs, str):
-            return reasons.now(reasons.insufficient(demand.types[0]))  # `never_fits` has said more
+            return reasons.now(reasons.insufficient(demand.types[0]))  # `never_fits` has the precise reason
         free = Free(layout, taken)
         reachable = tuple(_without(need, hidden) for need in needs) if hidden else needs
         policy = demand.wishes.numa_policy or layout.numa_policy
@@ -133,7 +133,7 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         return reasons.now(found) if isinstance(found, str) else Chosen(found, self._score(free, needs))
 
     def _score(self, free: Free, needs: tuple[Need, ...]) -> float:
-        """Score a node: the scores of the types that are asked for, added up."""
+        """Score a node: the sum of the scores of the requested types."""
         score = 0
         for need in needs:
             asked, length = tuple((amount or 0) * need.devices for amount in need.each), len(need.each)
@@ -143,19 +143,19 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         return float(score)
 
     def hidden(self, cards: NodeDevices, shelf: Shelf, question: DeviceQuestion[DeviceDemand]) -> frozenset[int]:
-        """Return the devices at PCIe switches that somebody, or the pod itself, wants alone."""
+        """Return the devices at PCIe switches that other pods, or this pod, require exclusively."""
         return out_of_reach(cards.layout, shelf, exclusive_types(question.demand.wishes))
 
-    def holder(self, question: DeviceQuestion[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - all of a template
-        """Return what a task holds that was given devices."""
+    def holder(self, question: DeviceQuestion[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - equal for all tasks of a template
+        """Return the holder for a task that was given devices."""
         return Holder(uses, rules=exclusive_types(question.demand.wishes))
 
     def locks(self, demand: DeviceDemand) -> bool:  # noqa: ARG002 - whatever it is
-        """Agents find all pods by their annotations: no node is locked."""
+        """Return False: the agents find pods by annotations, so no node is locked."""
         return False
 
     def annotations(self, cards: NodeDevices, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - they tell of devices alone
-        """Tell the agent of the node what to hand out."""
+        """Return the allocation for the agent of the node."""
         return {ALLOCATED: write_allocated(_allocated(cards, use, self.rules.templates) for use in uses)}
 
 
@@ -167,7 +167,7 @@ def _without(need: Need, hidden: frozenset[int]) -> Need:
 def _exclusively(hint: str) -> frozenset[int]:
     try:
         return exclusive_types(DeviceHints(hints=hints_of({HINT: hint})))
-    except ValueError:  # it runs with what nobody can read, and keeps nobody away
+    except ValueError:  # the pod runs although its hint cannot be read; ignore the hint
         return frozenset()
 
 
@@ -179,18 +179,18 @@ def _allocated(cards: NodeDevices, use: Use, templates: Templates) -> Allocated:
 
 
 @lru_cache(_TEXTS_KEPT)
-def _told(layout: DeviceLayout, text: str) -> tuple[tuple[Use, ...], str]:
-    """Return what an annotation says is taken of the devices of a node, and what is wrong with it."""
+def _annotated(layout: DeviceLayout, text: str) -> tuple[tuple[Use, ...], str]:
+    """Return the annotated devices of a node, and the fault of the annotation."""
     try:
         devices = read_allocated({ALLOCATED: text})
     except ValueError as error:
         return (), str(error)
     uses: list[Use] = []
-    strange = 0
+    unknown = 0
     for device in devices:
         position = layout.positions.get((device.type, device.minor))
         if position is None:
-            strange += 1
+            unknown += 1
             continue
         amounts = device.amounts
         if device.type == GPU and layout.gpu_memory:
@@ -198,4 +198,4 @@ def _told(layout: DeviceLayout, text: str) -> tuple[tuple[Use, ...], str]:
         first, *more = device.functions or (None,)
         uses.append(Use(position, 0, instance=first, amounts=amounts_of(amounts)))
         uses.extend(Use(position, 0, instance=each) for each in more)
-    return tuple(uses), f"{ALLOCATED}: {strange} of its devices are none of the node" if strange else ""
+    return tuple(uses), f"{ALLOCATED}: {unknown} of its devices are not devices of the node" if unknown else ""

@@ -1,4 +1,4 @@
-"""What is left of the devices of a node."""
+"""Free amounts of a node's devices."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ __all__ = ["Free", "fits_in", "total_of"]
 
 
 def fits_in(asked: DeviceAmounts, offered: DeviceAmounts) -> bool:
-    """Tell whether amounts are within others; what is not spoken of limits nothing."""
+    """Return whether amounts are within others. An unspecified amount limits nothing."""
     return all(want is None or there is None or want <= there for want, there in zip(asked, offered, strict=True))
 
 
 def total_of(amounts: Iterable[DeviceAmounts | None], length: int) -> tuple[int, ...]:
-    """Add amounts up; what is not spoken of comes to nothing."""
+    """Add amounts. An unspecified amount counts as 0."""
     sums = [0] * length
     for each in amounts:
         for at, amount in enumerate(each or ()):
@@ -23,25 +23,25 @@ def total_of(amounts: Iterable[DeviceAmounts | None], length: int) -> tuple[int,
 
 
 class Free:
-    """What is left, read once for a state of a node; do not write."""
+    """Free amounts of devices, calculated once for a state of a node. Read-only."""
 
     __slots__ = ("amounts", "functions", "layout", "used")
 
     def __init__(self, layout: DeviceLayout, taken: State) -> None:
-        """Take what is taken away from what there is."""
+        """Subtract the allocated amounts."""
         parts, _, _, instances, amounts = taken
         self.layout = layout
         self.used = frozenset(position for position, count in enumerate(parts) if count)
-        """Positions of devices of which somebody has a part."""
+        """Positions of devices on which a pod has a part."""
         self.functions = instances
         """Virtual functions in use, by position."""
         self.amounts: list[DeviceAmounts | None] = [
             _left(device.total, amounts[position]) for position, device in enumerate(layout.devices)
         ]
-        """By position; None of a device that offers nothing."""
+        """Free amounts by position; None for a device that offers nothing."""
 
     def fits(self, position: int, asked: DeviceAmounts) -> bool:
-        """Tell whether a device has so much left; one of which nothing is left has not."""
+        """Return whether a device has the amounts free; a device with nothing free never has."""
         left = self.amounts[position]
         return left is not None and any(left) and fits_in(asked, left)
 

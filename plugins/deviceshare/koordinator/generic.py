@@ -1,7 +1,7 @@
-"""Devices one by one: those with the best scores first, and those near others first where a pod wants so.
+"""Devices one by one: best score first; if requested, near other devices first.
 
-Example: devices 1 and 2 are at PCIe switch A, 5 and 6 at B. Near A and B they are gone through as 1, 5, 2, 6, then the
-others; with a score of 10 for 5 and of 50 for 6 as 6, 1, 5, 2.
+Example: devices 1 and 2 are at PCIe switch A, 5 and 6 at B. Near A and B the order is 1, 5, 2, 6, then the others. With
+a score of 10 for 5 and of 50 for 6 it is 6, 1, 5, 2.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,13 +16,13 @@ __all__ = ["amounts_of", "one_by_one", "score_of"]
 
 
 def one_by_one(free: Free, need: Need, scoring: Scoring, near: Collection[str] = ()) -> tuple[Use, ...] | None:
-    """Return devices for a need; None where they are too few.
+    """Return devices for a need; None if there are too few.
 
     Args:
-        free: What is left of the devices of the node.
-        need: What is needed.
-        scoring: Says which go first.
-        near: PCIe switches, of each of which one device is taken where it can be, also where more than needed.
+        free: Free amounts of the node's devices.
+        need: The need.
+        scoring: Scores devices.
+        near: PCIe switches. One device at each of them is chosen if possible, even if that is more than needed.
     """
     most, uses = max(need.devices, len(near)), list[Use]()
     for position in _order(free, need, scoring, near):
@@ -46,12 +46,12 @@ def score_of(free: Free, position: int, need: Need, scoring: Scoring) -> int:
 
 
 def amounts_of(each: DeviceAmounts) -> tuple[int, ...]:
-    """Return what is taken of a device: of what is not spoken of, nothing."""
+    """Return the amounts that an allocation takes. An unspecified amount counts as 0."""
     return tuple(amount or 0 for amount in each)
 
 
 def _order(free: Free, need: Need, scoring: Scoring, near: Collection[str]) -> Sequence[int]:
-    """Return candidates, the best first; positions ascend with the numbers of devices."""
+    """Return candidates, the best first. Positions ascend with device numbers."""
     score = {at: score_of(free, at, need, scoring) for at in need.candidates}
     ordered = sorted(need.candidates, key=lambda at: (-score[at], at))
     if not near:
@@ -67,7 +67,7 @@ def _order(free: Free, need: Need, scoring: Scoring, near: Collection[str]) -> S
 
 
 def _function(free: Free, position: int, need: Need) -> Instance | None:
-    """Return the free virtual function with the smallest address of the groups that a pod selects."""
+    """Return the free virtual function with the smallest address in the groups that the pod selects."""
     selector, in_use = need.hint.functions, {address for address, _ in free.functions[position]}
     groups = free.layout.devices[position].groups
     return min(

@@ -1,4 +1,4 @@
-"""Which GPUs: whole ones by partition, else by topology, else one by one."""
+"""Choice of GPUs: whole GPUs by partition, otherwise by topology, otherwise one by one."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def gpu_choices(free: Free, need: Need, demand: DeviceDemand, rules: Rules) -> I
 
 
 def why_no_gpus(free: Free, need: Need, demand: DeviceDemand) -> str:
-    """Say why there are none."""
+    """Return the reason why there are no GPUs."""
     if _is_by_partition_alone(free, need, demand):
         return reasons.PARTITIONED
     return reasons.SCOPED if need.hint.scope else reasons.insufficient(GPU)

@@ -1,8 +1,8 @@
-"""Needs: how many devices of each type a pod needs on a node, how much of each, and which of them will do.
+"""Needs: number of devices, amounts and candidates of each type for a pod on a node.
 
-Of RDMA cards and FPGAs a multiple of 100 percent is that many whole ones; anything else is a part of one, of all that
-the pod selects (`ApplyForAll`), or so many devices, of each one percent or, with `DeviceLevel`, all
-(`RequestsAsCount`).
+For RDMA cards and FPGAs, a multiple of 100 percent means that many whole devices. Other quantities mean a part of one
+device, a part of all selected devices (`ApplyForAll`), or that many devices with one percent each, or with all of it
+for `DeviceLevel` (`RequestsAsCount`).
 """
 
 from typing import Final, NamedTuple
@@ -22,27 +22,27 @@ _CORE: Final = OFFERED[GPU].index(CORE)
 
 
 class Need(NamedTuple):
-    """What is needed of devices of one type."""
+    """Need for devices of one type."""
 
     type: str
     devices: int
-    """How many."""
+    """Number of devices."""
     each: DeviceAmounts
-    """Of each device."""
+    """Amounts of each device."""
     hint: Hint
     candidates: tuple[int, ...]
-    """Positions of the devices that will do, ascending; whether anything is left of them is asked elsewhere."""
+    """Positions of suitable devices, ascending. Free amounts are checked elsewhere."""
     is_shared: bool = False
-    """Of GPUs: whether others may have the rest of them."""
+    """For GPUs: whether other pods may use the rest of them."""
 
 
 def needs_of(layout: DeviceLayout, demand: DeviceDemand, rules: Rules) -> tuple[Need, ...] | str:
-    """Return what a pod needs on a node, by type in the order of `TYPES`, or why the node never serves it.
+    """Return the needs of a pod on a node, by type in the order of `TYPES`, or why the node can never serve it.
 
     Args:
-        layout: Of the devices of the node.
-        demand: Of the pod.
-        rules: Of who gets which devices.
+        layout: DeviceLayout of the node's devices.
+        demand: Demand of the pod.
+        rules: Rules for devices.
     """
     found: list[Need] = []
     for need in _needs(layout, demand, rules):
@@ -97,7 +97,7 @@ def _gpu_need(layout: DeviceLayout, demand: DeviceDemand, gpu: GpuRequest, rules
 
 
 def _unserved(layout: DeviceLayout, demand: DeviceDemand, need: Need) -> str:
-    """Say why GPUs are not given so on this node; empty where they are."""
+    """Return why the node cannot provide GPUs in this way; empty if it can."""
     if need.is_shared:
         if need.hint.scope and need.devices > 1:
             return reasons.SEVERAL_SHARED
@@ -122,7 +122,7 @@ def _other_need(layout: DeviceLayout, kind: str, quantity: int, hint: Hint) -> N
 
 
 def count_and_amount(layout: DeviceLayout, kind: str, quantity: int, hint: Hint) -> tuple[int, int]:
-    """Return how many devices of a type other than GPU a pod needs on a node, and percent of each."""
+    """Return the number of devices of a type other than GPU that a pod needs, and the percentage of each."""
     if quantity > WHOLE and quantity % WHOLE == 0:
         return quantity // WHOLE, WHOLE
     if hint.strategy == APPLY_FOR_ALL:

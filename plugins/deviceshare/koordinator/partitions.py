@@ -1,7 +1,7 @@
-"""Partitions: whole GPUs that a table puts together.
+"""Partitions: whole GPUs that a table groups.
 
-Partitions of the best score that has a free one are looked at; of these, that which leaves most: partitions of eight
-GPUs count 10000 times their score, of four 100 times, of two once, if nobody has a GPU of them afterwards.
+The candidates are the partitions of the best score that has a free one. Among them, the partition is chosen that leaves
+the most worth. A free partition of eight GPUs is worth 10000 times its score, of four GPUs 100 times, of two GPUs once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,11 @@ def by_partition(
     """Yield GPUs for a need, the best choice first.
 
     Args:
-        free: What is left of the devices of the node.
+        free: Free amounts of the node's devices.
         table: Its partitions.
-        need: What is needed.
-        wish: How the partition must be.
-        ascending: Whether small scores are looked at first.
+        need: The need.
+        wish: Requirements on the partition.
+        ascending: Whether small scores come first.
     """
     used = {free.layout.devices[at].minor for at in free.used if free.layout.devices[at].type == GPU}
     for number, group in enumerate(_by_score(table.of(need.devices) or (), ascending=ascending)):
@@ -45,13 +45,13 @@ def by_partition(
 
 
 def _by_score(partitions: Sequence[Partition], *, ascending: bool) -> list[list[Partition]]:
-    """Return partitions by their scores; those of one score as the table lists them."""
+    """Group partitions by score. Within a score, the table's order applies."""
     ordered = sorted(partitions, key=lambda each: each.score, reverse=not ascending)
     return [list(group) for _, group in groupby(ordered, key=lambda each: each.score)]
 
 
 def _positions(free: Free, need: Need, partition: Partition) -> tuple[int, ...] | None:
-    """Return the GPUs of a partition; None where one of them will not do, or somebody has a part of it."""
+    """Return the GPUs of a partition; None if one is unsuitable or partly allocated."""
     positions = tuple(free.layout.positions.get((GPU, minor), -1) for minor in partition.minors)
     is_free = all(at in need.candidates and at not in free.used and free.fits(at, need.each) for at in positions)
     return positions if is_free else None
@@ -64,7 +64,7 @@ def _is_wide(partition: Partition, wish: PartitionWish) -> bool:
 
 
 def _left(table: PartitionTable, used: set[int], count: int, *, ascending: bool) -> int:
-    """Say what the partitions are worth of which nobody would have a GPU."""
+    """Return the worth of the partitions that would remain free."""
     worth = 0
     for size, factor in _WORTH.items():
         if size >= count:

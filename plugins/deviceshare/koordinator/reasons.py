@@ -1,4 +1,4 @@
-"""Reasons of refusals, in Koordinator's words where it has some."""
+"""Reasons of refusals, with Koordinator's texts where it has them."""
 
 from typing import Final
 
@@ -29,17 +29,17 @@ __all__ = [
 
 
 def insufficient(kind: str) -> str:
-    """Say that devices of a type are too few."""
+    """Return the reason that too few devices of a type are free."""
     return f"Insufficient {kind} devices"
 
 
 def ever_insufficient(kind: str) -> str:
-    """Say that they would be, were they all free."""
+    """Return the reason that a node has too few devices of a type."""
     return f"Insufficient {kind} devices, were they all free"
 
 
 def without_functions(kind: str) -> str:
-    """Say that no device of a type has virtual functions."""
+    """Return the reason that no device of a type has virtual functions."""
     return f"node(s) without virtual functions of {kind} devices"
 
 
@@ -49,7 +49,7 @@ MISSING_TABLE: Final = "node(s) missing GPU Partition Table"
 UNKNOWN_COUNT: Final = "node(s) Unsupported number of GPU requests"
 MISSING_TREE: Final = "node(s) missing GPU Device Topology Tree"
 SEVERAL_SHARED: Final = "node(s) Unsupported Multi-Shared GPU"
-CORES_OF_SEVERAL: Final = f"{CORE} of several GPUs asked of one, {SHARED} would say of how many"
+CORES_OF_SEVERAL: Final = f"{CORE} of several GPUs requested of one; {SHARED} sets their number"
 NO_TEMPLATE: Final = "no matched GPU shared resource template"
 PARTITIONED: Final = "Insufficient Partitioned GPU Devices"
 SCOPED: Final = "Insufficient Topology Scoped GPU Devices"
@@ -71,15 +71,15 @@ _NEVER: Final = (
 _NOW: Final = (*map(insufficient, TYPES), PARTITIONED, SCOPED, JOINT, NUMA)
 
 NEVER: Final = tuple(Reason(text, resolvable=False) for text in _NEVER)
-"""What no eviction would change."""
+"""Reasons that no eviction can resolve."""
 NOW: Final = tuple(map(Reason, _NOW))
 
 
 def never(text: str) -> int:
-    """Return the verdict of a reason that no eviction would change."""
+    """Return the verdict of a reason that no eviction can resolve."""
     return _NEVER.index(text) + 1
 
 
 def now(text: str) -> int:
-    """Return the verdict of a reason that holds as things are."""
+    """Return the verdict of a reason that evictions may resolve."""
     return _NOW.index(text) + 1

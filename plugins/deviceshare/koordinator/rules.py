@@ -1,4 +1,4 @@
-"""Rules: what arguments say of who gets which devices."""
+"""Rules for devices from the arguments."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,19 +11,19 @@ __all__ = ["BY_DEFAULT_RULES", "Rules"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What holds for all pods and nodes."""
+    """Rules for all pods and nodes."""
 
     scoring: Scoring = BY_DEFAULT
     unsupported: frozenset[tuple[str, str]] = frozenset()
     """Vendors and models of GPUs that cannot be shared."""
     templates: Templates = NO_TEMPLATES
-    """Shares that some models of GPUs can be given in."""
+    """Permitted shares of some GPU models."""
     small_scores_first: bool = False
-    """Whether partitions of small scores are looked at first."""
+    """Whether partitions with small scores come first."""
     searches_on: bool = True
-    """Whether GPUs are chosen anew where other devices of the pod are not to be had near them."""
+    """Whether other GPUs are tried if other devices of the pod are not free near the chosen ones."""
     aligns: bool = True
-    """Whether devices are chosen within few NUMA nodes where pod or node want so."""
+    """Whether devices are chosen within few NUMA nodes if the pod or node requires it."""
 
 
 BY_DEFAULT_RULES: Final = Rules()

@@ -1,7 +1,7 @@
-"""Scopes: GPUs within one PCIe switch, one NUMA node, or anywhere in the node, the narrowest that has enough.
+"""Scopes: GPUs within one PCIe switch, one NUMA node, or the node; the narrowest sufficient scope.
 
-Among equally narrow ones that goes first which lies in more scopes somebody has GPUs of already, so that empty ones
-stay whole; for a shared GPU then that with the better score; then the smaller numbers.
+Among equally narrow scopes, the one comes first that is within more partly used scopes, so that unused ones stay whole.
+For a shared GPU the better score comes next, then the smaller number.
 """
 
 from collections.abc import Iterator
@@ -20,15 +20,15 @@ __all__ = ["by_scope", "is_within"]
 
 _NODE, _NUMA, _PCIE = range(1, 4)
 _NARROWEST: Final = _PCIE
-"""One device is within a PCIe switch."""
+"""A single device is always within one PCIe switch."""
 _LAYOUTS: Final = 1024
-"""Builds of machines that are kept in mind."""
+"""Maximum number of cached layouts."""
 
 
 class _Scope(NamedTuple):
     depth: int
     path: tuple[frozenset[int], ...]
-    """Positions of the GPUs of the scope, and before them those of the scopes around it, the widest first."""
+    """Positions of the scope's GPUs, preceded by those of the enclosing scopes, widest first."""
 
 
 def by_scope(free: Free, need: Need, scoring: Scoring) -> Iterator[tuple[int, ...]]:
@@ -46,12 +46,12 @@ def by_scope(free: Free, need: Need, scoring: Scoring) -> Iterator[tuple[int, ..
         touched = sum(not free.used.isdisjoint(around) for around in scope.path)
         score = scores[chosen[0]] if need.is_shared else 0
         found.append(((-scope.depth, -touched, -score), chosen))
-    found.sort(key=lambda pair: pair[0])  # stable: scopes come by their numbers
+    found.sort(key=lambda pair: pair[0])  # stable: ties keep the order of scope numbers
     yield from dict.fromkeys(chosen for _, chosen in found)
 
 
 def is_within(layout: DeviceLayout, chosen: tuple[int, ...], need: Need) -> bool:
-    """Tell whether GPUs are within a scope as narrow as a pod wants."""
+    """Return whether GPUs are within a scope as narrow as the pod requires."""
     required = _required(need)
     return not required or any(
         scope.depth >= required and scope.path[-1].issuperset(chosen) for scope in _scopes(layout)
@@ -64,7 +64,7 @@ def _required(need: Need) -> int:
 
 @lru_cache(_LAYOUTS)
 def _scopes(layout: DeviceLayout) -> tuple[_Scope, ...]:
-    """Return the node, and each NUMA node and after it its switches, by their numbers and names."""
+    """Return the node, then each NUMA node followed by its switches, sorted by number and name."""
     return tuple(_all_scopes(layout))
 
 

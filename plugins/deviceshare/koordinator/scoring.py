@@ -1,10 +1,10 @@
-"""Scores of devices and of nodes: by how much would be left, or taken, of each resource that has a weight.
+"""Scores of devices and nodes from the free or used fraction of each resource with a weight.
 
     least allocated   (total - requested) * 100 // total, 0 when requested > total
     most allocated    min(requested, total) * 100 // total
 
-where requested is what is taken and what a pod would take. The scores of resources are averaged by their weights,
-rounded down; all that a device offers counts, whether the pod asks for it or not.
+where requested is the used amount plus the pod's request. The scores of resources are averaged by their weights and
+rounded down. All resources of a device count, also those that the pod does not request.
 """
 
 from collections.abc import Mapping
@@ -24,20 +24,20 @@ _FULL: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How devices and nodes are scored."""
+    """Scoring of devices and nodes."""
 
     strategy: str = LEAST
     weights: tuple[tuple[str, int], ...] = tuple(WEIGHTS.items())
-    """By resource name."""
+    """Weights by resource name."""
 
     def score(self, kind: str, asked: DeviceAmounts, total: DeviceAmounts, free: DeviceAmounts) -> int:
         """Score a device, or all devices of a type together.
 
         Args:
             kind: Type of the devices.
-            asked: What a pod would take.
-            total: What there is.
-            free: What is left.
+            asked: Request of the pod.
+            total: Total amounts.
+            free: Free amounts.
         """
         weights = dict(self.weights)
         score = weight = 0

@@ -1,8 +1,8 @@
-"""All devices of a pod: types by themselves, and those near each other that it wants so.
+"""All devices of a pod: independent types, and types that must be close to each other.
 
-Of types that are wanted together the first one is chosen first, and of the others a device at each of its PCIe
-switches where there is one, so they may be more than was asked for. Where the others are too few, or not at the same
-switches though they must be, the next best choice is looked at.
+For joint types, devices of the first type are chosen first. For each other type, a device at each PCIe switch of the
+first is chosen if there is one, so there may be more devices than requested. If there are too few, or if they are not
+at the same switches although that is required, the next best choice is tried.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,7 +23,7 @@ __all__ = ["allocate"]
 
 
 def allocate(free: Free, needs: tuple[Need, ...], demand: DeviceDemand, rules: Rules) -> tuple[Use, ...] | str:
-    """Return the devices of a pod, by type and in the order of their choice, or why there are none."""
+    """Return the devices of a pod, by type and in the order of their choice, or the reason of a refusal."""
     found: dict[str, tuple[Use, ...]] = {}
     joint = demand.wishes.joint_of(demand.types)
     if joint is not None:
@@ -74,7 +74,7 @@ def _together(free: Free, needs: Mapping[str, Need], joint: Joint, terms: _Terms
 def _beside(
     free: Free, chosen: tuple[Use, ...], others: Iterable[Need], joint: Joint, terms: _Terms
 ) -> dict[str, tuple[Use, ...]] | str:
-    """Return devices of the other types near those that were chosen."""
+    """Return devices of the other types near the chosen ones."""
     switches = _switches(free, chosen)
     found: dict[str, tuple[Use, ...]] = {}
     for need in others:
@@ -90,7 +90,7 @@ def _beside(
 
 
 def _choices_near(free: Free, need: Need, switches: Collection[str], terms: _Terms) -> list[tuple[Use, ...]]:
-    """Return choices of devices near PCIe switches; those of GPUs, which are not drawn there, in their own order."""
+    """Return choices of devices near PCIe switches. GPUs are not drawn to switches and keep their own order."""
     if need.type == GPU:
         return list(islice(_choices(free, need, terms), None if terms[1].searches_on else 1))
     uses = one_by_one(free, need, terms[1].scoring, switches)
@@ -98,6 +98,6 @@ def _choices_near(free: Free, need: Need, switches: Collection[str], terms: _Ter
 
 
 def _switches(free: Free, uses: Iterable[Use]) -> dict[str, None]:
-    """Return the PCIe switches of devices, each once."""
+    """Return the distinct PCIe switches of devices."""
     places = (free.layout.devices[use.card].place for use in uses)
     return dict.fromkeys(place.pcie for place in places if place is not None)

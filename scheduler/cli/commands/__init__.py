@@ -1,4 +1,4 @@
-"""Commands of the command line, one a file, each with `main(arguments) -> exit status`.
+"""Commands of the command line: one file for each command, with `main(arguments) -> exit status`.
 
-Belongs here: arguments, what is printed, exit statuses. Does not: the work itself.
+Belongs here: arguments, printed output, exit statuses. Does not belong here: the work itself.
 """

@@ -1,4 +1,4 @@
-"""`pyroclast config check FILE`: every fault of a configuration file, and what looks like a mistake."""
+"""`pyroclast config check FILE`: report the faults and likely mistakes of a configuration file."""
 
 import argparse
 import sys
@@ -17,28 +17,28 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check a file; status 0 when the scheduler would take it as it stands, 1 when it would not."""
+    """Check a file. Return 0 if the scheduler accepts the file as it is, otherwise 1."""
     given = _parser().parse_args(arguments)
     try:
         text = sys.stdin.read() if given.file == "-" else Path(given.file).read_text(encoding="utf-8")
         registry = load_registry(given.plugins_dir)
     except (OSError, UnicodeDecodeError) as error:
-        return _tell(given.file, [Finding(Severity.FAULT, given.file, why(error))])
+        return _print_findings(given.file, [Finding(Severity.FAULT, given.file, why(error))])
     except ConfigError as error:
-        return _tell(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
-    # Read as it stands all the same: what a strict scheduler refuses has more to say than why.
+        return _print_findings(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
+    # Read the file without --strict, so that a file with warnings is still checked to its end.
     warned = Severity.FAULT if given.strict else Severity.WARNING
     read = partial(read_configuration, registry=registry)
-    return _tell(given.file, check(text, read, warned=warned, skipped=Severity.FAULT))
+    return _print_findings(given.file, check(text, read, warned=warned, skipped=Severity.FAULT))
 
 
-def _tell(file: str, findings: Iterable[Finding]) -> int:
-    """Print what was found, each once, and what it comes to."""
-    told = list(dict.fromkeys(findings))
-    for finding in told:
+def _print_findings(file: str, findings: Iterable[Finding]) -> int:
+    """Print each finding once, and then a summary."""
+    unique = list(dict.fromkeys(findings))
+    for finding in unique:
         where = f"{finding.path}: " if finding.path else ""
         print(f"{finding.severity}: {where}{finding.message}")  # noqa: T201 - what the command is for
-    counts = Counter(finding.severity for finding in told)
+    counts = Counter(finding.severity for finding in unique)
     total = ", ".join(f"{count} {severity}{'s' * (count > 1)}" for severity, count in counts.items())
     print(f"{file}: {_verdict(counts)}{f': {total}' if total else ''}")  # noqa: T201 - as above
     return int(counts[Severity.FAULT] > 0)
@@ -51,12 +51,14 @@ def _verdict(counts: Mapping[Severity, int]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pyroclast config", description="Look a configuration file over.")
+    parser = argparse.ArgumentParser(prog="pyroclast config", description="Check a configuration file.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    one = commands.add_parser("check", help="tell every fault of a file, and what looks like a mistake")
+    one = commands.add_parser("check", help="report the faults and likely mistakes of a file")
     one.add_argument(
-        "file", metavar="FILE", help="configuration, or manifests with ConfigMaps and Queues; - reads standard input"
+        "file",
+        metavar="FILE",
+        help="configuration file, or manifests with ConfigMaps and Queues; - reads standard input",
     )
-    one.add_argument("--strict", action="store_true", help="warnings are faults, as for the scheduler's --strict")
-    one.add_argument("--plugins-dir", default="", metavar="DIR", help="folder of plugins that the file may name")
+    one.add_argument("--strict", action="store_true", help="treat warnings as faults, as the scheduler's --strict does")
+    one.add_argument("--plugins-dir", default="", metavar="DIR", help="folder of additional plugins")
     return parser

@@ -1,4 +1,4 @@
-"""`pyroclast controllers`: pod groups, queues, Jobs and what belongs to them, and admission."""
+"""`pyroclast controllers`: run the controllers and the admission webhooks."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the controllers until a signal ends them or their lease is lost.
 
     Raises:
-        ConfigError: With every fault of the command line, or what keeps them from starting.
+        ConfigError: The command line has faults, or the controllers cannot start.
     """
     return run_process(arguments, parse=parse_options, serve=serve, help_text=help_text)
 
@@ -26,8 +26,9 @@ def help_text() -> str:
         [
             "Usage: pyroclast controllers [FLAGS]",
             "",
-            "Give pods their groups, keep queues, run Jobs, and answer admission requests. Flags are those of",
-            "Volcano's controller manager and webhook manager, and some of our own; durations are written 1s or 1m30s.",
+            "Create pod groups, manage queues, run Jobs, and answer admission requests. The flags are those of",
+            "Volcano's controller manager and webhook manager, and some additional ones. Durations are written",
+            "1s or 1m30s.",
             "",
             "Flags:",
             *(line for flag in flags_of(Options).values() for line in flag_lines(flag)),

@@ -1,4 +1,4 @@
-"""`pyroclast demo`: watch gangs of four queues being placed on an emulated cluster, by a real daemon."""
+"""`pyroclast demo`: run a real scheduler on an emulated cluster and show how gangs of four queues are placed."""
 
 import argparse
 import asyncio
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the demonstration.
 
     Raises:
-        ConfigError: The parts that only the demonstration needs are not installed.
+        ConfigError: The packages that only the demonstration needs are not installed.
     """
     given = _parser().parse_args(arguments)
     if importlib.util.find_spec("rich") is None:
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _run(given: argparse.Namespace, folder: Path) -> int:
-    # Imported here: the picture needs what only the demonstration needs.
+    # Imported here because these modules need packages that only the demonstration needs.
     from pyroclast.scheduler.demo.children import ChildError  # noqa: PLC0415
     from pyroclast.scheduler.demo.picture import Picture  # noqa: PLC0415
     from pyroclast.scheduler.demo.story import Demo  # noqa: PLC0415
@@ -71,9 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyroclast demo",
         description="Start an API server in memory, hollow nodes and the scheduler; submit gangs to four queues, and "
-        "one that can never fit; show the cluster before, meanwhile and after. Everything is cleaned up at the end.",
+        "one that can never fit; show the cluster before, during and after. Everything is cleaned up at the end.",
     )
     parser.add_argument("--nodes", type=positive, default=200, metavar="N", help="hollow nodes (default: %(default)s)")
     parser.add_argument("--pods", type=positive, default=2000, metavar="N", help="pods (default: %(default)s)")
-    parser.add_argument("--keep", action="store_true", help="leave everything running until Ctrl-C, for kubectl")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep everything running until Ctrl-C, for use with kubectl"
+    )
     return parser

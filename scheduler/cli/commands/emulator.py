@@ -1,4 +1,4 @@
-"""`pyroclast emulator`: a Kubernetes API in memory, with the custom resources and hollow nodes if wanted."""
+"""`pyroclast emulator`: serve a Kubernetes API in memory, with the custom resources and optional hollow nodes."""
 
 import argparse
 import asyncio
@@ -31,10 +31,10 @@ _DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until a signal comes.
+    """Serve until a signal arrives.
 
     Raises:
-        ConfigError: The address is taken, or a file cannot be used.
+        ConfigError: The address is in use, or a file cannot be used.
     """
     given = _parser().parse_args(arguments)
     try:
@@ -52,7 +52,7 @@ async def _serve(given: argparse.Namespace) -> None:
             if not given.bare:
                 await _define_custom_resources(private)
             async with _hollow_nodes(given.hollow_nodes, private):
-                # Written last: who waits for the file finds everything in place.
+                # Written last: a client that waits for this file can rely on the custom resources and the nodes.
                 write_kubeconfig_for(emulator, given.kubeconfig)
                 print(_welcome(emulator, given), flush=True)  # noqa: T201 - the user waits for the address
                 await asyncio.Event().wait()
@@ -67,7 +67,7 @@ async def _define_custom_resources(kubeconfig: Path) -> None:
 
 @asynccontextmanager
 async def _hollow_nodes(count: int, kubeconfig: Path) -> AsyncIterator[None]:
-    """Run hollow nodes in a process of their own: they are clients, and the server needs its core."""
+    """Run hollow nodes in a separate process, because the server needs its core for itself."""
     if not count:
         yield
         return
@@ -90,9 +90,11 @@ def _welcome(emulator: Emulator, given: argparse.Namespace) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyroclast emulator",
-        description="Serve a Kubernetes API in memory, good enough for kubectl and schedulers, until a signal comes.",
+        description="Serve a Kubernetes API in memoryfor kubectl and schedulers, until a signal arrives.",
     )
     add_flags(parser)
-    parser.add_argument("--bare", action="store_true", help="without the definitions of the custom resources")
-    parser.add_argument("--hollow-nodes", type=natural, default=0, metavar="N", help="nodes that run pods in name only")
+    parser.add_argument("--bare", action="store_true", help="do not install the CRDs")
+    parser.add_argument(
+        "--hollow-nodes", type=natural, default=0, metavar="N", help="number of hollow nodes, which simulate pods"
+    )
     return parser

@@ -1,4 +1,4 @@
-"""`pyroclast migrate check`: what of a Volcano installation would behave differently, from files or a live cluster."""
+"""`pyroclast migrate check`: report what would behave differently after a migration from Volcano."""
 
 import argparse
 import asyncio
@@ -12,7 +12,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.configuration import ClusterOptions, connect
 from pyroclast.kube.errors import ApiError
 from pyroclast.model.errors import PyroclastError
-from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, look_over
+from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, check_objects
 from pyroclast.scheduler.registry import load_registry
 from pyroclast.scheduler.simulation.reading import read_objects
 
@@ -23,14 +23,14 @@ _UNREADABLE = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Look an installation over; status 0 where nothing stops, 1 where something must be mended first, 2 unread."""
+    """Check an installation. Return 0 if nothing blocks the migration, 1 if something does, 2 if reading failed."""
     given = _parser().parse_args(arguments)
     try:
         if given.filename:
             objects: Iterable[object] = _flattened(read_objects(given.filename))
         else:
             objects = asyncio.run(_cluster(ClusterOptions(kubeconfig=given.kubeconfig)))
-        notes = look_over(objects, load_registry())
+        notes = check_objects(objects, load_registry())
     except PyroclastError as error:
         print(f"pyroclast migrate: {error}", file=sys.stderr)  # noqa: T201 - what a command line is for
         return _UNREADABLE
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _cluster(options: ClusterOptions) -> list[Mapping[str, Any]]:
-    """List what rules look at; kinds that the server lacks, or that may not be listed, are left out and said."""
+    """List the objects that the rules check. Kinds that the server lacks or refuses to list are left out."""
     found: list[Mapping[str, Any]] = []
     async with Client(await connect(options), component="pyroclast-migrate") as client:
         for kind, path in KINDS.items():
@@ -47,7 +47,7 @@ async def _cluster(options: ClusterOptions) -> list[Mapping[str, Any]]:
                 found.extend({**each, "kind": kind} for each in await _listed(client, path))
             except ApiError as error:
                 if not error.is_not_found:
-                    print(f"{kind}: not looked at: {error}", file=sys.stderr)  # noqa: T201 - as above
+                    print(f"{kind}: not checked: {error}", file=sys.stderr)  # noqa: T201 - as above
     return found
 
 
@@ -92,17 +92,23 @@ def _as_json(notes: Sequence[Note]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pyroclast migrate", description="Come from Volcano.")
+    parser = argparse.ArgumentParser(prog="pyroclast migrate", description="Migrate from Volcano.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser(
         "check",
-        help="say what of an installation would behave differently",
-        description="Say what of a Volcano installation would behave differently; nothing is changed. Status 0: "
-        "nothing stops you; 1: something must be mended first; 2: the installation could not be read.",
+        help="report what would behave differently",
+        description="Report what of a Volcano installation would behave differently. Nothing is changed. Exit status "
+        "0: nothing blocks the migration; 1: something must be fixed first; 2: the installation could not be read.",
     )
     one.add_argument(
-        "-f", "--filename", action="append", metavar="FILE", help="manifests: a file, a folder, or - ; else the cluster"
+        "-f",
+        "--filename",
+        action="append",
+        metavar="FILE",
+        help="manifests: a file, a folder, or -; by default, the cluster is read",
     )
-    one.add_argument("--kubeconfig", default="", metavar="FILE", help="of the cluster; else as kubectl finds it")
-    one.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the answer")
+    one.add_argument(
+        "--kubeconfig", default="", metavar="FILE", help="kubeconfig of the cluster; by default, that of kubectl"
+    )
+    one.add_argument("-o", "--output", choices=("text", "json"), default="text", help="output format")
     return parser

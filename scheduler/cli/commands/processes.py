@@ -1,4 +1,4 @@
-"""What commands that run for months have in common: how they start, and how `--help` writes their flags."""
+"""Start of long-running commands, and the format of their flags in `--help`."""
 
 import textwrap
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -21,7 +21,7 @@ T_contra = TypeVar("T_contra", bound=ProcessOptions, contravariant=True)
 
 
 class Serve(Protocol[T_contra]):
-    """Runs a process until it is told to end; returns its exit status."""
+    """Runs a process until it is stopped, and returns its exit status."""
 
     def __call__(self, options: T_contra, level: Level, *, warnings: Sequence[str] = ()) -> Coroutine[Any, Any, int]:
         """Run it."""
@@ -35,10 +35,10 @@ def run_process(
     serve: Serve[T],
     help_text: Callable[[], str],
 ) -> int:
-    """Read a command line and do what it asks for: print the help or the version, or run until told to end.
+    """Parse a command line, then print the help, print the version, or run the process.
 
     Raises:
-        ConfigError: With every fault of the command line, or what keeps the process from starting.
+        ConfigError: The command line has faults, or the process cannot start.
     """
     if {"-h", "--help"} & set(arguments):
         print(help_text())  # noqa: T201 - what was asked for
@@ -53,7 +53,7 @@ def run_process(
 
 
 def flag_lines(flag: Flag) -> Iterable[str]:
-    """Return what `--help` says of a flag."""
+    """Return the lines of `--help` about a flag."""
     value = "" if flag.kind is FlagKind.BOOLEAN else f"={'|'.join(flag.choices) or flag.kind.value.split(',')[0]}"
     yield f"  --{flag.name}{value}"
     default = shown_default(flag.default, flag.kind)
@@ -61,7 +61,7 @@ def flag_lines(flag: Flag) -> Iterable[str]:
 
 
 def shown_default(default: Any, kind: FlagKind) -> str:
-    """Write a default as it would be given; empty where there is none."""
+    """Format a default as it would be given; empty if there is none."""
     if kind is FlagKind.BOOLEAN:
         return "true" if default else "false"
     if kind is FlagKind.DURATION:

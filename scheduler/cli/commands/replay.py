@@ -1,4 +1,4 @@
-"""`pyroclast replay FILE`: the cycles that `pyroclast scheduler --record FILE` recorded, decided again."""
+"""`pyroclast replay FILE`: decide the cycles again that `pyroclast scheduler --record FILE` recorded."""
 
 import argparse
 import sys
@@ -17,11 +17,11 @@ exit status:
   2  the record cannot be read
 """
 CONTEXT = 120
-"""Characters shown to each side of the first difference."""
+"""Number of characters shown on each side of the first difference."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Replay a record, and tell the first difference."""
+    """Replay a record and print the first difference."""
     given = _parser().parse_args(arguments)
     cycles = busy = 0
     try:
@@ -36,15 +36,15 @@ def main(arguments: Sequence[str]) -> int:
         reason = why(error) if isinstance(error, OSError) else error
         print(f"pyroclast: {given.file}: {reason}", file=sys.stderr)  # noqa: T201 - as above
         return 2
-    print(f"{cycles} cycles, {busy} of them with news: decided again, byte for byte")  # noqa: T201 - as above
+    print(f"{cycles} cycles, {busy} of them with changes: decided again, byte for byte")  # noqa: T201 - as above
     return 0
 
 
 def difference(replayed: Replayed) -> str:
-    """Show where the two reports part."""
+    """Describe the first difference between the two reports."""
     one, other = replayed.recorded, replayed.decided
     if one == other:
-        return f"cycle {replayed.cycle} came to the same report, but asked other questions or left another memory"
+        return f"cycle {replayed.cycle} has the same report, but other requests or another memory"
     at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(min(one, other)))
     around = slice(max(0, at - CONTEXT), at + CONTEXT)
     return "\n".join(
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="what `pyroclast scheduler --record FILE` wrote")
+    parser.add_argument("file", metavar="FILE", help="file written by `pyroclast scheduler --record FILE`")
     parser.add_argument(
-        "--plugins-dir", default="", metavar="DIR", help="folder of plugins to use in place of those in the record"
+        "--plugins-dir", default="", metavar="DIR", help="folder of plugins that replace those in the record"
     )
     return parser

@@ -1,4 +1,4 @@
-"""`pyroclast scheduler`: the daemon."""
+"""`pyroclast scheduler`: run the scheduler."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the daemon until a signal ends it or its lease is lost.
 
     Raises:
-        ConfigError: With every fault of the command line, or what keeps the daemon from starting.
+        ConfigError: The command line has faults, or the daemon cannot start.
     """
     return run_process(arguments, parse=parse_options, serve=serve, help_text=help_text)
 
@@ -26,8 +26,8 @@ def help_text() -> str:
         [
             "Usage: pyroclast scheduler [FLAGS]",
             "",
-            "Schedule the pods that name this scheduler. Flags are those of Volcano's scheduler, and a few of our own;",
-            "they are written --flag=value or --flag value, durations as 1s or 1m30s.",
+            "Schedule the pods that name this scheduler. The flags are those of Volcano's scheduler, and some",
+            "additional ones. They are written --flag=value or --flag value; durations are written 1s or 1m30s.",
             "",
             "Flags:",
             *(line for flag in flags_of(Options).values() for line in flag_lines(flag)),

@@ -13,7 +13,7 @@ def test_a_group_that_says_no_minimum_passes() -> None:
     assert there.run("enqueue", plugins=PLUGINS).phases == {"a": "Inqueue"}
 
 
-def test_a_group_that_wants_more_than_its_queue_may_have_stays_outside() -> None:
+def test_a_group_above_the_capability_of_its_queue_is_not_admitted() -> None:
     """8 CPU, where 1 is the most."""
     there = NODE.queue("q", capability={"cpu": 1}).job("a", queue="q", cpu=8, min_resources={"cpu": 8})
 

@@ -76,7 +76,7 @@ def test_gangs_that_can_spare_go_before_equal_whole_ones(kind: str, gone: list[s
     assert sorted(gangpreempt(waiting(scenario)).evictions) == gone
 
 
-def test_a_gang_that_does_not_fit_evicts_nobody() -> None:
+def test_a_gang_that_does_not_fit_evicts_no_pod() -> None:
     """Five pods on four CPUs."""
     assert gangpreempt(waiting(full(1), tasks=5)).evictions == []
 
@@ -94,7 +94,7 @@ def test_only_less_important_jobs_give_way(priority: str) -> None:
     assert gangpreempt(waiting(full(1, priority_class=priority))).evictions == []
 
 
-def test_a_pod_group_that_forbids_it_loses_nobody() -> None:
+def test_a_pod_group_that_forbids_it_loses_no_pod() -> None:
     """`volcano.sh/preemptable: "false"` of the group."""
     assert gangpreempt(waiting(full(1, annotations=SPARED))).evictions == []
 
@@ -127,7 +127,7 @@ def test_members_without_requests_need_places_too() -> None:
     assert set(outcome.pipelined) == {"high-0", "high-1"}
 
 
-def test_pods_that_may_not_preempt_evict_nobody() -> None:
+def test_pods_that_may_not_preempt_evict_no_pod() -> None:
     """`preemptionPolicy: Never` of the gang's pods."""
     assert gangpreempt(waiting(full(1), pod={"preemptionPolicy": "Never"})).evictions == []
 

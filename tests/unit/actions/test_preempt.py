@@ -35,7 +35,7 @@ def test_nothing_goes_while_there_is_room() -> None:
     assert len(outcome.pipelined) == 3
 
 
-def test_a_job_with_its_minimum_evicts_nobody() -> None:
+def test_a_job_with_its_minimum_evicts_no_pod() -> None:
     """One of two pods runs and is enough: the other one waits."""
     scenario = low(ONE_QUEUE.node("n1", cpu=2), "v")
     scenario = scenario.job(
@@ -67,12 +67,12 @@ def test_inside_a_job_a_role_may_change_hands() -> None:
     assert outcome.pipelined == {"new": "n1"}
 
 
-def test_inside_a_job_another_role_gives_nobody() -> None:
+def test_inside_a_job_another_role_loses_no_pod() -> None:
     """A worker does not take the place of the only server."""
     assert mixed("worker").run("preempt", plugins=INSIDE).evictions == []
 
 
-def test_inside_a_job_nobody_goes_where_there_is_room() -> None:
+def test_inside_a_job_no_pod_is_evicted_if_a_node_has_space() -> None:
     """Allocate is still to come and binds the pod: of its siblings nobody need go."""
     scenario = ONE_QUEUE.node("n1", cpu=4).job("j", tasks=0, min_available=1, queue="q1", phase="Running")
     scenario = (
@@ -109,7 +109,7 @@ def test_a_limit_of_the_queue_needs_room_too(capability: int, evictions: list[st
     assert preempt(high(scenario, cpu=3)).evictions == evictions
 
 
-def test_a_job_that_can_never_fit_evicts_nobody() -> None:
+def test_a_job_that_can_never_fit_evicts_no_pod() -> None:
     """Its queue may have 3 CPU and it wants 4: the pods that run stay, and it hears why."""
     base = Scenario().queue("q1", capability={"cpu": 3}).priority_class("low", 10).priority_class("high", 100)
     outcome = preempt(high(low(low(base.node("n1", cpu=12), "a"), "b"), cpu=4))
@@ -143,21 +143,21 @@ def test_best_effort_evicts_best_effort() -> None:
     assert preempt(high(low(full, "v", cpu=1), cpu=None)).evictions == []
 
 
-def test_preemption_policy_never_evicts_nobody() -> None:
+def test_preemption_policy_never_evicts_no_pod() -> None:
     """The pod waits."""
     scenario = high(low(ONE_QUEUE.node("n1", cpu=1), "v"), pod={"preemptionPolicy": "Never"})
 
     assert preempt(scenario).evictions == []
 
 
-def test_a_gated_pod_evicts_nobody() -> None:
+def test_a_gated_pod_evicts_no_pod() -> None:
     """A pod behind a scheduling gate waits for the gate."""
     scenario = high(low(ONE_QUEUE.node("n1", cpu=1), "v"), pod={"schedulingGates": [{"name": "quota"}]})
 
     assert preempt(scenario).evictions == []
 
 
-def test_a_gang_that_finds_half_of_its_room_evicts_nobody() -> None:
+def test_a_gang_that_fits_by_half_evicts_no_pod() -> None:
     """Two pods are needed, one pod may go: nothing is evicted, nothing is held."""
     scenario = low(low(ONE_QUEUE.node("n1", cpu=2), "a"), "b", annotations=SPARED)
     outcome = preempt(high(scenario, tasks=2))

@@ -92,7 +92,7 @@ def test_free_room_counts() -> None:
     assert reclaim(waiting(scenario, memory="1Gi")).evictions == ["v-3"]
 
 
-def test_a_node_with_room_costs_nobody() -> None:
+def test_a_node_with_space_needs_no_victim() -> None:
     """The pod is held on the node, nobody goes."""
     outcome = reclaim(waiting(two_queues().running("v", on=["n1"] * 3, queue="q1")))
 

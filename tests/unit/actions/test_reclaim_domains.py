@@ -41,7 +41,7 @@ def test_a_gang_that_may_lie_in_one_rack_does_not_speak_for_one_that_may_lie_any
 
 
 @pytest.mark.parametrize(("full", "empty"), [("n1", "n3"), ("n3", "n1")])
-def test_nobody_goes_where_another_rack_has_room(full: str, empty: str) -> None:
+def test_no_pod_is_evicted_if_another_rack_has_space(full: str, empty: str) -> None:
     """Also where the rack with victims is looked at first."""
     scenario = Scenario().queue("q1").queue("q2").add(rack("r1", "n1"), rack("r2", "n3"))
     scenario = scenario.node("n1", cpu=2).node("n3", cpu=2).running("r", on=[full] * 2, queue="q1", min_available=0)

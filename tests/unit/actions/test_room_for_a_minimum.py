@@ -95,7 +95,7 @@ def test_no_half_sub_group(action: str) -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("pods", ["-0 -0! -1 -1!", "-0 -0? -1 -1?"])
-def test_nobody_goes_where_no_sub_group_can_be_made_up(action: str, pods: str) -> None:
+def test_no_pod_is_evicted_if_no_sub_group_can_be_completed(action: str, pods: str) -> None:
     """Half of each may have others evicted, or has a place."""
     outcome = evicting(action, pods, 2, parts=1)
 
@@ -104,7 +104,7 @@ def test_nobody_goes_where_no_sub_group_can_be_made_up(action: str, pods: str) -
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_nobody_goes_where_room_is_short_of_one_role(action: str) -> None:
+def test_no_pod_is_evicted_if_one_role_does_not_fit(action: str) -> None:
     """The cluster has room for both workers, and no place for the server."""
     outcome = evicting(action, "w0 w0 s0?", 2, roles={"w": 1, "s": 1}, cpu=2)
 

@@ -132,7 +132,7 @@ def test_pods_on_nodes_that_are_not_there_are_not_offered() -> None:
     assert shuffle(scenario, Names).evictions == ["a-0"]
 
 
-def test_nobody_leaves_where_no_strategy_names_anybody() -> None:
+def test_no_pod_is_evicted_if_no_strategy_selects_one() -> None:
     """A plugin that only limits is no strategy."""
     assert shuffle(running(3), "pdb").evictions == []
 
@@ -186,7 +186,7 @@ def test_the_first_tier_that_names_anybody_decides() -> None:
 
 
 @pytest.mark.parametrize("broken", [Fails, FailsLate, Raves])
-def test_a_broken_strategy_names_nobody(broken: type[Names]) -> None:
+def test_a_broken_strategy_selects_no_pod(broken: type[Names]) -> None:
     """Whenever it breaks; the others are heard, and the failure is counted in its name."""
     alone = shuffle(running(2), broken)
 
@@ -197,7 +197,7 @@ def test_a_broken_strategy_names_nobody(broken: type[Names]) -> None:
     assert shuffle(running(2), broken, Names).evictions == ["a-0", "a-1"]
 
 
-def test_what_narrows_the_list_adds_nobody() -> None:
+def test_a_filter_of_the_list_adds_no_pod() -> None:
     """It hears what is named, and may permit that alone."""
     assert shuffle(running(3), NamesFirst, Adds).evictions == ["a-0"]
 

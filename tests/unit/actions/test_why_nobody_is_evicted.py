@@ -34,7 +34,7 @@ def told(outcome: Outcome, job: str = "p") -> Refusal:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_nobody_is_there_to_evict(action: str) -> None:
+def test_nodes_without_victims_are_counted(action: str) -> None:
     """What runs is of another queue, or of nobody: each node counts once."""
     scenario = BASE.queue("other").node("n1", cpu=2).node("n2", cpu=2).node("n3", cpu=2, unschedulable=True)
     scenario = scenario.running("v", on=["n1"] * 2, queue="other").pod("loose", node="n2", cpu=2)
@@ -124,7 +124,7 @@ def test_those_who_may_go_are_too_few() -> None:
 
 
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
-def test_its_pods_evict_nobody(action: str) -> None:
+def test_pods_with_preemption_policy_never_evict_no_pod(action: str) -> None:
     """By their own policy."""
     scenario = BASE.queue("other").node("n1", cpu=2).running("v", on=["n1"] * 2, queue="other", priority_class="low")
 
@@ -162,7 +162,9 @@ def test_a_role_alone_is_no_reason(action: str) -> None:
     outcome = decided(scenario, action)
 
     assert outcome.evictions == []
-    assert told(outcome).message == "as many run as its minimum; nobody is evicted for a role or a sub-group alone"
+    assert (
+        told(outcome).message == "as many members run as its minimum; no pod is evicted for a role or a sub-group alone"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
-def test_a_taken_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """With the flag to change."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = told(capsys, f"--port={taken.getsockname()[1]}")
@@ -26,7 +26,7 @@ def test_a_taken_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in use" in said
 
 
-def test_files_that_cannot_be_used_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_files_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A certificate that is absent or no PEM, a kubeconfig in no folder."""
     file = tmp_path / "server.pem"
     assert f"--certificate: {file}: No such file or directory" in told(capsys, f"--certificate={file}")
@@ -44,7 +44,7 @@ def test_files_that_cannot_be_used_are_told(tmp_path: Path, capsys: pytest.Captu
         ("--history=-1", "expected at least 0"),
     ],
 )
-def test_numbers_that_cannot_be_are_told(flag: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_numbers_are_reported(flag: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is started."""
     with pytest.raises(SystemExit):
         serve([flag])
@@ -85,7 +85,7 @@ def test_flags_of_hollow_nodes_make_a_template() -> None:
     )
 
 
-def test_a_kubeconfig_that_is_absent_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_kubeconfig_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Hollow nodes have no server then."""
     assert keep_nodes([f"--kubeconfig={tmp_path / 'absent'}"]) == 2
     assert "no such kubeconfig file" in capsys.readouterr().err

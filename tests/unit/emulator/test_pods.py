@@ -134,7 +134,7 @@ async def test_the_status_subresource_changes_the_status_alone(client: Client) -
     assert changed["metadata"]["generation"] == 1
 
 
-async def test_faults_of_a_pod_are_told_together(client: Client) -> None:
+async def test_faults_of_a_pod_are_reported_together(client: Client) -> None:
     """422 with a cause for each fault."""
     body = {"metadata": {"name": "Bad_Name"}, "spec": {"containers": [{"name": "A"}]}}
 

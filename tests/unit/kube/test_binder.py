@@ -308,9 +308,9 @@ async def test_whatever_the_server_does_each_pod_is_bound_once(world: World, see
 
 
 async def test_a_preparation_of_unknown_kind_fails_the_plan(world: World, binder: ApiBinder) -> None:
-    """It is said which kind nobody prepares."""
+    """It is said which kind no preparer for."""
     uid = await world.pod("a")
 
     outcome = await bind(binder, bind_of("a", uid, "n1", step("a1")))
 
-    assert outcome.binds[0].message == "nobody prepares reserve"
+    assert outcome.binds[0].message == "no preparer for reserve"

@@ -126,7 +126,7 @@ async def test_every_bind_of_a_plan_is_accounted_for() -> None:
     outcome = await extensions.around(Innermost()).bind(PLAN)
 
     assert [(each.bind, each.is_bound) for each in outcome.binds] == [(BINDS[0], False), (BINDS[1], True)]
-    assert outcome.binds[0].message == f"{__name__}.Forgetting: nothing was told of this pod"
+    assert outcome.binds[0].message == f"{__name__}.Forgetting: no outcome was returned for this pod"
 
 
 def test_a_binder_that_cannot_be_made_is_a_fault_of_the_start() -> None:
@@ -149,7 +149,9 @@ def test_a_kind_of_preparation_is_done_by_one() -> None:
     again = Reserving()
 
     extensions.register_preparer("reserve", again)
-    with pytest.raises(ConfigError, match=rf"preparation 'reserve' from {__name__}.Renting: {__name__}.Reserving does"):
+    with pytest.raises(
+        ConfigError, match=rf"preparation 'reserve' from {__name__}.Renting: {__name__}.Reserving already does"
+    ):
         extensions.register_preparer("reserve", Renting())
 
     assert extensions.preparers == {"reserve": again}

@@ -57,7 +57,7 @@ async def test_the_current_context_is_used(tmp_path: Path) -> None:
     assert await cluster.authorization() == "Bearer t"
 
 
-async def test_a_cluster_tells_where_it_was_read(tmp_path: Path) -> None:
+async def test_a_cluster_describes_its_source(tmp_path: Path) -> None:
     """Address, file and context, for messages about a server that does not answer."""
     path = kubeconfig(tmp_path, {})
     second = await connect(ClusterOptions(kubeconfig=path, context="second"))

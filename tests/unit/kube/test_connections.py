@@ -269,7 +269,7 @@ async def test_an_old_idle_connection_is_not_used(monkeypatch: pytest.MonkeyPatc
         assert server.connections == 2
 
 
-async def test_closing_tells_those_who_wait() -> None:
+async def test_close_fails_the_requests_under_way() -> None:
     """Nobody waits for a connection that is gone."""
     arrived = asyncio.Event()
 
@@ -323,7 +323,7 @@ async def test_tls_with_client_certificates() -> None:
         assert server.connections == 2
 
 
-async def test_a_server_that_nobody_trusts_hears_nothing() -> None:
+async def test_an_untrusted_server_gets_no_request() -> None:
     """The request is not sent."""
     async with serving(saying(OK), Trust().server()) as server, connections_of() as connections:
         with pytest.raises(ssl.SSLError):

@@ -158,10 +158,10 @@ async def test_preparations_come_first_and_are_undone_when_he_refuses(world: Wor
     assert story == ["prepared", "asked", "reverted"]
 
 
-async def test_where_nobody_binds_for_others_the_bind_failed(world: World) -> None:
+async def test_without_a_delegate_the_bind_fails(world: World) -> None:
     """The pod is not bound by us: that is not what was decided."""
     uid = await world.pod("a")
 
     outcome = await bind(ApiBinder(world.client, clock=world.clock), delegated("a", uid))
 
-    assert [each.message for each in outcome.failed] == ["nobody here binds for extender"]
+    assert [each.message for each in outcome.failed] == ["no binder for extender is configured"]

@@ -90,7 +90,7 @@ async def test_many_similar_events_are_combined(world: World, recorder: EventRec
     assert [event["count"] for event in found if "combined from similar events" in event["message"]] == [5]
 
 
-async def test_an_object_is_heard_less_and_less(world: World, recorder: EventRecorder) -> None:
+async def test_the_rate_of_events_of_an_object_is_limited(world: World, recorder: EventRecorder) -> None:
     """Twenty-five at once, then one in five minutes."""
     before = dropped("spam")
     for number in range(30):
@@ -146,7 +146,7 @@ async def test_busy_servers_are_asked_again_and_refusals_dropped(world: World, r
 async def test_binds_pass_first(world: World) -> None:
     """An event waits while binds are under way."""
     traffic = WritePriority()
-    recorder = EventRecorder(world.client, component="volcano", traffic=traffic, clock=world.clock)
+    recorder = EventRecorder(world.client, component="volcano", write_priority=traffic, clock=world.clock)
     world.start(recorder.run())
     with traffic.bind():
         recorder.record(pod(), "Normal", "Scheduled", "so")
@@ -162,7 +162,7 @@ async def test_binds_pass_first(world: World) -> None:
 async def test_old_events_let_no_bind_pass(world: World) -> None:
     """Where binds never end, each event waits its five seconds once, not one after the other."""
     traffic = WritePriority()
-    recorder = EventRecorder(world.client, component="volcano", traffic=traffic, clock=world.clock)
+    recorder = EventRecorder(world.client, component="volcano", write_priority=traffic, clock=world.clock)
     with traffic.bind():
         for number in range(20):
             recorder.record(pod(f"p{number}"), "Normal", "Scheduled", "so")

@@ -109,7 +109,7 @@ async def test_a_budget_that_forbids_is_a_result(world: World) -> None:
 
 
 @pytest.mark.parametrize("way", ["api", "delete"])
-async def test_a_rehearsal_changes_nothing(world: World, way: Literal["api", "delete"]) -> None:
+async def test_a_dry_run_changes_nothing(world: World, way: Literal["api", "delete"]) -> None:
     """The server says that the pod could go; it stays, unmarked."""
     uid = await running_pod(world)
     before = await world.get_pod("a")
@@ -120,7 +120,7 @@ async def test_a_rehearsal_changes_nothing(world: World, way: Literal["api", "de
     assert await world.get_pod("a") == before
 
 
-async def test_a_rehearsal_hears_of_budgets(world: World) -> None:
+async def test_a_dry_run_respects_budgets(world: World) -> None:
     """Whom a budget keeps now would be kept."""
     uid = await running_pod(world)
     await budget(world, "a")
@@ -130,7 +130,7 @@ async def test_a_rehearsal_hears_of_budgets(world: World) -> None:
     assert (outcome.is_leaving, outcome.reason) == (False, "DisruptionBudget")
 
 
-async def test_whoever_cannot_be_asked_without_effect_is_not_asked(world: World) -> None:
+async def test_a_webhook_without_dry_run_counts_as_permission(world: World) -> None:
     """A webhook that knows no dry run speaks when the pod is evicted."""
     uid = await running_pod(world)
     message = 'admission webhook "guard" does not support dry run'

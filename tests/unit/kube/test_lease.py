@@ -116,7 +116,7 @@ async def test_the_second_waits_and_takes_over_when_the_lease_expires(world: Wor
     assert (await lease(world))["leaseTransitions"] == 1
 
 
-async def test_a_lease_that_nobody_renews_is_taken_the_moment_it_expires(world: World) -> None:
+async def test_an_unrenewed_lease_is_taken_when_it_expires(world: World) -> None:
     """And not at the next try of a row: meanwhile nobody would lead."""
     held = elector(world, "one", StoppedClock())
     first = Work()

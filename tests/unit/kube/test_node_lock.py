@@ -79,11 +79,11 @@ async def test_a_lock_holds_for_five_minutes(world: World, ago: float, message: 
 
 
 @pytest.mark.parametrize("text", ["soon", ""])
-async def test_a_lock_that_is_no_time_is_held(world: World, text: str) -> None:
+async def test_a_lock_that_is_not_a_time_is_held(world: World, text: str) -> None:
     """Whose it is, nobody knows."""
     await node(world, hamivgpu=text)
 
-    with pytest.raises(ConflictError, match=f"annotation hamivgpu: '{text}' is no time"):
+    with pytest.raises(ConflictError, match=f"annotation hamivgpu: '{text}' is not a time"):
         await NodeLocker(world.client).prepare(bind(), LOCK)
 
 

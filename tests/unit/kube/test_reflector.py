@@ -65,7 +65,9 @@ async def test_a_cut_stream_resumes_where_it_was(world: World, pods: Reflector[P
     assert world.log == [("added", "a"), ("added", "b"), ("added", "c")]
 
 
-async def test_a_version_too_old_is_listed_again_and_the_difference_told(world: World, pods: Reflector[Pod]) -> None:
+async def test_an_expired_version_is_listed_again_and_handlers_get_the_difference(
+    world: World, pods: Reflector[Pod]
+) -> None:
     """After a 410 only what changed is told: deletions too, and nothing twice."""
     for name in ("a", "b", "c"):
         await world.pod(name)
@@ -216,7 +218,7 @@ async def test_a_bookmark_moves_the_version_alone(world: World, pods: Reflector[
     assert world.log == []
 
 
-async def test_a_handler_that_fails_stops_nobody(world: World) -> None:
+async def test_a_failing_handler_stops_no_other(world: World) -> None:
     """The next handler and the next object are told all the same."""
 
     class Failing:

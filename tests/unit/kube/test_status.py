@@ -55,7 +55,7 @@ def inqueue(**fields: Any) -> PodGroupStatus:
     )
 
 
-async def test_a_pod_that_was_bound_is_not_told_that_it_waits(world: World, writer: StatusWriter) -> None:
+async def test_a_bound_pod_gets_no_waiting_condition(world: World, writer: StatusWriter) -> None:
     """What was wished for the pod before it got its node comes too late, and the bind's condition stays."""
     await world.pod("a")
     seen = await seen_pod(world)
@@ -328,7 +328,7 @@ async def test_a_wish_that_came_true_by_itself_is_dropped(world: World) -> None:
 async def test_binds_pass_first(world: World) -> None:
     """A write waits while binds are under way."""
     traffic = WritePriority()
-    writer = StatusWriter(world.client, Discovery(world.client), traffic=traffic, clock=world.clock)
+    writer = StatusWriter(world.client, Discovery(world.client), write_priority=traffic, clock=world.clock)
     await world.pod("a")
     with traffic.bind():
         world.start(writer.run())

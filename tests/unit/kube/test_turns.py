@@ -88,7 +88,7 @@ async def ground() -> AsyncIterator[Ground]:
     await asyncio.gather(*made.tasks, return_exceptions=True)
 
 
-async def test_who_is_refused_keeps_nobody_else_waiting(ground: Ground) -> None:
+async def test_a_refused_request_delays_no_other(ground: Ground) -> None:
     """More than have turns wait for a server that refuses them; another is answered meanwhile, then they are."""
     ill = [ground.start(Server(refusals=1)) for _ in range(5)]
     await ground.rest()

@@ -143,7 +143,7 @@ async def test_many_claims_wait_their_turn() -> None:
     assert (busy.most, busy.answered) == (3, 100)
 
 
-async def test_a_volume_that_somebody_else_took_is_refused(world: World) -> None:
+async def test_a_volume_of_another_claim_is_refused(world: World) -> None:
     """The later of two schedulers loses, and says to whom."""
     claim = await make_claim(world)
     await make_volume(world, claim_ref={"namespace": "default", "name": "other", "uid": "x"})

@@ -46,7 +46,7 @@ def test_share(deserved: Mapping[str, str], cpu: str, memory: str, share: float)
     """The largest part of what is deserved; 1 where nothing is."""
     there = world(queue("q", deserved=dict(deserved)), *jobs("a", "q", cpu, memory, on="n"))
 
-    assert holding(there).books[there.queue("q").name].share == share
+    assert holding(there).usage[there.queue("q").name].share == share
     assert there.samples("queue_overused")["q"] == (share > 1)
 
 
@@ -137,7 +137,7 @@ def test_guarantees_of_siblings_limit() -> None:
         tree=True,
     )
 
-    assert holding(there).books[there.queue("q71").name].limit[:2] == [4000, 3 * 2**30]
+    assert holding(there).usage[there.queue("q71").name].limit[:2] == [4000, 3 * 2**30]
 
 
 def test_the_gate_counts_what_relatives_reserve() -> None:
@@ -190,7 +190,7 @@ def test_a_broken_branch_is_fenced_and_the_rest_goes_on() -> None:
 def test_undone_placements_leave_no_trace() -> None:
     """Queue, parent and share are as they were."""
     there = world(queue("top"), queue("leaf", parent="top", deserved={"cpu": "2"}), *jobs("a", "leaf", "1"), tree=True)
-    books = holding(there).books
+    books = holding(there).usage
     before = {name: (list(book.allocated), book.share) for name, book in books.items()}
     statement = there.session.statement()
     there.place(statement, "a", "n")
@@ -336,7 +336,7 @@ def test_owners_hear_of_broken_branches_and_of_children_that_exceed() -> None:
     assert holding(there).allocatable(there.queue("left"), there.task("a")) is None
 
 
-def test_a_capability_of_no_cpu_is_told() -> None:
+def test_a_capability_of_no_cpu_is_reported() -> None:
     """It sets no limit, which is rarely meant."""
     there = world(queue("q", capability={"cpu": "0", "example.com/fpga": "0"}))
 

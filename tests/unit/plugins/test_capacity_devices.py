@@ -297,7 +297,7 @@ def counted(there: World) -> float:
 @pytest.mark.parametrize(
     ("request_", "why"), [(ALL, "exactly.allocationMode: All"), (EITHER, "firstAvailable: alternatives")]
 )
-def test_claims_that_quotas_do_not_count_are_told(request_: dict[str, Any], why: str) -> None:
+def test_claims_outside_quotas_are_reported(request_: dict[str, Any], why: str) -> None:
     """By name, with the path; what else the claim asks for counts."""
     there = world(limited(gpu="1"), greedy("c", **request_), group("a", queue="q"), using("a", "c"))
 
@@ -306,13 +306,13 @@ def test_claims_that_quotas_do_not_count_are_told(request_: dict[str, Any], why:
     assert refused(there, "a") == ""
 
 
-def test_each_claim_that_is_not_counted_is_told_once() -> None:
+def test_each_claim_that_is_not_counted_is_reported_once() -> None:
     """Also when two jobs share it, and not again in the next cycle; where nothing is limited it is nobody's concern."""
     jobs = [each for name in ("a", "b") for each in (group(name, queue="q"), using(name, "c"))]
     there = world(limited(gpu="1"), greedy("c", **ALL), *jobs)
 
     assert counted(there) == 1
-    holding(there).tell()
+    holding(there).record_faults()
     assert (counted(there), len(told(there))) == (1, 1)
     assert told(world(queue("q"), greedy("c", **ALL), *jobs)) == []
 

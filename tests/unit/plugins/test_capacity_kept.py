@@ -41,7 +41,7 @@ def test_shares_of_ancestors_are_those_of_the_beginning() -> None:
         group("job", queue="leaf"),
         pod("p"),
     )
-    books = holding(there).books
+    books = holding(there).usage
     there.place(there.session.statement(), "p", "n")
 
     shares = {name: books[there.queue(name).name].share for name in ("leaf", "parent")}

@@ -74,7 +74,7 @@ def test_the_next_tier_decides_where_all_are_critical() -> None:
     assert beside.session.evictions.preemptable(beside.task("p"), beside.tasks("critical")) == []
 
 
-def test_only_critical_candidates_leave_nobody() -> None:
+def test_only_critical_candidates_leave_no_victim() -> None:
     """Then the next tier is asked, so protection needs this plugin in the tier that decides."""
     there = world()
 

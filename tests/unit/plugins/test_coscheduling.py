@@ -63,7 +63,7 @@ def test_what_cannot_be_read_warns_and_the_default_holds(key: str, value: Any) -
         ("skipCheckScheduleCycle", True),
     ],
 )
-def test_what_has_no_effect_is_told(key: str, value: Any) -> None:
+def test_arguments_without_effect_are_reported(key: str, value: Any) -> None:
     """Koordinator's configuration is taken as it is; what of it does nothing here is named."""
     _, warnings = read(**{key: value})
     (warning,) = warnings

@@ -56,7 +56,7 @@ def test_ascend_devices_are_not_there(key: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "doubt"),
     [
-        ({"SchedulePolicy": "pack"}, "a.deviceshare.SchedulePolicy: 'pack' is no policy"),
+        ({"SchedulePolicy": "pack"}, "a.deviceshare.SchedulePolicy: 'pack' is not a policy"),
         ({"ScheduleWeight": -1}, "a.deviceshare.ScheduleWeight: got -1, probably not meant: it is negative"),
         ({"GPUExclusiveRules": [{"a": "b"}]}, "a.deviceshare.GPUExclusiveRules: has no effect without"),
         ({"ScheduleWeight": "many"}, "a.deviceshare.ScheduleWeight: got 'many', expected a whole number"),

@@ -70,7 +70,7 @@ def test_labels_that_are_no_texts_are_no_part_of_a_rule() -> None:
     assert placed(holders().job("p", pod=WANT, labels={"app": "training"}), rules) == {"p-0": ["GPU-1"]}
 
 
-def test_rules_that_are_no_list_are_told() -> None:
+def test_rules_that_are_not_a_list_are_reported() -> None:
     """And none hold."""
     outcome = run(holders(1).job("p", pod=WANT, labels={"app": "training"}), VGPUEnable=True, GPUExclusiveRules="a")
 

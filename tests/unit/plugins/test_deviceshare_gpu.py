@@ -42,7 +42,7 @@ def test_without_both_amounts_there_are_no_cards(capacity: dict[str, int]) -> No
 
 
 @pytest.mark.parametrize("number", ["many", 10**9])
-def test_a_number_that_nobody_believes_is_told(number: object) -> None:
+def test_an_implausible_number_is_reported(number: object) -> None:
     """It must not fill the memory."""
     with pytest.raises(ValueError, match=r"status\.capacity"):
         gpu_cards(wire_node({"volcano.sh/gpu-memory": 8, "volcano.sh/gpu-number": number}))
@@ -87,7 +87,7 @@ def test_two_pods_share_a_card() -> None:
     assert {told[INDEX] for told in annotations_of(outcome).values()} == {"0"}
 
 
-def test_whole_cards_are_those_that_nobody_has_a_part_of() -> None:
+def test_whole_cards_are_those_without_allocated_parts() -> None:
     """Ascending, where Volcano takes any."""
     cluster = gpus(4000, 4).running("r", on=["n"], pod=one(gpu_number=1), annotations={INDEX: "1"})
     outcome = run(cluster.job("p", pod=one(gpu_number=2)).job("q", pod=one(gpu_number=1)), GPUNumberEnable=True)
@@ -95,7 +95,7 @@ def test_whole_cards_are_those_that_nobody_has_a_part_of() -> None:
     assert {name: told[INDEX] for name, told in annotations_of(outcome).items()} == {"p-0": "0,2", "q-0": "3"}
 
 
-def test_the_moment_is_told_in_nanoseconds() -> None:
+def test_the_time_is_written_in_nanoseconds() -> None:
     """As the device plugin sorts by it."""
     outcome = (
         gpus(1000, 1)
@@ -121,8 +121,8 @@ def test_what_pods_hold_is_read_from_their_annotations(index: str) -> None:
     assert ("GpuShare" in outcome.why_pod("p-0")) is False
     assert "Insufficient volcano.sh/gpu-memory" in outcome.why_pod("p-0")
     told = [each.message for each in outcome.events if each.reason == "DeviceIdsInvalid"]
-    wrong = f"{INDEX}: {index!r} are no indices of cards of the node, and count for nothing"
-    unnamed = "its annotations do not name the cards that it asks for: it is counted with 1 free ones"
+    wrong = f"{INDEX}: {index!r} are not indices of cards of the node, and do not count"
+    unnamed = "its annotations do not name the cards that it requests: it is counted with 1 free ones"
     assert told == {"0": [], "": [unnamed]}.get(index, [wrong])
     grown = Scenario(tuple(_with_more(each) for each in cluster.job("p", pod=one(gpu_memory=601)).objects))
     assert not run(grown, GPUSharingEnable=True).bindings

@@ -68,9 +68,9 @@ def test_a_lock_holds_for_five_minutes(text: str, *, is_bound: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["soon", "", "2027-01-15T07:40:00"])
-def test_a_lock_that_is_no_time_is_told(text: str) -> None:
+def test_a_lock_that_is_not_a_time_is_reported(text: str) -> None:
     """Nobody knows when it ends."""
-    assert "1 the lock of the node is no time" in run(locked(text).job("p", pod=WANT)).why_pod("p-0")
+    assert "1 the lock of the node is not a time" in run(locked(text).job("p", pod=WANT)).why_pod("p-0")
 
 
 def test_who_asks_for_no_cards_is_not_kept() -> None:

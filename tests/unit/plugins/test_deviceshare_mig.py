@@ -175,13 +175,13 @@ def test_an_instance_that_cannot_be_read_is_counted_by_what_the_pod_asks_for(hel
         ),
     ],
 )
-def test_a_broken_config_map_is_told_and_the_defaults_hold(there: dict[str, Any], message: str) -> None:
+def test_a_broken_config_map_is_reported_and_the_defaults_apply(there: dict[str, Any], message: str) -> None:
     """By an event on it; cards are shared all the same."""
     outcome = run(with_cards(Scenario().add(there), "n", 1000).job("p", pod=one(number=1, memory=10)))
 
     (event,) = [each for each in outcome.events if each.kind == "ConfigMap"]
     assert message in event.message
-    assert event.message.endswith("; the defaults hold")
+    assert event.message.endswith("; the defaults apply")
     assert outcome.bindings == {"p-0": "n"}
     assert outcome.failed_plugins == []
 

@@ -244,7 +244,7 @@ def test_cards_of_a_node_that_offers_nothing_of_them_are_not_there(name: str) ->
     assert outcome.bindings == {"p-0": "n"}
 
 
-def test_an_unhealthy_card_is_taken_unless_somebody_says_otherwise() -> None:
+def test_an_unhealthy_card_is_allocated_unless_configured_otherwise() -> None:
     """Volcano's way by default."""
     scenario = with_cards(Scenario(), "n", MEMORY, healthy="false").job("p", pod=one(number=1))
 
@@ -260,8 +260,10 @@ def test_a_register_that_nobody_can_read_is_told_and_the_node_takes_nobody() -> 
     assert set(outcome.bindings.values()) == {"n"}
     (event,) = [each for each in outcome.events if each.kind == "Node"]
     assert (event.name, event.reason) == ("o", "DeviceRegisterInvalid")
-    assert event.message == "hamivgpu: record 0 has 2 fields, expected 6; the node takes no pod that asks for its cards"
-    assert "1 the node tells of its cards what nobody can read" in outcome.why_pod("q-0")
+    assert (
+        event.message == "hamivgpu: record 0 has 2 fields, expected 6; the node accepts no pod that requests its cards"
+    )
+    assert "1 the node's registered cards cannot be read" in outcome.why_pod("q-0")
     assert outcome.failed_plugins == []
 
 
@@ -275,10 +277,10 @@ def test_unreadable_cards_of_a_pod_are_left_out() -> None:
     assert cards_of(outcome) == {"p-0": ["GPU-0"]}
     (event,) = [each for each in outcome.events if each.kind == "Pod"]
     assert (event.name, event.reason) == ("r-0", "DeviceIdsInvalid")
-    assert event.message == f"{IDS}: 3 of its entries are no cards of the node, and count for nothing"
+    assert event.message == f"{IDS}: 3 of its entries are not cards of the node, and do not count"
 
 
-def test_a_limit_that_nobody_can_read_keeps_its_pod_alone() -> None:
+def test_an_unreadable_limit_affects_only_its_pod() -> None:
     """Which limit it is, is told."""
     broken = {"resources": {"limits": {COUNT: "many"}, "requests": {"cpu": 1}}, "name": "main", "image": "app:1"}
     outcome = run(TWO.job("p", pod=wanting(broken)).job("q", pod=one(number=1)))

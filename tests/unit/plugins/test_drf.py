@@ -110,7 +110,7 @@ def test_the_largest_shares_are_found() -> None:
     assert largest(allocated, np.array([10, 0, 10]), among=among, most=3) == [1, 0, 4]
 
 
-def test_nobody_has_a_share_of_nothing() -> None:
+def test_an_empty_total_gives_no_share() -> None:
     """Where the cluster offers nothing all are equal."""
     assert largest(np.array([[1, 2]]), np.array([0]), among=np.array([True, True]), most=9) == [0, 1]
 

@@ -56,12 +56,12 @@ def test_what_cannot_be_read_warns_and_the_default_holds(key: str, value: Any) -
 @pytest.mark.parametrize(
     ("off", "told"),
     [
-        ("monitorAllQuotas", "leaves with a quota what it borrowed"),
-        ("enableRuntimeQuota", "lets quotas have their maximum"),
-        ("enableCheckParentQuota", "lets quotas together have more than the one above them"),
+        ("monitorAllQuotas", "does not return borrowed resources"),
+        ("enableRuntimeQuota", "permits quotas their maximum"),
+        ("enableCheckParentQuota", "permits quotas together more than their parent"),
     ],
 )
-def test_what_is_switched_off_is_told(off: str, told: str) -> None:
+def test_disabled_features_are_reported(off: str, told: str) -> None:
     """Though it is what quotas are there for."""
     _, warnings = read(**{off: False})
     (warning,) = warnings

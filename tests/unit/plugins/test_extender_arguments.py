@@ -124,4 +124,4 @@ def test_nothing_to_ask_is_warned_of() -> None:
     """An extender without verbs does nothing."""
     _, warnings = read(predicateVerb="")
 
-    assert warnings == [f"{PATH}.extender.urlPrefix: nothing is asked there, for no verb is set"]
+    assert warnings == [f"{PATH}.extender.urlPrefix: has no effect, because no verb is set"]

@@ -101,7 +101,7 @@ def test_it_is_told_who_passed_the_gate() -> None:
 
 
 @pytest.mark.parametrize("reply", [AWAY, [], None, "well"])
-def test_a_notification_that_fails_is_told_and_changes_nothing(reply: Any) -> None:
+def test_a_failed_notification_is_reported_and_changes_nothing(reply: Any) -> None:
     """The job has passed."""
     outcome = decided(WAITING, Service(jobEnqueued=reply))
 
@@ -162,7 +162,7 @@ def test_an_ignorable_failure_at_the_opening_goes_on() -> None:
     assert service.verbs() == ["onSessionOpen", "predicate"]
 
 
-def test_a_failure_at_the_end_is_told() -> None:
+def test_a_failure_at_the_end_is_reported() -> None:
     """What was decided stands."""
     outcome = decided(ONE, Service(onSessionClose=AWAY))
 
@@ -176,7 +176,7 @@ def test_where_nobody_is_asked_the_plugin_is_left_out() -> None:
     outcome = ONE.run("allocate", plugins=("gang", "extender"), arguments=given)
 
     assert outcome.bindings == {"a-0": "n1"}
-    assert any(f"nobody is asked here, so {URL} is left out" in warning for warning in outcome.warnings)
+    assert any(f"extenders are not called here, so {URL} is left out" in warning for warning in outcome.warnings)
 
 
 def test_several_extenders_stand_under_their_own_names() -> None:

@@ -187,7 +187,7 @@ FULL = Scenario().node("n1", cpu=2).node("n2", cpu=2).running("old", on=["n1", "
 @pytest.mark.parametrize(
     ("reply", "victims"), [({"errorMessage": "no model"}, []), ({"nodeScore": {"n2": 1}}, ["old-3"])]
 )
-def test_without_scores_nobody_leaves(reply: Any, victims: list[str]) -> None:
+def test_without_scores_no_pod_is_evicted(reply: Any, victims: list[str]) -> None:
     """Evictions make no room on a node that would not be chosen."""
     service = Service(prioritize=reply, preemptable=lambda body: {"status": 1, "victims": body["evictees"]})
 

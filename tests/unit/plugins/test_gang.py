@@ -261,7 +261,7 @@ def permitted(there: World, *names: str) -> list[str]:
     return [task.name for task in victims]
 
 
-def test_a_surplus_is_not_spent_on_a_role_that_spares_nobody() -> None:
+def test_a_surplus_is_not_spent_on_a_role_without_surplus() -> None:
     """Four run, two are needed, one of each role: the server stays though it is asked first, and two workers may go."""
     pods = [*running("ps", role="ps"), *running("w1", "w2", "w3", role="worker")]
     there = world(*pods, minimum=2, min_task_member={"ps": 1, "worker": 1})
@@ -282,7 +282,7 @@ def in_parts(*names: str) -> list[wire.Pod]:
     return [pod(name, on="n1", labels={"part": name[0]}) for name in names]
 
 
-def test_a_surplus_is_not_spent_on_a_sub_group_that_spares_nobody() -> None:
+def test_a_surplus_is_not_spent_on_a_sub_group_without_surplus() -> None:
     """One of two pairs must stay whole: once a1 is gone b1 must stay, and a2 is no loss any more."""
     there = world(*in_parts("a1", "a2", "b1", "b2"), minimum=2, **parts(2, 1))
 
@@ -421,7 +421,7 @@ def test_a_gang_that_runs_is_scheduled() -> None:
     assert there.samples("unschedule_job_count") == {"": 0}
 
 
-def test_an_invalid_gang_hears_its_own_reason() -> None:
+def test_an_invalid_gang_gets_its_own_reason() -> None:
     """Too few pods is not a lack of resources."""
     there = acted(world(pod("p"), minimum=2))
     there.close()
@@ -442,7 +442,7 @@ def test_a_group_without_pods_has_no_condition_at_first() -> None:
     assert there.samples("unschedule_job_count") == {"": 0}
 
 
-def test_a_group_whose_pods_are_missing_for_long_is_told() -> None:
+def test_a_group_with_pods_missing_for_long_gets_a_condition() -> None:
     """With what it needs, and whether it was admitted."""
     there = world(minimum=2, phase="Inqueue")
     there.session.now = there.job("job").created + PODS_GRACE_SECONDS

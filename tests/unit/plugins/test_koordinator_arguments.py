@@ -93,7 +93,7 @@ def test_what_would_change_who_gets_what_is_refused(arguments: Any, fault: str) 
         ({**ON, "scoringStrategy": {"type": "Least"}}, "a.scoringStrategy.type: got 'Least'"),
         (
             {**ON, "scoringStrategy": {"resources": [{"name": CORE, "weight": 0}]}},
-            "a.scoringStrategy.resources[0].weight: got 0, so 'koordinator.sh/gpu-core' has no say",
+            "a.scoringStrategy.resources[0].weight: got 0, so 'koordinator.sh/gpu-core' has no effect",
         ),
         ({**ON, "deviceshare.NodeLockEnable": True}, "a.deviceshare.NodeLockEnable: has no effect with"),
         ({**ON, "deviceshare.SchedulePolicy": "binpack"}, "a.deviceshare.SchedulePolicy: has no effect with"),

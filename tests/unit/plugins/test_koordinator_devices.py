@@ -93,7 +93,7 @@ def test_memory_is_a_part_of_the_gpus(devices: Any, amounts: Any, told: Any) -> 
     assert told_of(asking(with_devices(*devices), **amounts))["gpu"][0]["resources"] == told
 
 
-def test_an_unhealthy_gpu_is_given_to_nobody() -> None:
+def test_an_unhealthy_gpu_is_not_allocated() -> None:
     """Example 6: and nobody is evicted for it."""
     sick = tuple({**each, "health": False} if each["minor"] == 0 and each["type"] == "gpu" else each for each in FOUR)
     outcome = asking(with_devices(*sick), nvidia=4)
@@ -121,7 +121,7 @@ def test_a_share_goes_where_enough_is_left() -> None:
         ({"nvidia": 1, "core": 100}, "nvidia.com/gpu + koordinator.sh/gpu-core: these are not asked for together"),
     ],
 )
-def test_what_does_not_go_together_is_told(amounts: Any, fault: str) -> None:
+def test_incompatible_settings_are_reported(amounts: Any, fault: str) -> None:
     """Example 11: on no node."""
     outcome = asking(four(), **amounts)
 
@@ -194,7 +194,7 @@ def test_a_pod_without_devices_is_told_of_none() -> None:
     assert told_of(outcome) == {}
 
 
-def test_a_node_that_tells_of_no_devices_is_taken_at_its_word() -> None:
+def test_a_node_without_a_device_object_counts_by_its_allocatable() -> None:
     """The kubelet's own plugin hands them out there."""
     outcome = asking(Scenario().node("n", resources={"nvidia.com/gpu": 2}), nvidia=1)
 

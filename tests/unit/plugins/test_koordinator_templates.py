@@ -78,7 +78,7 @@ def test_a_share_that_no_npu_has_left() -> None:
         (None, LISTED, HALF, {"configMapName": "others"}),
     ],
 )
-def test_a_share_that_nobody_lists(labels: Any, listed: Any, share: Any, config: Any) -> None:
+def test_an_unlisted_share(labels: Any, listed: Any, share: Any, config: Any) -> None:
     """Row T4: for this model, or for any; no eviction would help."""
     outcome = asking(npus(labels=labels), share, listed, **config)
     (refusal,) = outcome.refusals_of_pod("p-0")
@@ -125,7 +125,7 @@ def _with_ratio(each: Any) -> Any:
         ({"m": {"t": {NPU_CORE: []}}}, "data.yaml", "data[data.yaml]: m.t.huawei.com/npu-core: [] is no quantity"),
     ],
 )
-def test_templates_that_cannot_be_read_are_told(listed: Any, key: str, fault: str) -> None:
+def test_unreadable_templates_are_reported(listed: Any, key: str, fault: str) -> None:
     """To whoever wrote them; no share is given meanwhile."""
     there = npus().add(templates(listed, key))
     outcome = asking(there, HALF)

@@ -207,7 +207,7 @@ def test_devices_within_as_few_numa_nodes_as_do(policy: str, gpus: Any) -> None:
 @pytest.mark.parametrize(
     ("policy", "is_served"), [("BestEffort", True), ("Restricted", False), ("SingleNUMANode", False)]
 )
-def test_devices_of_which_nobody_knows_where_they_are(policy: str, is_served: bool) -> None:
+def test_devices_without_a_topology(policy: str, is_served: bool) -> None:
     """They are not aligned; those whose NUMA node is told as unknown are in each."""
     there = with_devices(gpu(0), labels={POLICY: policy})
     anywhere = with_devices(gpu(0, at=(0, "a")), rdma(0, at=(-1, "")), labels={POLICY: policy})
@@ -237,7 +237,7 @@ def test_the_choice_that_would_be_without_goes_first() -> None:
         ("other", "HAMi-core", {"ratio": 100}, True),
     ],
 )
-def test_shares_are_kept_apart_as_the_pod_wants(of_node: str, of_pod: str, amounts: Any, is_served: bool) -> None:
+def test_shares_are_separated_as_the_pod_requests(of_node: str, of_pod: str, amounts: Any, is_served: bool) -> None:
     """Whole GPUs need nobody who does."""
     there = with_devices(gpu(0), labels={ISOLATION: of_node} if of_node else {})
     outcome = asking(there, labels={ISOLATION: of_pod} if of_pod else {}, **amounts)
@@ -252,7 +252,10 @@ def test_shares_are_kept_apart_as_the_pod_wants(of_node: str, of_pod: str, amoun
 @pytest.mark.parametrize(
     ("told", "fault"),
     [
-        ({"hint": {"gpu": {"requiredTopologyScope": "Device"}}, "nvidia": 2}, "requiredTopologyScope Device holds one"),
+        (
+            {"hint": {"gpu": {"requiredTopologyScope": "Device"}}, "nvidia": 2},
+            "requiredTopologyScope Device has only one",
+        ),
         ({"hint": {"gpus": {}}, "nvidia": 1}, "'gpus' is none of gpu, rdma, fpga"),
         ({"joint": {"deviceTypes": ["gpu", "nic"]}, "nvidia": 1}, "'nic' is none of gpu, rdma, fpga"),
         ({"numa": {"singleNUMANodeExclusive": "Required"}, "nvidia": 1}, "are not given to one pod alone yet"),
@@ -269,7 +272,7 @@ def test_shares_are_kept_apart_as_the_pod_wants(of_node: str, of_pod: str, amoun
         ),
     ],
 )
-def test_what_cannot_be_served_is_told(told: Any, fault: str) -> None:
+def test_unsupported_requests_are_reported(told: Any, fault: str) -> None:
     """Whoever wants it hears so, and no node is looked at."""
     there = with_devices(*FOUR)
     outcome = run(there.job("p", resources=told["resources"])) if "resources" in told else asking(there, **told)
@@ -298,7 +301,7 @@ def test_what_cannot_be_served_is_told(told: Any, fault: str) -> None:
             [gpu(0), gpu(1)],
             None,
             {"core": 200, "memory": "64Gi"},
-            "koordinator.sh/gpu-core of several GPUs asked of one",
+            "koordinator.sh/gpu-core of several GPUs requested of one",
         ),
         ([gpu(0, memory="0")], None, {"ratio": 50}, "Insufficient gpu devices"),
         ([gpu(0)], {"gpu": {"selector": {"matchLabels": {"a": "b"}}}}, {"nvidia": 1}, "devices, were they all free"),
@@ -332,7 +335,7 @@ def test_other_gpus_are_looked_for(types: Any, searches: bool, expected: Any) ->
     assert given(asking(there, {"jointSearchRetry": searches}, nvidia=1, rdma=1, joint=same)) == expected
 
 
-def test_a_node_with_a_policy_that_nobody_knows() -> None:
+def test_a_node_with_an_unknown_policy() -> None:
     """It takes no pod that asks for devices, and an event says why."""
     outcome = asking(with_devices(gpu(0), labels={POLICY: "Near"}), nvidia=1)
     (event,) = [each for each in outcome.events if each.reason == "DeviceRegisterInvalid"]

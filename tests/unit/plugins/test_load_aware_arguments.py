@@ -120,7 +120,7 @@ def test_what_cannot_be_read_of_statistics_warns(key: str, value: Any) -> None:
     assert ": got " in warning
 
 
-def test_all_that_is_wrong_in_a_mapping_is_told() -> None:
+def test_every_fault_of_a_mapping_is_reported() -> None:
     """At once."""
     _, warnings = read(usageThresholds={"cpu": 101, "memory": -1})
 
@@ -162,7 +162,7 @@ def test_more_resources_than_reasons_can_name_are_refused() -> None:
         ),
     ],
 )
-def test_what_has_no_effect_is_told(raw: dict[str, Any], told: str) -> None:
+def test_arguments_without_effect_are_reported(raw: dict[str, Any], told: str) -> None:
     """It is not refused."""
     _, warnings = read(**raw)
 

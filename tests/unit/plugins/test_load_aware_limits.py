@@ -215,15 +215,15 @@ def test_reasons_tell_of_the_nearest_node() -> None:
         '{"aggregatedUsage": {"usageAggregatedDuration": "-5m"}}',
     ],
 )
-def test_thresholds_of_nodes_that_cannot_be_read_are_told(text: str) -> None:
-    """Those of the arguments hold."""
+def test_unreadable_thresholds_of_nodes_are_reported(text: str) -> None:
+    """Those of the arguments apply."""
     there = world(hundred(thresholds=text), metric("n1", "50"), light(), usageThresholds={"cpu": 45})
 
     assert set(refusals(there)) == {"n1"}
     ((kind, name, message),) = events(there)
     assert (kind, name) == ("Node", "n1")
     assert message.startswith(f"{THRESHOLDS}: ")
-    assert message.endswith("; the arguments hold")
+    assert message.endswith("; the arguments apply")
 
 
 def test_amounts_before_they_were_amplified_count() -> None:
@@ -236,7 +236,7 @@ def test_amounts_before_they_were_amplified_count() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"cpu": "many"}', '{"cpu": -1}', '{"cpu": true}'])
-def test_amounts_that_cannot_be_read_are_told(text: str) -> None:
+def test_unreadable_amounts_are_reported(text: str) -> None:
     """What is allocatable holds."""
     there = world(hundred(raw=text), metric("n1", "25"), light(), usageThresholds={"cpu": 49})
 
@@ -244,7 +244,7 @@ def test_amounts_that_cannot_be_read_are_told(text: str) -> None:
     ((kind, name, message),) = events(there)
     assert (kind, name) == ("Node", "n1")
     assert message.startswith(f"{RAW}: ")
-    assert message.endswith("; what is allocatable holds")
+    assert message.endswith("; status.allocatable applies")
 
 
 FACTORS = "scheduling.koordinator.sh/load-estimated-scaling-factors"
@@ -252,8 +252,8 @@ AFTER = "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled"
 
 
 @pytest.mark.parametrize("text", ["{", '{"cpu": -1}', '{"cpu": "50"}', "50", "x" * 300])
-def test_scaling_factors_of_pods_that_cannot_be_read_are_told(text: str) -> None:
-    """To each pod that has them, where annotations count at all; those of the arguments hold."""
+def test_unreadable_scaling_factors_of_pods_are_reported(text: str) -> None:
+    """To each pod that has them, where annotations count at all; those of the arguments apply."""
     objects = (
         hundred(),
         metric("n1"),
@@ -271,8 +271,8 @@ def test_scaling_factors_of_pods_that_cannot_be_read_are_told(text: str) -> None
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "1.5", "9" * 30])
-def test_seconds_of_pods_that_cannot_be_read_are_told(text: str) -> None:
-    """Those of the arguments hold."""
+def test_unreadable_seconds_of_pods_are_reported(text: str) -> None:
+    """Those of the arguments apply."""
     young = pod("young", {"cpu": "10"}, on="n1", placed_ago=300, annotations={AFTER: text})
     objects = (hundred(), metric("n1", pods=[pod_metric("young", {"cpu": "1"})]), young, light())
     arguments = {
@@ -284,11 +284,11 @@ def test_seconds_of_pods_that_cannot_be_read_are_told(text: str) -> None:
 
     assert there.scores("p") == {"n1": 92}
     assert events(there) == [
-        ("Pod", "young", f"{AFTER}: got {text!r}, expected a whole number of at least 0; the arguments hold")
+        ("Pod", "young", f"{AFTER}: got {text!r}, expected a whole number of at least 0; the arguments apply")
     ]
 
 
-def test_what_was_told_is_not_told_again() -> None:
+def test_a_reported_fault_is_not_reported_again() -> None:
     """In one session, and in later ones while it stays."""
     there = world(hundred(thresholds="{"), metric("n1"), light())
     assert len(events(there)) == 1

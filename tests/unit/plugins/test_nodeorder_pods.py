@@ -337,7 +337,7 @@ def test_what_does_not_select_a_pod_does_not_spread_it(workload: Any, owner: wir
     assert there.scores("p") == {"n1": 0, "n2": 0}
 
 
-def test_equal_names_of_different_kinds_are_told_apart() -> None:
+def test_equal_names_of_different_kinds_are_distinguished() -> None:
     """A stateful set selects nothing here, the replica set of its name does."""
     nothing = wire.StatefulSet(
         metadata=meta(), spec=wire.StatefulSetSpec(selector=wire.LabelSelector(match_labels={"app": "none"}))
@@ -348,7 +348,7 @@ def test_equal_names_of_different_kinds_are_told_apart() -> None:
     assert spread(*ZONES, nothing, replicas, *webs(n1=2), mine).scores("p") == {"n1": 50, "n2": 100}
 
 
-def test_equal_pods_of_different_owners_are_told_apart() -> None:
+def test_equal_pods_of_different_owners_are_distinguished() -> None:
     """The same template and labels, but only one has an owner that selects."""
     replicas = wire.ReplicaSet(metadata=meta(), spec=wire.ReplicaSetSpec(selector=SELECTOR))
     there = spread(*ZONES, replicas, *webs(n1=2), pod("p", labels=WEB), pod("q", labels=WEB, owner=owned("ReplicaSet")))

@@ -152,7 +152,7 @@ def test_numa_nodes_are_counted_by_the_cpus_taken() -> None:
     assert [numa_count(machine, read_cpu_set(text)) for text in ("", "0-3", "3-4")] == [0, 1, 2]
 
 
-def test_a_machine_without_cpus_has_room_for_nobody() -> None:
+def test_a_machine_without_cpus_fits_no_pod() -> None:
     """An empty description is no error."""
     nothing = layout({})
 

@@ -122,7 +122,7 @@ def test_pods_are_known_by_name_too() -> None:
     assert free_on(opened(NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE).add(listed))) == "4-7"
 
 
-def test_an_old_exporter_lists_nobody() -> None:
+def test_an_old_exporter_lists_no_pods() -> None:
     """CPUs are taken, by nobody it tells of: who runs has them, who is on its way has not."""
     cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE)
     coming = cluster.pod("new", node="n1", phase="Pending", spec=guaranteed(2)["pod"])
@@ -177,7 +177,7 @@ def test_a_fresh_count_equals_the_books() -> None:
     assert [free_on(after, 0), free_on(after, 1)] == placed == ["1,6-7", "2-7"]
 
 
-def test_where_nothing_is_aligned_nobody_is_counted() -> None:
+def test_without_alignment_no_pod_is_counted() -> None:
     """Neither who is placed nor who is there already: what is free is what the topology says."""
     cluster = NODE.add(numatopology("n1", policy="none"))
     before = opened(cluster.job("j", **guaranteed(2)))

@@ -87,7 +87,7 @@ def test_it_is_asked_about_victims(point: contract.Point[Any]) -> None:
     assert ([task.name for task in victims], vote) == (["a"], contract.Vote.PERMIT)
 
 
-def test_it_names_nobody_to_shuffle() -> None:
+def test_it_selects_no_task_to_shuffle() -> None:
     """It limits alone."""
     there = opened(node("n"), pod("a", on="n", labels=LABELS), plugins=["pdb"])
 

@@ -58,7 +58,7 @@ def test_claims_wait_where_no_plugin_looks_at_them() -> None:
     assert fault(opened(node("n"), nothing, devices=False)) == ""
 
 
-def test_nobody_is_evicted_for_a_claim() -> None:
+def test_no_pod_is_evicted_for_a_claim() -> None:
     """No eviction makes a claim."""
     scenario = Scenario().priority_class("high", 9).node("n", cpu=1).running("low", on=["n"], min_available=0)
     scenario = scenario.job("high", priority_class="high", phase="Inqueue")

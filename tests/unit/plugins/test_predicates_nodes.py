@@ -7,7 +7,7 @@ from pyroclast.model import wire
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.predicates.arguments import PredicatesArgs
 from pyroclast.plugins.predicates.node_facts import names_conflict
-from pyroclast.plugins.predicates.ports import HostPort, wanted_ports
+from pyroclast.plugins.predicates.ports import HostPort, requested_ports
 from tests.unit.plugins.filtering import node, opened, pod
 
 FULL = "node(s) pod number exceeded"
@@ -186,7 +186,7 @@ def test_ports_of_sidecars_count_and_those_of_init_containers_do_not() -> None:
         )
     )
 
-    assert wanted_ports(spec) == (HostPort("TCP", 80, "0.0.0.0"),)
+    assert requested_ports(spec) == (HostPort("TCP", 80, "0.0.0.0"),)
 
 
 def test_ports_follow_placements_and_evictions_and_undo() -> None:

@@ -40,7 +40,7 @@ def spread(
 # Affinity -------------------------------------------------------------------------------------------------------------
 
 
-def test_affinity_wants_a_domain_with_a_matching_pod() -> None:
+def test_affinity_requires_a_domain_with_a_matching_pod() -> None:
     """The worked example: app=web on n1 of zone a; n1 and n2 pass, n3 fails for good."""
     cluster = opened(*ZONES, pod("a", on="n1", labels=WEB), pod("p", affinity=beside(term("web"))))
 
@@ -88,7 +88,7 @@ def test_first_pod_that_wants_its_own_kind_may_go_wherever_the_keys_are() -> Non
     assert cluster.verdicts("p") == {"n4": NOT_BESIDE}
 
 
-def test_pod_that_wants_others_waits_for_the_first() -> None:
+def test_pod_with_affinity_to_others_waits_for_the_first() -> None:
     """The exception is for pods that match their own terms."""
     assert opened(*ZONES, pod("p", affinity=beside(term("web")))).fits("p") == []
 

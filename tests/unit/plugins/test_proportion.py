@@ -45,13 +45,13 @@ def division(there: World) -> Division:
 
 def book(there: World, name: str) -> Any:
     """What the plugin counts for a queue."""
-    return division(there).books[there.queue(name).name]
+    return division(there).usage[there.queue(name).name]
 
 
 def deserved(there: World, resource: str = "cpu") -> dict[str, float]:
     """What each queue deserves of a resource."""
     row = there.session.resources.rows[resource]
-    return {str(name): float(each.deserved[row]) for name, each in division(there).books.items()}
+    return {str(name): float(each.deserved[row]) for name, each in division(there).usage.items()}
 
 
 def ask(there: World, name: str) -> Vote | Refusal:
@@ -452,7 +452,7 @@ def test_undone_changes_leave_the_books_as_they_were(data: st.DataObject) -> Non
     def books() -> list[tuple[Any, ...]]:
         return [
             (name, list(each.allocated), each.share, list(each.inqueue), each.deserved)
-            for name, each in division(there).books.items()
+            for name, each in division(there).usage.items()
         ]
 
     before = books()

@@ -40,7 +40,7 @@ def test_a_guarantee_is_kept_though_it_is_not_used() -> None:
     assert shares == [[4000], [6000]]
 
 
-def test_a_capability_leaves_the_rest_to_nobody() -> None:
+def test_the_rest_above_a_capability_stays_undistributed() -> None:
     """The same with the second queue held to 3000."""
     shares = divided([10000], (1, [2000]), (1, [9000]), limits=[[10000], [3000]], guarantees=[[4000], [0]])
 
@@ -54,7 +54,7 @@ def test_shares_are_exact_fractions() -> None:
     assert shares == [[1000], [Fraction(8000, 3)], [Fraction(16000, 3)]]
 
 
-def test_without_any_weight_nobody_deserves_anything() -> None:
+def test_without_any_weight_no_queue_deserves_anything() -> None:
     """Guarantees included."""
     assert divided([9000], (0, [1000]), (0, [9000]), guarantees=[[500], [0]]) == [[0], [0]]
 

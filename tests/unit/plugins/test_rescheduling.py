@@ -13,7 +13,7 @@ from pyroclast.model.tasks import Task
 from pyroclast.model.usage import NodeUsage
 from pyroclast.plugins.rescheduling import ReschedulingArgs
 from pyroclast.plugins.rescheduling.arguments import Marks, Params, Strategy
-from pyroclast.plugins.rescheduling.plugin import loads_of, moves_of, quality_of_service
+from pyroclast.plugins.rescheduling.plugin import loads_of, moves_of, qos_rank
 from tests.unit.plugins.policies import World, node, opened, pod
 
 NOW = 1_800_000_000.0
@@ -109,7 +109,7 @@ def test_a_run_is_not_due_at_the_interval() -> None:
     assert not is_due(there(last_run=NOW - 300).session)
 
 
-def test_a_measurement_that_has_grown_old_moves_nobody() -> None:
+def test_an_expired_measurement_evicts_no_pod() -> None:
     """Five minutes on nobody knows how busy the node is, nor how idle the other."""
     old = there(measured=NOW - 301)
 
@@ -145,4 +145,4 @@ def test_quality_of_service(requests: dict[str, str], limits: dict[str, str], wr
         pod=wire.Pod(metadata=wire.ObjectMeta(name="p"), spec=spec, status=wire.PodStatus(qos_class=written))
     )
 
-    assert quality_of_service(cast("Task", task)) == rank
+    assert qos_rank(cast("Task", task)) == rank

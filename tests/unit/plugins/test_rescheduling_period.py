@@ -9,7 +9,7 @@ from pyroclast.plugins.rescheduling import ReschedulingArgs
 @pytest.mark.parametrize(
     ("raw", "is_told"), [({}, True), ({"metricsPeriod": "5m"}, True), ({"metricsPeriod": "10m"}, False)]
 )
-def test_a_period_that_is_not_measured_is_told(raw: dict[str, str], is_told: bool) -> None:
+def test_an_unmeasured_period_is_reported(raw: dict[str, str], is_told: bool) -> None:
     """The default is one."""
     _, warnings = decode(ReschedulingArgs, raw, "arguments")
 

@@ -165,7 +165,7 @@ def test_a_negative_weight_keeps_the_default() -> None:
     assert world(node("n"), resourceStrategyFitWeight=0).session.extensions.functions(contract.NODE_ORDER) == ()
 
 
-def test_what_is_read_otherwise_is_told() -> None:
+def test_corrected_values_are_reported() -> None:
     """Strategies nobody knows, weights below 1, patterns that match nothing, weights of what is not listed."""
     raw = {
         "resources": {"cpu": {"type": "Most", "weight": 1}, "a*b": {}, "x.com/*": {"weight": 0}, "memory": {}},
@@ -175,12 +175,12 @@ def test_what_is_read_otherwise_is_told() -> None:
     _, warnings = decode(FitArgs, raw, "arguments")
 
     assert warnings == [
-        "arguments.resources.cpu.type: got 'Most', expected LeastAllocated or MostAllocated; LeastAllocated is kept",
+        "arguments.resources.cpu.type: got 'Most', expected LeastAllocated or MostAllocated; LeastAllocated is used",
         "arguments.resources.a*b: matches nothing; expected a name, or a prefix such as nvidia.com/*",
-        "arguments.resources.x.com/*.weight: got 0, expected at least 1; 1 is kept",
+        "arguments.resources.x.com/*.weight: got 0, expected at least 1; 1 is used",
         "arguments.sra.weight: got 0, so sra has no effect; expected at least 1",
-        "arguments.sra.resourceWeight.t4: got -1, expected at least 0; 1 is kept",
+        "arguments.sra.resourceWeight.t4: got -1, expected at least 0; 1 is used",
         "arguments.sra.resourceWeight.v100: has no effect, sra.resources does not list it",
-        "arguments.proportional.resourceProportion.t4.cpu: got -0.5, expected at least 0; 1 is kept",
+        "arguments.proportional.resourceProportion.t4.cpu: got -0.5, expected at least 0; 1 is used",
         "arguments.proportional.resourceProportion.t5.cpu: has no effect; expected .cpu or .memory of a listed name",
     ]

@@ -156,7 +156,7 @@ def test_a_quota_counts_the_pods_of_its_scopes(scope: str, spec: dict[str, Any],
 @pytest.mark.parametrize(
     ("name", "operator", "concerns"), [("high", "In", True), ("low", "In", False), ("low", "NotIn", True)]
 )
-def test_without_pods_the_priority_class_of_the_group_tells(name: str, operator: str, concerns: bool) -> None:
+def test_without_pods_the_priority_class_of_the_group_counts(name: str, operator: str, concerns: bool) -> None:
     """Pods of a job take its class."""
     selector = wire.ScopeSelector(
         match_expressions=(

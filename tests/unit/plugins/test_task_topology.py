@@ -190,7 +190,7 @@ def test_a_wrong_name_is_told_to_the_owner() -> None:
     assert told(there) == [("PodGroup", "job", "TaskTopologyInvalid", message)]
 
 
-def test_a_wrong_name_is_told_once() -> None:
+def test_a_wrong_name_is_reported_once() -> None:
     """Not in the next cycle; other words are news, and so is everything once the group was gone."""
     settled = Settled()
     texts = ("worker,other", "worker,other", "worker,worker")
@@ -209,7 +209,7 @@ def opened_again(settled: Settled, affinity: str) -> World:
     return there
 
 
-def test_roles_that_may_be_on_their_way_are_not_told() -> None:
+def test_roles_that_may_still_be_created_are_not_reported() -> None:
     """One of two pods that the group needs is there; the other may be of the role that lacks."""
     early = group("job", minimum=2, annotations={AFFINITY: "worker,other"})
 

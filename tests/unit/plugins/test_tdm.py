@@ -124,7 +124,7 @@ def test_a_zone_without_window_is_closed() -> None:
     assert "revocable zone rz2 not support" in decide(scenario, "allocate").why_pod("a-0")
 
 
-def test_pods_that_differ_in_this_alone_are_told_apart() -> None:
+def test_pods_that_differ_only_in_this_are_distinguished() -> None:
     """Equal specifications, different annotations."""
     scenario = two_nodes().job("plain").job("roaming", annotations=MAY_USE)
 
@@ -163,7 +163,7 @@ def test_victims_are_looked_for_once_in_a_period() -> None:
     assert outcome.evictions == ["a-2", "a-1"]
 
 
-def test_whoever_cannot_go_elsewhere_may_preempt() -> None:
+def test_a_task_that_is_not_preemptable_may_preempt() -> None:
     """A task that must stay takes the place of one that may roam, on a node that stays."""
     scenario = (
         Scenario().node("stays", cpu=1).running("a", on=["stays"], annotations={"volcano.sh/preemptable": "true"})
@@ -209,7 +209,7 @@ def test_how_long_a_window_lasts(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["Mars/Base", "", "../x", "Europe", 5])
-def test_time_zones_that_nobody_knows_are_told(name: object) -> None:
+def test_unknown_time_zones_are_reported(name: object) -> None:
     """UTC holds instead."""
     args, warnings = decode(TdmArgs, {"tdm.timezone": name}, "arguments")
 

@@ -159,7 +159,7 @@ def test_the_interval_is_that_of_the_source() -> None:
 
 
 @pytest.mark.parametrize("start", ["", "soon"])
-def test_pods_that_started_nobody_knows_when_count(start: str) -> None:
+def test_pods_without_a_start_time_count(start: str) -> None:
     """Their use may not be measured yet."""
     made = pod("young", on="n1")
     young = wire.Pod(metadata=made.metadata, spec=made.spec, status=wire.PodStatus(phase="Running", start_time=start))
@@ -228,7 +228,7 @@ def test_weights_of_nothing_score_nothing(weights: dict[str, int]) -> None:
     assert set(refusals(there)) == {"n1"}
 
 
-def test_a_wrong_value_keeps_its_default_and_is_told() -> None:
+def test_a_wrong_value_keeps_its_default_and_is_reported() -> None:
     """One wrong value inside a mapping leaves the others alone; quoted numbers are numbers."""
     raw = {
         "usage.weight": -1,

@@ -123,7 +123,7 @@ def test_misspelt_plugins_are_faults_of_a_checked_file(tmp_path: Path, capsys: p
     assert shown.splitlines()[-1].startswith(f"{file}: refused: 2 faults")
 
 
-def test_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_configuration_is_reported_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`config check` ends with 1 and a line for each fault."""
     file = tmp_path / "scheduler.yaml"
     file.write_text("actions: enque, alocate\n")
@@ -146,7 +146,7 @@ def test_a_strict_check_tells_what_a_lenient_one_tells(tmp_path: Path, capsys: p
     assert strict[1][:-1] == [lenient[1][0].replace("warning: ", "fault: "), *lenient[1][1:-1]]
 
 
-def test_configuration_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_configuration_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file that is not there is named."""
     assert main(["config", "check", str(tmp_path / "gone.yaml")]) == 1
     assert "gone.yaml" in capsys.readouterr().out

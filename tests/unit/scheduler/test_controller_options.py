@@ -73,15 +73,15 @@ def test_gates_take_controllers_away() -> None:
 def test_controllers_that_are_not_here_are_warned_of() -> None:
     """And unknown ones are faults, with the nearest name."""
     assert chosen(["+sharding-controller"])[1] == [
-        "--controllers: sharding-controller: without effect: NodeShards are read, and made by hand"
+        "--controllers: sharding-controller: without effect: NodeShards are read, but created by users"
     ]
     with pytest.raises(ConfigError, match=r"job-contoller: unknown controller.*job-controller"):
         parsed("--controllers=job-contoller")
-    with pytest.raises(ConfigError, match="both wanted and not wanted"):
+    with pytest.raises(ConfigError, match="both enabled and disabled"):
         parsed("--controllers=+job-controller,-job-controller")
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     """Values that cannot work, wherever they stand."""
     with pytest.raises(ConfigError) as error:
         parsed(

@@ -65,7 +65,7 @@ async def test_admission_is_answered_by_a_process_without_controllers(tmp_path: 
     assert "pyroclast_controllers_leader" not in metrics
 
 
-async def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
+async def test_an_address_in_use_is_reported(tmp_path: Path) -> None:
     """As a fault of the command line, not as a traceback."""
     certificate, key = tmp_path / "cert", tmp_path / "key"
     with socket.socket() as taken:

@@ -11,7 +11,7 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.refusals import Refusal
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.settings import read_configuration
-from pyroclast.scheduler.monitoring.cycle_metrics import tell_figures, tell_placements
+from pyroclast.scheduler.monitoring.cycle_metrics import observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.explain import explain_job
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.registry import load_registry
@@ -75,10 +75,10 @@ def seen() -> Seen:
     return Seen(snapshot=snapshot, report=report)
 
 
-def test_backlog_and_waiting_jobs_are_told(seen: Seen) -> None:
+def test_backlog_and_waiting_jobs_are_measured(seen: Seen) -> None:
     """The gauges show what was pending, and which rule keeps the job that waits."""
     metrics = Metrics()
-    tell_figures(seen, metrics)
+    set_cycle_metrics(seen, metrics)
 
     assert metrics.value("pyroclast_backlog_tasks", "q") == 3
     assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
@@ -92,7 +92,7 @@ def test_pods_on_lent_room_are_shown() -> None:
     configuration = read_configuration(CONFIGURATION, load_registry()).configuration
     report, _ = run_cycle(snapshot, configuration, registry=load_registry(), now=SECOND_AFTER_CREATION)
     metrics = Metrics()
-    tell_figures(Seen(snapshot=snapshot, report=report), metrics)
+    set_cycle_metrics(Seen(snapshot=snapshot, report=report), metrics)
     explained = explain_job("ns/gang", snapshot, report)
 
     assert metrics.value("pyroclast_lent_pods", "q") == 1
@@ -112,7 +112,7 @@ def test_why_nobody_is_evicted_is_not_what_keeps_a_job(seen: Seen) -> None:
     evictions = Refusal(plugin="reclaim", reason="HasMinimum", action="reclaim")
     report = msgspec.structs.replace(seen.report, refusals={JobId("ns/large"): (evictions,)})
     metrics = Metrics()
-    tell_figures(Seen(snapshot=seen.snapshot, report=report), metrics)
+    set_cycle_metrics(Seen(snapshot=seen.snapshot, report=report), metrics)
 
     assert metrics.value("pyroclast_refused_jobs", "resources", "NoNodeFits") == 1
     assert metrics.value("pyroclast_refused_jobs", "reclaim", "HasMinimum") is None
@@ -122,7 +122,7 @@ def test_jobs_that_need_not_be_tried_again_still_wait(seen: Seen) -> None:
     """A report counts the tasks of jobs that were looked at; who waits is shown and explained all the same."""
     report = msgspec.structs.replace(seen.report, status_counts={})
     metrics = Metrics()
-    tell_figures(Seen(snapshot=seen.snapshot, report=report), metrics)
+    set_cycle_metrics(Seen(snapshot=seen.snapshot, report=report), metrics)
 
     assert metrics.value("pyroclast_refused_jobs", "gang", "NotEnoughResources") == 1
     explained = explain_job("ns/large", seen.snapshot, report)
@@ -133,7 +133,7 @@ def test_jobs_that_need_not_be_tried_again_still_wait(seen: Seen) -> None:
 def test_placements_are_timed_from_creation(seen: Seen) -> None:
     """Each of the two placements counts, one second after the job was made."""
     metrics = Metrics()
-    tell_placements(seen, metrics, SECOND_AFTER_CREATION)
+    observe_placements(seen, metrics, SECOND_AFTER_CREATION)
 
     assert metrics.value("volcano_e2e_job_scheduling_duration", "small", "q", "ns") == 1000
     assert metrics.value("volcano_e2e_job_scheduling_last_time", "small", "q", "ns") == SECOND_AFTER_CREATION

@@ -261,7 +261,7 @@ async def test_plans_of_a_leader_that_lost_its_lease_are_refused(
     assert cluster.written == []
 
 
-async def test_a_cycle_that_hangs_is_told(daemon: Daemon, decisions: Decisions) -> None:
+async def test_a_hanging_cycle_is_logged(daemon: Daemon, decisions: Decisions) -> None:
     """With the phase that it hangs in; it is over with its cycle, also with one that failed inside a phase."""
     now = 0.0
     told: list[str | None] = []

@@ -31,7 +31,7 @@ def snapshot(scenario: Scenario) -> Any:
 def test_cards_and_the_pods_on_them() -> None:
     """Two containers of one pod are one that shares; what it holds adds up."""
     metrics = Metrics()
-    DeviceFigures(metrics).tell(snapshot(HELD), ARGS)
+    DeviceFigures(metrics).update(snapshot(HELD), ARGS)
 
     card, other = 'NodeName="n",devID="GPU-0"', 'NodeName="n",devID="GPU-1"'
     assert told(metrics) == {
@@ -54,7 +54,7 @@ def test_pods_that_are_called_alike_are_two_that_share() -> None:
     other = HELD.running(
         "r", on=["n"], namespace="o", pod=one(number=1, cores=5), annotations={IDS: "GPU-0,NVIDIA,100,5:"}
     )
-    DeviceFigures(metrics).tell(snapshot(other), ARGS)
+    DeviceFigures(metrics).update(snapshot(other), ARGS)
 
     card, figures = 'NodeName="n",devID="GPU-0"', told(metrics)
     assert figures[f"shared_number{{{card}}}"] == 2
@@ -67,27 +67,27 @@ def test_what_is_gone_is_not_told() -> None:
     """The pod first, then the node; and all of it when the configuration wants no cards any more."""
     metrics = Metrics()
     figures = DeviceFigures(metrics)
-    figures.tell(snapshot(HELD), ARGS)
-    figures.tell(snapshot(BASE), ARGS)
+    figures.update(snapshot(HELD), ARGS)
+    figures.update(snapshot(BASE), ARGS)
     assert not [series for series in told(metrics) if "certain_pod" in series]
     assert told(metrics)['shared_number{NodeName="n",devID="GPU-0"}'] == 0
 
-    figures.tell(snapshot(Scenario().node("m")), ARGS)
+    figures.update(snapshot(Scenario().node("m")), ARGS)
     assert told(metrics) == {}
-    figures.tell(snapshot(HELD), ARGS)
+    figures.update(snapshot(HELD), ARGS)
     assert len(told(metrics)) == 10
-    figures.tell(snapshot(HELD), None)
+    figures.update(snapshot(HELD), None)
     assert told(metrics) == {}
-    figures.tell(snapshot(HELD), DeviceShareArgs(gpu_sharing=True))
+    figures.update(snapshot(HELD), DeviceShareArgs(gpu_sharing=True))
     assert told(metrics) == {}
 
 
-def test_a_node_that_stays_as_it_is_is_told_once() -> None:
+def test_metrics_of_an_unchanged_node_are_not_written_again() -> None:
     """What stands in the metrics is not touched."""
     metrics, seen = Metrics(), snapshot(HELD)
     figures = DeviceFigures(metrics)
-    figures.tell(seen, ARGS)
+    figures.update(seen, ARGS)
     metrics.put("volcano_vgpu_device_memory_limit", -1, "GPU-0", "n")
-    figures.tell(seen, ARGS)
+    figures.update(seen, ARGS)
 
     assert metrics.value("volcano_vgpu_device_memory_limit", "GPU-0", "n") == -1

@@ -14,7 +14,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
-def test_a_taken_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """With the flag to change."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         said = told(capsys, "--port", str(taken.getsockname()[1]))
@@ -23,7 +23,7 @@ def test_a_taken_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in use" in said
 
 
-def test_a_certificate_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_certificate_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Absent, or without a key."""
     file = tmp_path / "server.pem"
     assert f"--certificate: {file}: No such file or directory" in told(capsys, "--certificate", str(file))
@@ -32,7 +32,7 @@ def test_a_certificate_that_is_none_is_told(tmp_path: Path, capsys: pytest.Captu
     assert f"--certificate: {file}: no certificate with its key" in told(capsys, "--certificate", str(file))
 
 
-def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_kubeconfig_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The folder is not there."""
     assert "--kubeconfig: " in told(capsys, "--kubeconfig", str(tmp_path / "absent" / "kubeconfig"))
 
@@ -46,7 +46,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_told(tmp_path: Path, capsys: pyt
         ("--hollow-nodes", "-3", "expected at least 0"),
     ],
 )
-def test_numbers_that_cannot_be_are_told(flag: str, value: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_numbers_are_reported(flag: str, value: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Before anything is started."""
     with pytest.raises(SystemExit):
         main(["emulator", flag, value])

@@ -3,11 +3,11 @@
 from structlog.testing import capture_logs
 
 from pyroclast.model.errors import ObjectError
-from pyroclast.scheduler.daemon.cluster import FAULTS_TOLD, Faults
+from pyroclast.scheduler.daemon.cluster import MAX_REMEMBERED_FAULTS, Faults
 from pyroclast.scheduler.monitoring.metrics import Metrics
 
 
-def test_a_fault_is_told_once_and_counted_each_time() -> None:
+def test_a_fault_is_reported_once_and_counted_each_time() -> None:
     """A pod is read again at each of its changes."""
     metrics = Metrics()
     faults = Faults(metrics)
@@ -24,7 +24,7 @@ def test_a_fault_is_told_once_and_counted_each_time() -> None:
 def test_new_faults_are_told_however_many_there_were() -> None:
     """A process that runs for months sees more than it can keep in mind, and must not fall silent."""
     faults = Faults(Metrics())
-    for number in range(FAULTS_TOLD):
+    for number in range(MAX_REMEMBERED_FAULTS):
         faults(ObjectError("Pod", f"old/{number}", "spec", "odd"))
 
     with capture_logs() as logged:

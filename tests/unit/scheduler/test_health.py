@@ -88,8 +88,8 @@ async def test_process_is_alive_before_it_is_ready(endpoints: Endpoints) -> None
 
 async def test_process_whose_background_work_dies_is_not_alive(endpoints: Endpoints, daemon: Daemon) -> None:
     """A fresh process is the remedy, so /livez and /healthz say why; such a process is not ready either."""
-    daemon.unsynced, daemon.dying = None, "follow-pods dies again and again: KeyError: 'x'"
-    verdict = "[-]background failed: follow-pods dies again and again: KeyError: 'x'\n"
+    daemon.unsynced, daemon.dying = None, "follow-pods fails repeatedly: KeyError: 'x'"
+    verdict = "[-]background failed: follow-pods fails repeatedly: KeyError: 'x'\n"
 
     assert await get(endpoints, "health", "/livez") == (503, f"{verdict}livez check failed\n")
     assert await get(endpoints, "health", "/healthz") == (503, f"{verdict}livez check failed\n")

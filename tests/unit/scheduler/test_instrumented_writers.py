@@ -63,7 +63,7 @@ class PreparingBinder:
         return PlanOutcome(plan=plan, binds=binds, prepared_seconds=0.5)
 
 
-async def test_preparing_is_told_from_binding() -> None:
+async def test_preparation_and_bind_are_measured_apart() -> None:
     """Half a second of preparation is the stage PreBind, and each pod was PreBound before it was Bound."""
     metrics = Metrics()
     binder = CountingBinder(PreparingBinder(), metrics, Rate(), created=lambda _: 100.0, wall=lambda: 102.0)

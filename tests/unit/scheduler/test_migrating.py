@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pyroclast.scheduler.cli.main import main
-from pyroclast.scheduler.migration.rules import Note, Weight, look_over
+from pyroclast.scheduler.migration.rules import Note, Weight, check_objects
 from pyroclast.scheduler.registry import load_registry
 
 CONFIGURATION = """actions: "enqueue, allocate, backfill"
@@ -46,7 +46,7 @@ def scheduler(*args: str, replicas: int = 0) -> dict[str, Any]:
 
 def notes_of(*objects: dict[str, Any]) -> list[Note]:
     """Look objects over beside a good configuration."""
-    return look_over([config_map(CONFIGURATION), *objects], load_registry())
+    return check_objects([config_map(CONFIGURATION), *objects], load_registry())
 
 
 def test_an_installation_like_the_chart_s_is_told_to_scale_down_first() -> None:
@@ -81,17 +81,17 @@ def test_the_configuration_is_read_as_the_scheduler_reads_it() -> None:
     wrong = CONFIGURATION.replace("backfill", "backfil")
     registry = load_registry()
 
-    assert [note.weight for note in look_over([config_map(unknown)], registry)] == [Weight.DIFFERS]
-    (note,) = look_over([config_map(wrong)], registry)
+    assert [note.weight for note in check_objects([config_map(unknown)], registry)] == [Weight.DIFFERS]
+    (note,) = check_objects([config_map(wrong)], registry)
     assert (note.weight, note.about) == (Weight.STOPS, "ConfigMap volcano-scheduler-configmap")
     assert "backfill" in note.message
 
 
 def test_without_a_configuration_that_is_said() -> None:
     """Nobody should take silence for agreement."""
-    (note,) = look_over([named("Namespace")], load_registry())
+    (note,) = check_objects([named("Namespace")], load_registry())
 
-    assert "configuration itself was not looked at" in note.message
+    assert "configuration itself was not checked" in note.message
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_definitions_of_our_own_are_not_volcanos() -> None:
 def test_objects_of_any_form_are_survived(broken: dict[str, Any]) -> None:
     """A file may hold anything under the name of a kind: what cannot be read is named."""
     for kind in ("PodGroup", "Queue", "Pod", "Job", "Deployment", "ConfigMap", "MutatingWebhookConfiguration"):
-        look_over([{"kind": kind, "metadata": {"name": "x"}, **broken}], load_registry())
+        check_objects([{"kind": kind, "metadata": {"name": "x"}, **broken}], load_registry())
 
 
 def test_a_broken_object_is_named() -> None:

@@ -1,4 +1,4 @@
-"""What a configuration wants followed that is not always followed."""
+"""What a configuration required followed that is not always followed."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ import pytest
 
 from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
 from pyroclast.plugins.deviceshare import args_of
-from pyroclast.scheduler.daemon.on_demand_kinds import Wants, wants_of
+from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, required_kinds
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
 
 
-def wants(*plugins: str) -> Wants:
+def required(*plugins: str) -> OnDemandKinds:
     """What plugins, each as it stands in a configuration, want."""
     text = f"actions: allocate\ntiers:\n- plugins: [{', '.join(plugins)}]\n"
     profile = read_configuration(text, load_registry()).configuration.profiles[0]
-    return wants_of(profile, args_of(profile))
+    return required_kinds(profile, args_of(profile))
 
 
 CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
@@ -24,16 +24,18 @@ CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [
-        (["{name: gang}"], Wants()),
-        (["{name: usage}", "{name: deviceshare}"], Wants()),
-        (["{name: load-aware}"], Wants(node_metrics=EVERY_OBJECT)),
-        ([CARDS], Wants(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"))),
+        (["{name: gang}"], OnDemandKinds()),
+        (["{name: usage}", "{name: deviceshare}"], OnDemandKinds()),
+        (["{name: load-aware}"], OnDemandKinds(node_metrics=EVERY_OBJECT)),
+        ([CARDS], OnDemandKinds(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"))),
         (
             [CARDS, "{name: load-aware}"],
-            Wants(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY_OBJECT),
+            OnDemandKinds(
+                device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY_OBJECT
+            ),
         ),
     ],
 )
-def test_what_is_wanted(plugins: list[Any], expected: Wants) -> None:
+def test_what_is_wanted(plugins: list[Any], expected: OnDemandKinds) -> None:
     """Loads by load-aware, the device ConfigMap by deviceshare with virtual cards, and nothing by others."""
-    assert wants(*plugins) == expected
+    assert required(*plugins) == expected

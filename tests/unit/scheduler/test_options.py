@@ -70,7 +70,7 @@ def test_defaults_are_those_of_volcano() -> None:
     assert not options.enable_healthz
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_faults_are_reported_together() -> None:
     """Faults of spelling, type, choice, gates, election and addresses come together, each with its flag."""
     found = faults(
         "--schedular-name=x",

@@ -107,7 +107,7 @@ def test_a_changed_file_is_in_force_in_the_next_cycle(ground: Ground) -> None:
     assert ground.generation() == 2
 
 
-def test_a_broken_file_keeps_the_last_good_one_and_is_told_once(ground: Ground) -> None:
+def test_a_broken_file_keeps_the_last_good_one_and_is_reported_once(ground: Ground) -> None:
     """By file and line, as a fault of the configuration is; mended, all is well."""
     ground.plugin.write_text(f"{TWO}\nimport nothing_of_this_name\n")
 

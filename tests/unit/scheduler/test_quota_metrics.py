@@ -8,7 +8,7 @@ from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.settings import read_configuration
-from pyroclast.scheduler.monitoring.cycle_metrics import tell_figures
+from pyroclast.scheduler.monitoring.cycle_metrics import set_cycle_metrics
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.registry import load_registry
 from pyroclast.testing import Scenario
@@ -37,7 +37,7 @@ def value(metrics: Metrics, kind: str, resource: str, field: str) -> float | Non
 def test_quotas_are_measured_until_they_go() -> None:
     """CPU in thousandths, memory in bytes; a cycle that decides nothing anew leaves them there."""
     metrics, with_quota = Metrics(), seen(QUOTA)
-    tell_figures(with_quota, metrics)
+    set_cycle_metrics(with_quota, metrics)
     assert value(metrics, "spec", "cpu", "min") == 1500
     assert value(metrics, "spec", "memory", "max") == 8 * 1024**3
     assert value(metrics, "status", "cpu", "used") == 2000
@@ -45,9 +45,9 @@ def test_quotas_are_measured_until_they_go() -> None:
     assert value(metrics, "status", "cpu", "runtime") == 2000
 
     quiet = Seen(snapshot=with_quota.snapshot, report=msgspec.structs.replace(with_quota.report, quotas=()))
-    tell_figures(quiet, metrics)
+    set_cycle_metrics(quiet, metrics)
     assert value(metrics, "status", "cpu", "used") == 2000
 
-    tell_figures(seen(), metrics)
+    set_cycle_metrics(seen(), metrics)
     assert value(metrics, "status", "cpu", "used") is None
     assert value(metrics, "spec", "cpu", "min") is None

@@ -96,7 +96,7 @@ def test_a_mounted_config_map_is_swapped(tmp_path: Path) -> None:
     assert actions(file) == ("backfill",)
 
 
-def test_a_bad_edit_keeps_the_last_good_one_and_is_told_once(file: ConfigFile, path: Path) -> None:
+def test_a_bad_edit_keeps_the_last_good_one_and_is_reported_once(file: ConfigFile, path: Path) -> None:
     """All its faults and warnings; the generation stays."""
     path.write_text(BAD)
 
@@ -110,7 +110,7 @@ def test_a_bad_edit_keeps_the_last_good_one_and_is_told_once(file: ConfigFile, p
     assert (actions(file), generation(file)) == (("allocate",), 1)
 
 
-def test_another_bad_edit_is_told_again(file: ConfigFile, path: Path) -> None:
+def test_another_bad_edit_is_reported_again(file: ConfigFile, path: Path) -> None:
     """Each state of the file once."""
     path.write_text(BAD)
     file.poll()

@@ -23,7 +23,7 @@ from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.settings import read_configuration
-from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
 from pyroclast.scheduler.recording.replay import RecordError, replay
 from pyroclast.scheduler.registry import load_registry
 from tests.gangs import annotated
@@ -78,7 +78,7 @@ def record(tmp_path: Path) -> Path:
     registry = load_registry("")
     configuration = read_configuration(TEXT, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     for kind, each in decoded(objects()):
         state.apply(kind, each)
     plans: list[Plan] = []
@@ -109,7 +109,7 @@ def test_a_full_disk_costs_the_record_alone() -> None:
     options = parse_options(["--record=/dev/full"], {}).options
     registry = load_registry("")
     recorder = Recorder(Path(options.record), options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     for kind, each in decoded(objects()):
         state.apply(kind, each)
 
@@ -161,7 +161,7 @@ def test_a_record_that_is_lost_is_begun_anew(tmp_path: Path, harm: Callable[[Pat
     registry = load_registry("")
     configuration = read_configuration(TEXT, registry).configuration
     recorder = Recorder(path, options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     known = list(decoded(objects()))
     for kind, each in known:
         state.apply(kind, each)
@@ -205,7 +205,7 @@ def test_a_record_that_cannot_be_begun_anew_ends(tmp_path: Path) -> None:
     folder.mkdir()
     options = parse_options([f"--record={folder / 'record'}"], {}).options
     recorder = Recorder(Path(options.record), options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     shutil.rmtree(folder)
 
     with capture_logs() as lines:
@@ -228,7 +228,7 @@ def test_how_gangs_are_read_is_part_of_a_record(tmp_path: Path) -> None:
     registry = load_registry("")
     configuration = read_configuration(Text.text, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     state.follow_gangs(gang_rules(configuration.profiles[0]))
     for each in objects():
         if each["kind"] == "Pod":
@@ -277,7 +277,7 @@ def recorded_with_plugin(folder: Path) -> Path:
     registry = files.registry()
     configuration = read_configuration(Sources.text, registry).configuration
     recorder = Recorder(Path(options.record), options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     for kind, each in decoded(objects()):
         state.apply(kind, each)
 

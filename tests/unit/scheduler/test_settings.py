@@ -84,7 +84,7 @@ def test_changed_file_is_in_force_in_the_next_cycle(file: Path) -> None:
     assert metrics.value("pyroclast_configuration_reload_time_seconds") == 100.0
 
 
-def test_bad_change_keeps_the_last_good_file_and_tells_once(file: Path) -> None:
+def test_bad_change_keeps_the_last_good_file_and_is_reported_once(file: Path) -> None:
     """Cycles go on with what was good; metric and event tell the faults, once."""
     metrics, told = Metrics(), Told()
     read = settings(file, metrics, told)

@@ -13,6 +13,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.monitoring.slow_calls import SlowCall, SlowCalls
+from pyroclast.scheduler.registry import load_registry
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 
@@ -104,3 +105,24 @@ def test_nothing_is_named_outside_of_plugins(tmp_path: Path) -> None:
 
     assert calls.look(None, registry, 1.0) is None
     assert calls.look(sys._getframe(), registry, 2.0) is None
+
+
+@pytest.mark.parametrize("plugin", ["binpack", "capacity"])
+def test_a_built_in_plugin_is_reported_by_its_own_name(plugin: str) -> None:
+    """The modules of the framework and of all built-in plugins have the first part of their names in common."""
+    calls, registry = SlowCalls(0.0), load_registry()
+    framework, own = caller_in("pyroclast.framework.cycle"), caller_in(f"pyroclast.plugins.{plugin}.formula")
+
+    assert framework(lambda: calls.look(sys._getframe(), registry, 1.0)) is None
+    slow = framework(lambda: own(lambda: calls.look(sys._getframe(), registry, 1.0)))
+
+    assert slow is not None
+    assert slow.plugin == plugin
+
+
+def caller_in(module: str) -> Callable[[Callable[[], SlowCall | None]], SlowCall | None]:
+    """Return a function of a module of this name that calls its argument."""
+    namespace: dict[str, Any] = {"__name__": module}
+    exec("def call(inner): return inner()", namespace)
+    function: Callable[[Callable[[], SlowCall | None]], SlowCall | None] = namespace["call"]
+    return function

@@ -129,7 +129,7 @@ def test_objects_that_cannot_be_read(arguments: list[str], capsys: pytest.Captur
     assert "nowhere" in capsys.readouterr().err
 
 
-def test_what_is_no_object_in_a_list_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_item_that_is_not_an_object_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By its place, with status 1."""
     file = tmp_path / "list.json"
     file.write_text(json.dumps({"kind": "List", "items": [{"kind": "Node", **node("n1")}, 7]}))
@@ -138,7 +138,7 @@ def test_what_is_no_object_in_a_list_is_told(tmp_path: Path, capsys: pytest.Capt
     assert "items[1]: expected an object, got int" in capsys.readouterr().err
 
 
-def test_an_object_without_a_name_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_object_without_a_name_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is left out, the others are decided."""
     file = tmp_path / "o.json"
     file.write_text(json.dumps({"kind": "List", "items": [{"kind": "Pod", "metadata": {"namespace": "ns"}}]}))
@@ -154,7 +154,7 @@ def test_a_number_that_is_none_is_told_in_words(capsys: pytest.CaptureFixture[st
     assert "--rounds: got 'many', expected a whole number" in capsys.readouterr().err
 
 
-def test_a_bad_configuration_is_told_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_configuration_is_reported_with_every_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 2."""
     config = tmp_path / "scheduler.yaml"
     config.write_text("actions: fly, allocat\n")

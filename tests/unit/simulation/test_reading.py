@@ -74,12 +74,12 @@ def test_faults_name_the_file(tmp_path: Path, name: str, text: str | None, fault
     assert str(file) in str(error.value)
 
 
-def test_two_objects_without_a_separator_are_told(tmp_path: Path) -> None:
+def test_two_objects_without_a_separator_are_reported(tmp_path: Path) -> None:
     """They would become one object, a mixture of both."""
     file = tmp_path / "glued.yaml"
     file.write_text(NODE + "kind: Pod\n")
 
-    with pytest.raises(ReadError, match=r"glued\.yaml: .*the key 'kind' stands twice; is a '---' missing\?.*line 3"):
+    with pytest.raises(ReadError, match=r"glued\.yaml: .*the key 'kind' is repeated; is a '---' missing\?.*line 3"):
         read_objects([str(file)])
 
 
@@ -104,5 +104,5 @@ def test_an_alias_inside_what_it_names_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file.yaml"
     file.write_text("kind: &a [*a]")
 
-    with pytest.raises(ReadError, match="an alias stands inside what it names"):
+    with pytest.raises(ReadError, match="an alias is part of the value that it names"):
         read_objects([str(file)])

@@ -1,6 +1,6 @@
 """Reasons in answers: amounts, remedies, and why nobody is evicted."""
 
-from pyroclast.scheduler.simulation.answer import told
+from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.table import table
 from pyroclast.testing import Scenario
 
@@ -17,7 +17,7 @@ SCENARIO = (
 
 def test_amounts_are_quantities() -> None:
     """What a pod asks for and what nodes have left, what a queue would have and what it deserves."""
-    (answer,) = told(SCENARIO.run("enqueue", "allocate", "reclaim", plugins=PLUGINS).rounds)
+    (answer,) = answers_of(SCENARIO.run("enqueue", "allocate", "reclaim", plugins=PLUGINS).rounds)
     (of_pod,) = answer["podRefusals"]["default/new-0"]
     verdict, of_reclaim = answer["refusals"]["default/new"]
 
@@ -32,7 +32,7 @@ def test_amounts_are_quantities() -> None:
 
 def test_what_there_is_none_of_is_left_out() -> None:
     """A refusal without amounts, action or remedy says nothing of them."""
-    (answer,) = told(SCENARIO.run("enqueue", "allocate", plugins=PLUGINS).rounds)
+    (answer,) = answers_of(SCENARIO.run("enqueue", "allocate", plugins=PLUGINS).rounds)
 
     assert set(answer["refusals"]["default/new"][0]) == {"reason", "plugin", "counts", "message", "fitsWhen"}
 

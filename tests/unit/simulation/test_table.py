@@ -5,7 +5,7 @@ from pyroclast.testing import Scenario
 from tests.unit.simulation.test_rounds import ACTIONS, PLUGINS, Evict
 
 
-def test_several_cycles_are_told_apart() -> None:
+def test_several_cycles_are_distinguished() -> None:
     """Each under its number; evictions with those they serve, a dash where there is nobody."""
     outcome = (
         Scenario()
@@ -43,5 +43,6 @@ def test_held_places_are_told() -> None:
     text = table(Scenario().node("n1", cpu=1).add(terminating).job("a").run(*ACTIONS, plugins=PLUGINS).rounds)
 
     assert (
-        "Waiting for room to be released: 1\n  POD           GROUP       NODE\n  default/a-0   default/a   n1" in text
+        "Waiting for resources to be released: 1\n"
+        "  POD           GROUP       NODE\n  default/a-0   default/a   n1" in text
     )

@@ -1,5 +1,5 @@
 """Commands like vcctl's: queues, jobs and quotas in the format of `kubectl`; usable as `kubectl pyroclast`.
 
-Belongs here: flags, tables, and the few requests behind them. Does not: decisions; what a command asks for is done by
-the controllers.
+Belongs here: flags, tables, and the few API requests that a command needs.
+Does not belong here: decisions. The controllers carry out what a command requests.
 """

@@ -1,34 +1,34 @@
-"""Acting: what `pyroclast job` and `pyroclast queue` do to each thing that is named."""
+"""Actions that `pyroclast job` and `pyroclast queue` perform on each named object."""
 
 import argparse
 from typing import Any
 
 from pyroclast.kube.resources import Resource
 from pyroclast.model.api.bus import LifecycleAction
-from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, say
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_line
 from pyroclast.scheduler.cli.commands.vcctl.printing import deleted, reference
-from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker
+from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient
 
 __all__ = ["command", "delete"]
 
 
-async def delete(given: argparse.Namespace, speaker: Speaker, *, resource: Resource[Any]) -> None:
-    """Delete, and with each thing what belongs to it."""
+async def delete(given: argparse.Namespace, client: CommandClient, *, resource: Resource[Any]) -> None:
+    """Delete the named objects. Their dependents are deleted in the background."""
 
     async def remove(name: str) -> None:
-        await speaker.delete(resource, name)
-        say(deleted(resource, name))
+        await client.delete(resource, name)
+        print_line(deleted(resource, name))
 
-    await speaker.each(resource, names_of(given), remove)
+    await client.each(resource, names_of(given), remove)
 
 
 async def command(
-    given: argparse.Namespace, speaker: Speaker, *, resource: Resource[Any], action: LifecycleAction
+    given: argparse.Namespace, client: CommandClient, *, resource: Resource[Any], action: LifecycleAction
 ) -> None:
-    """Ask the controllers for an action."""
+    """Create a Command for each named object; the controllers carry it out."""
 
     async def ask(name: str) -> None:
-        await speaker.command(resource, name, action)
-        say(f"{reference(resource, name)} {given.action} requested")
+        await client.command(resource, name, action)
+        print_line(f"{reference(resource, name)} {given.action} requested")
 
-    await speaker.each(resource, names_of(given), ask)
+    await client.each(resource, names_of(given), ask)

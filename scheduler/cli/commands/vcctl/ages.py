@@ -1,4 +1,4 @@
-"""Ages as kubectl shows them: two units at most, and only one where that is precise enough."""
+"""Ages as kubectl shows them: at most two units, and only one if that is precise enough."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ _YEAR = 365 * _DAY
 
 
 def human_duration(seconds: int) -> str:
-    """Spell a duration."""
+    """Format a duration."""
     if seconds < -1:
         return "<invalid>"
     for limit, unit, name, rest_unit, rest_name in (
@@ -30,7 +30,7 @@ def human_duration(seconds: int) -> str:
 
 
 def age(moment: str, now: datetime) -> str:
-    """Return the time since a moment of RFC 3339."""
+    """Return the time since an RFC 3339 timestamp."""
     try:
         begun = datetime.fromisoformat(moment)
     except ValueError:

@@ -1,6 +1,6 @@
 """`pyroclast completion SHELL`: a script that completes commands, flags and names.
 
-The script asks `pyroclast completion words` at each press of the key, so that it never knows less than the program.
+The script calls `pyroclast completion words` at each completion, so it always knows the commands of the program.
 """
 
 import argparse
@@ -11,7 +11,7 @@ from typing import Final
 
 from pyroclast.model.errors import PyroclastError
 from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser, quota_parser
-from pyroclast.scheduler.cli.commands.vcctl.flags import program, say
+from pyroclast.scheduler.cli.commands.vcctl.flags import print_line, program
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
 
@@ -39,16 +39,16 @@ end
 complete -c pyroclast -a '(__pyroclast)'
 """,
 }
-"""What each shell is to read."""
+"""The completion script of each shell."""
 
 _PARSERS: Final = {"queue": queue_parser.parser, "job": job_parser.parser, "quota": quota_parser.parser}
 
 
 def candidates(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """Return what the last word may become.
+    """Return the possible completions of the last word.
 
     Args:
-        words: What was typed after the program's name; the last word may be empty.
+        words: The words after the program's name; the last word may be empty.
         commands: Names of all commands.
     """
     *before, last = words or [""]
@@ -75,7 +75,7 @@ def _possible(before: Sequence[str], last: str, commands: Iterable[str]) -> Iter
 
 
 def _actions(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers below a parser."""
+    """Return the subparsers of a parser."""
     return {
         name: one
         for action in parser._actions  # noqa: SLF001 - as above
@@ -89,8 +89,8 @@ def _option(one: argparse.ArgumentParser, word: str) -> argparse.Action | None:
 
 
 def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Sequence[str]:
-    """Ask the cluster for names; what keeps us from asking is no matter for who presses a key."""
-    # Imported when names are wanted: what speaks to clusters takes a second to import.
+    """List names from the cluster. Errors are suppressed: a completion must not print them."""
+    # Imported only for names: the API client takes a second to import.
     from pyroclast.scheduler.cli.commands.vcctl.naming import names  # noqa: PLC0415 - see above
 
     with contextlib.suppress(PyroclastError, TimeoutError, SystemExit), contextlib.redirect_stderr(None):
@@ -100,23 +100,23 @@ def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Seq
 
 def main(arguments: Sequence[str]) -> int:
     """Print a script, or the words that complete a command line."""
-    # Imported here: it imports us by name when we are called for.
+    # Imported here because of the circle: `main` imports this module by name to run the command.
     from pyroclast.scheduler.cli.main import COMMANDS  # noqa: PLC0415 - see above
 
     if arguments[:1] == ["words"]:
         for word in candidates(arguments[1:], COMMANDS):
-            say(word)
+            print_line(word)
         return 0
     parser = argparse.ArgumentParser(
         prog=f"{program()} completion", description="Print a script that completes commands, flags and names."
     )
-    parser.add_argument("shell", choices=[*SCRIPTS], help="what is to read the script")
-    say(SCRIPTS[parser.parse_args(arguments).shell])
+    parser.add_argument("shell", choices=[*SCRIPTS], help="shell that reads the script")
+    print_line(SCRIPTS[parser.parse_args(arguments).shell])
     return 0
 
 
 def kubectl() -> int:
-    """Complete `kubectl pyroclast`: kubectl calls this by a name of its own, and wants to hear last how to go on."""
+    """Complete `kubectl pyroclast`. kubectl runs this under its own name, and reads a directive from the last line."""
     status = main(["words", *sys.argv[1:]])
-    say(":4")  # no file names
+    print_line(":4")  # no file names
     return status

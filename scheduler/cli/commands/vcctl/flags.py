@@ -1,4 +1,4 @@
-"""Flags that several commands share, named as kubectl and vcctl name them, and the way to answer."""
+"""Flags that several commands share, with the names that kubectl and vcctl use, and functions that print."""
 
 import argparse
 import sys
@@ -8,48 +8,60 @@ from typing import Final
 
 from pyroclast.model.quantity import QuantityError, parse
 
-__all__ = ["add_cluster", "add_names", "add_namespace", "add_output", "amounts", "names_of", "program", "say", "told"]
+__all__ = [
+    "add_cluster",
+    "add_names",
+    "add_namespace",
+    "add_output",
+    "amounts",
+    "names_of",
+    "print_error",
+    "print_line",
+    "program",
+]
 
 OUTPUTS: Final = ("json", "yaml", "name", "wide")
 
 
 def program() -> str:
-    """Return how we were called: as a plugin of kubectl, or by our own name."""
+    """Return the name the program was started as: a kubectl plugin, or `pyroclast`."""
     return "kubectl pyroclast" if Path(sys.argv[0]).name.startswith("kubectl") else "pyroclast"
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Say which cluster."""
+    """Add the flags that select a cluster."""
     group = parser.add_argument_group("cluster")
-    group.add_argument("-k", "--kubeconfig", default="", metavar="FILE", help="kubeconfig; else as kubectl finds it")
+    group.add_argument("-k", "--kubeconfig", default="", metavar="FILE", help="kubeconfig; by default, that of kubectl")
     group.add_argument("--context", default="", metavar="NAME", help="context of the kubeconfig")
     group.add_argument("-s", "--server", "--master", default="", metavar="URL", help="address of the API server")
 
 
 def add_namespace(parser: argparse.ArgumentParser, *, has_all: bool = False) -> None:
-    """Say which namespace."""
-    parser.add_argument("-n", "--namespace", default="", metavar="NAME", help="namespace; else that of the context")
+    """Add the flags that select a namespace."""
+    parser.add_argument(
+        "-n", "--namespace", default="", metavar="NAME", help="namespace; by default, that of the context"
+    )
     if has_all:
-        parser.add_argument("-A", "--all-namespaces", action="store_true", help="look in all namespaces")
+        parser.add_argument("-A", "--all-namespaces", action="store_true", help="list objects of all namespaces")
 
 
 def add_output(parser: argparse.ArgumentParser, *, has_table: bool = True) -> None:
-    """Say in which form."""
+    """Add the flags that select the output format."""
     choices = OUTPUTS if has_table else OUTPUTS[:-1]
     parser.add_argument("-o", "--output", choices=choices, default="", help=f"one of {', '.join(choices)}")
     if has_table:
-        parser.add_argument("--no-headers", action="store_true", help="leave the headings out")
+        parser.add_argument("--no-headers", action="store_true", help="do not print headings")
 
 
 def add_names(parser: argparse.ArgumentParser, kind: str, *, is_optional: bool = False) -> None:
-    """Say which objects, by position or, as with vcctl, by `--name`."""
+    """Add the names of objects, as positional arguments or, as in vcctl, as `--name`."""
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"name of a {kind}")
     parser.add_argument("-N", "--name", dest="named", action="append", default=[], help=f"name of a {kind}, as NAME")
     parser.set_defaults(kind=kind, needs_names=not is_optional, parser=parser)
 
 
 def names_of(given: argparse.Namespace) -> list[str]:
-    """Return the names given; none is a fault of the command line where one is needed."""
+    """Return the given names. Report a command line error if a name is required and none is given."""
     names = [*given.names, *given.named]
     if not names and given.needs_names:
         given.parser.error(f"the name of a {given.kind} is needed")
@@ -57,10 +69,10 @@ def names_of(given: argparse.Namespace) -> list[str]:
 
 
 def amounts(text: str) -> Mapping[str, str]:
-    """Read amounts by resource name: `cpu=4,memory=8Gi`.
+    """Parse amounts by resource name: `cpu=4,memory=8Gi`.
 
     Raises:
-        argparse.ArgumentTypeError: It is no such thing.
+        argparse.ArgumentTypeError: The text has another format.
     """
     found = {}
     for part in text.split(",") if text else ():
@@ -75,11 +87,11 @@ def amounts(text: str) -> Mapping[str, str]:
     return found
 
 
-def say(text: str) -> None:
-    """Print on standard output."""
+def print_line(text: str) -> None:
+    """Print a line on standard output."""
     print(text)  # noqa: T201 - what a command line is for
 
 
-def told(text: str) -> None:
-    """Print on standard error."""
+def print_error(text: str) -> None:
+    """Print a line on standard error."""
     print(text, file=sys.stderr)  # noqa: T201 - as above

@@ -1,4 +1,4 @@
-"""The command line of `pyroclast job`: light, for completion asks it at each press of a key."""
+"""The command line of `pyroclast job`. It imports little, because completion loads it at each key press."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -33,9 +33,9 @@ def parser() -> argparse.ArgumentParser:
 def _build_list(one: argparse.ArgumentParser) -> None:
     add_names(one, "job", is_optional=True)
     add_namespace(one, has_all=True)
-    one.add_argument("-l", "--selector", default="", metavar="LABELS", help="jobs with these labels alone")
-    one.add_argument("-q", "--queue", default="", help="jobs of this queue alone")
-    one.add_argument("-S", "--scheduler", default="", help="jobs of this scheduler alone")
+    one.add_argument("-l", "--selector", default="", metavar="LABELS", help="only jobs with these labels")
+    one.add_argument("-q", "--queue", default="", help="only jobs of this queue")
+    one.add_argument("-S", "--scheduler", default="", help="only jobs of this scheduler")
     add_output(one)
 
 
@@ -49,19 +49,19 @@ def _build_run(one: argparse.ArgumentParser) -> None:
     add_names(one, "job")
     add_namespace(one)
     one.add_argument(
-        "-f", "--filename", default="", metavar="FILE", help="manifest of jobs, YAML or JSON; - reads them"
+        "-f", "--filename", default="", metavar="FILE", help="manifest of jobs, YAML or JSON; - reads standard input"
     )
     one.add_argument("-i", "--image", default="busybox", help="image of the container; busybox by default")
-    one.add_argument("-m", "--min", type=int, default=1, help="pods that must be able to run together; 1 by default")
-    one.add_argument("-r", "--replicas", type=int, default=1, help="pods; 1 by default")
+    one.add_argument("-m", "--min", type=int, default=1, help="minimum number of pods that run together; 1 by default")
+    one.add_argument("-r", "--replicas", type=int, default=1, help="number of pods; 1 by default")
     one.add_argument(
         "-R", "--requests", type=amounts, default=_AMOUNTS, help=f"requests of a pod; {_AMOUNTS} by default"
     )
     one.add_argument("-L", "--limits", type=amounts, default=_AMOUNTS, help=f"limits of a pod; {_AMOUNTS} by default")
     one.add_argument("-S", "--scheduler", default=DEFAULT_SCHEDULER, help=f"scheduler; {DEFAULT_SCHEDULER} by default")
-    one.add_argument("-q", "--queue", default="", help="queue; the default queue without it")
+    one.add_argument("-q", "--queue", default="", help="queue; the default queue by default")
     one.add_argument(
-        "--command", nargs=argparse.REMAINDER, default=[], help="what the container runs: the rest of the line"
+        "--command", nargs=argparse.REMAINDER, default=[], help="command of the container: the rest of the line"
     )
     add_output(one, has_table=False)
 

@@ -14,19 +14,19 @@ from pyroclast.model.api.names import JOB_NAME, JOB_TYPE
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
 from pyroclast.scheduler.cli.commands.vcctl.ages import age
-from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, say
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_line
 from pyroclast.scheduler.cli.commands.vcctl.job_parser import parser
 from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
 from pyroclast.scheduler.cli.commands.vcctl.running import job_of_flags, jobs_of_file
 from pyroclast.scheduler.cli.commands.vcctl.showing import fetch, show_made, show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.viewing import description, events_of, lent_pods
 
 __all__ = ["columns", "main"]
 
 
 def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
-    """Return the columns of jobs; ages are up to `now`."""
+    """Return the columns of jobs. Ages are relative to `now`."""
     namespace: tuple[Column[Job], ...] = (Column(heading="NAMESPACE", cell=lambda job: job.metadata.namespace),)
     return (
         *(namespace if has_namespace else ()),
@@ -49,68 +49,72 @@ def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
     )
 
 
-# --- what is done ----------------------------------------------------------------------------------------------------
+# --- commands ---------------------------------------------------------------------------------------------------------
 
 
-async def show(given: argparse.Namespace, speaker: Speaker) -> None:
+async def show(given: argparse.Namespace, client: CommandClient) -> None:
     """List jobs."""
     if given.all_namespaces and names_of(given):
         raise ConfigError("a resource cannot be retrieved by name across all namespaces")
-    found = [each for each in await fetch(given, speaker, JOBS) if _is_meant(given, each)]
+    found = [each for each in await fetch(given, client, JOBS) if _is_selected(given, each)]
 
     def as_table() -> str:
         shown = columns(datetime.now(UTC), has_namespace=given.all_namespaces)
         is_wide = given.output == "wide"
-        return table(shown, speaker.decoded(JOBS, found), is_wide=is_wide, has_headings=not given.no_headers)
+        return table(shown, client.decoded(JOBS, found), is_wide=is_wide, has_headings=not given.no_headers)
 
-    show_objects(given, speaker, JOBS, found, as_table)
+    show_objects(given, client, JOBS, found, as_table)
 
 
-def _is_meant(given: argparse.Namespace, job: Object) -> bool:
+def _is_selected(given: argparse.Namespace, job: Object) -> bool:
     spec = job.get("spec") or {}
     return given.queue in {"", spec.get("queue")} and given.scheduler in {"", spec.get("schedulerName")}
 
 
-async def view(given: argparse.Namespace, speaker: Speaker) -> None:
+async def view(given: argparse.Namespace, client: CommandClient) -> None:
     """Describe jobs."""
     if given.output:
-        show_objects(given, speaker, JOBS, await fetch(given, speaker, JOBS), str)
+        show_objects(given, client, JOBS, await fetch(given, client, JOBS), str)
         return
     texts: list[str] = []
 
     async def describe(name: str) -> None:
-        found = await speaker.get(JOBS, name)
-        events = events_of(found, await speaker.all_of(EVENTS))
-        lent = lent_pods(await _pods_of(speaker, name))
-        texts.extend(description(job, events, datetime.now(UTC), lent=lent) for job in speaker.decoded(JOBS, [found]))
+        found = await client.get(JOBS, name)
+        events = events_of(found, await client.all_of(EVENTS))
+        lent = lent_pods(await _pods_of(client, name))
+        texts.extend(description(job, events, datetime.now(UTC), lent=lent) for job in client.decoded(JOBS, [found]))
 
-    await speaker.each(JOBS, names_of(given), describe)
+    await client.each(JOBS, names_of(given), describe)
     if texts:
-        say("\n\n\n".join(texts))
+        print_line("\n\n\n".join(texts))
 
 
-async def _pods_of(speaker: Speaker, name: str) -> list[Object]:
-    """Return the pods of a job; none where they may not be read: the rest of a description needs no pods."""
+async def _pods_of(client: CommandClient, name: str) -> list[Object]:
+    """Return the pods of a job, or none if they cannot be read: the rest of the description does not need them."""
     try:
-        return await speaker.all_of(PODS, selector=f"{JOB_NAME}={name}")
+        return await client.all_of(PODS, selector=f"{JOB_NAME}={name}")
     except ApiError:
         return []
 
 
-async def run(given: argparse.Namespace, speaker: Speaker) -> None:
+async def run(given: argparse.Namespace, client: CommandClient) -> None:
     """Create jobs."""
     jobs = jobs_of_file(given.filename) if given.filename else [job_of_flags(given, name) for name in names_of(given)]
-    placed = [(job, _namespace(job, given.namespace) or speaker.namespace) for job in jobs]
+    placed = [(job, _namespace(job, given.namespace) or client.namespace) for job in jobs]
 
     async def make(job_in_namespace: tuple[Object, str]) -> None:
         job, namespace = job_in_namespace
-        show_made(given, JOBS, await speaker.create(JOBS, job, namespace=namespace))
+        show_made(given, JOBS, await client.create(JOBS, job, namespace=namespace))
 
-    await speaker.each(JOBS, placed, make)
+    await client.each(JOBS, placed, make)
 
 
 def _namespace(job: Object, asked: str) -> str:
-    """Return the namespace that a manifest names; another than the one asked for is a mistake."""
+    """Return the namespace of a manifest.
+
+    Raises:
+        ConfigError: It differs from the requested namespace.
+    """
     own = job["metadata"].get("namespace") or ""
     if asked and own and own != asked:
         raise ConfigError(
@@ -120,7 +124,7 @@ def _namespace(job: Object, asked: str) -> str:
     return str(own)
 
 
-_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None]]]] = {
+_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, CommandClient], Awaitable[None]]]] = {
     "list": show,
     "view": view,
     "run": run,
@@ -135,4 +139,4 @@ def main(arguments: Sequence[str]) -> int:
     given = parser().parse_args(arguments)
     if not getattr(given, "filename", ""):
         names_of(given)
-    return speak(given, JOBS, partial(_ACTS[given.action], given))
+    return run_command(given, JOBS, partial(_ACTS[given.action], given))

@@ -1,4 +1,4 @@
-"""Names of what is in the cluster, for completion."""
+"""Names of objects in the cluster, for completion."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ from pyroclast.scheduler.cli.commands.vcctl.speaking import connected
 __all__ = ["names"]
 
 _SECONDS = 2.0
-"""Longest wait: who presses a key does not wait longer."""
+"""Maximum wait. A completion should not block the shell for longer."""
 
 _RESOURCES: Final[dict[str, Resource[Any]]] = {"queue": QUEUES, "job": JOBS, "quota": ELASTIC_QUOTAS}
 
@@ -19,14 +19,14 @@ def names(given: argparse.Namespace, kind: str) -> list[str]:
     """Return the names of all objects of a kind.
 
     Raises:
-        PyroclastError: The cluster cannot be asked, or refuses.
-        TimeoutError: It does not answer in time.
+        PyroclastError: The server cannot be reached, or refuses the request.
+        TimeoutError: The server does not answer in time.
     """
     return asyncio.run(asyncio.wait_for(_names(given, _RESOURCES[kind]), _SECONDS))
 
 
 async def _names(given: argparse.Namespace, resource: Resource[Any]) -> list[str]:
-    async with connected(given) as speaker:
+    async with connected(given) as client:
         if resource is ELASTIC_QUOTAS:
-            speaker.namespace = ""  # their names are unique in the cluster
-        return [each["metadata"]["name"] for each in await speaker.all_of(resource)]
+            client.namespace = ""  # their names are unique in the cluster
+        return [each["metadata"]["name"] for each in await client.all_of(resource)]

@@ -1,4 +1,4 @@
-"""What is printed: tables as kubectl lays them out, objects as JSON or YAML, or names alone."""
+"""Output formats: tables as kubectl lays them out, JSON, YAML, and names."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -34,11 +34,11 @@ class Column(Generic[T]):
     heading: str
     cell: Callable[[T], object]
     is_wide: bool = False
-    """Shown with `-o wide` alone."""
+    """Shown only with `-o wide`."""
 
 
 def table(columns: Sequence[Column[T]], rows: Sequence[T], *, is_wide: bool = False, has_headings: bool = True) -> str:
-    """Lay out rows; what is empty shows as `<none>`."""
+    """Format rows as a table. An empty value shows as `<none>`."""
     shown = [column for column in columns if is_wide or not column.is_wide]
     lines = [[column.heading for column in shown]] if has_headings else []
     lines += [[_cell(column.cell(row)) for column in shown] for row in rows]
@@ -53,31 +53,31 @@ def _cell(value: object) -> str:
 
 
 def listed(objects: Sequence[Object]) -> Object:
-    """Return a list of objects, as kubectl makes one."""
+    """Return a `List` of objects, as kubectl does."""
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}
 
 
 def as_json(value: Object) -> str:
-    """Spell an object as JSON."""
+    """Format an object as JSON."""
     return json.dumps(value, indent=4, sort_keys=True, ensure_ascii=False)
 
 
 def as_yaml(value: Object) -> str:
-    """Spell an object as YAML."""
+    """Format an object as YAML."""
     return yaml.safe_dump(value, sort_keys=True, default_flow_style=False, allow_unicode=True).rstrip()
 
 
 def without_managed_fields(value: Object) -> Object:
-    """Leave out who wrote which field, as kubectl does."""
+    """Remove `managedFields`, as kubectl does."""
     metadata = {key: part for key, part in value.get("metadata", {}).items() if key != "managedFields"}
     return {**value, "metadata": metadata}
 
 
 def reference(resource: Resource[Any], name: str) -> str:
-    """Name an object as kubectl does: `queue.scheduling.volcano.sh/research`."""
+    """Return the name of an object as kubectl writes it: `queue.scheduling.volcano.sh/research`."""
     return f"{resource.kind.lower()}.{resource.group}/{name}"
 
 
 def deleted(resource: Resource[Any], name: str) -> str:
-    """Say that an object was deleted."""
+    """Return the message about a deleted object."""
     return f'{resource.kind.lower()}.{resource.group} "{name}" deleted'

@@ -1,4 +1,4 @@
-"""The command line of `pyroclast queue`: light, for completion asks it at each press of a key."""
+"""The command line of `pyroclast queue`. It imports little, because completion loads it at each key press."""
 
 import argparse
 
@@ -17,11 +17,13 @@ def parser() -> argparse.ArgumentParser:
     add_names(one, "queue", is_optional=True)
     add_output(one)
 
-    one = actions.add_parser("get", help="show queues by name", description="Show queues by name; all without one.")
+    one = actions.add_parser(
+        "get", help="show queues by name", description="Show queues by name; all queues without a name."
+    )
     add_names(one, "queue", is_optional=True)
     add_output(one)
 
-    one = actions.add_parser("create", help="make queues", description="Make queues, all with the same settings.")
+    one = actions.add_parser("create", help="create queues", description="Create queues, all with the same settings.")
     add_names(one, "queue")
     _add_settings(one)
     add_output(one, has_table=False)
@@ -40,14 +42,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_settings(one: argparse.ArgumentParser) -> None:
-    one.add_argument("-w", "--weight", type=int, default=1, help="share among its siblings, 1 to 65535; 1 by default")
-    one.add_argument("--parent", default="", metavar="QUEUE", help="queue above it; the root queue by default")
-    one.add_argument("--capability", type=amounts, metavar="AMOUNTS", help="most it may use: cpu=4,memory=8Gi")
-    one.add_argument("--deserved", type=amounts, metavar="AMOUNTS", help="its share")
-    one.add_argument("--guarantee", type=amounts, metavar="AMOUNTS", help="what is kept free for it")
+    one.add_argument("-w", "--weight", type=int, default=1, help="weight among its siblings, 1 to 65535; 1 by default")
+    one.add_argument("--parent", default="", metavar="QUEUE", help="parent queue; the root queue by default")
+    one.add_argument(
+        "--capability", type=amounts, metavar="AMOUNTS", help="upper limit of its resources: cpu=4,memory=8Gi"
+    )
+    one.add_argument("--deserved", type=amounts, metavar="AMOUNTS", help="deserved resources")
+    one.add_argument("--guarantee", type=amounts, metavar="AMOUNTS", help="guaranteed resources")
     one.add_argument("--priority", type=int, help="queues with a higher number are served earlier")
     one.add_argument(
-        "--reclaimable", action=argparse.BooleanOptionalAction, help="whether others may take back what it borrowed"
+        "--reclaimable", action=argparse.BooleanOptionalAction, help="whether other queues may reclaim what it borrowed"
     )
-    one.add_argument("--dequeue-strategy", choices=[*DequeueStrategy], default="", help="what a blocked head does")
+    one.add_argument(
+        "--dequeue-strategy", choices=[*DequeueStrategy], default="", help="behavior of a blocked first job"
+    )
     one.add_argument("--type", default="", help="free text for the operator")

@@ -1,4 +1,4 @@
-"""`pyroclast queue`: list, show, make, open, close and delete queues."""
+"""`pyroclast queue`: list, show, create, open, close and delete queues."""
 
 import argparse
 from collections import Counter
@@ -18,7 +18,7 @@ from pyroclast.scheduler.cli.commands.vcctl.flags import names_of
 from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
 from pyroclast.scheduler.cli.commands.vcctl.queue_parser import parser
 from pyroclast.scheduler.cli.commands.vcctl.showing import fetch, show_made, show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
 
 __all__ = ["Row", "columns", "main", "rows"]
 
@@ -33,7 +33,7 @@ class Row:
 
 
 def rows(queues: Sequence[Queue], groups: Sequence[PodGroup]) -> list[Row]:
-    """Count the gangs of each queue: what controllers write into its status may lag behind."""
+    """Count the gangs of each queue from PodGroups, because the status of a queue may lag behind."""
     by_queue: dict[str, Counter[str]] = {queue.metadata.name: Counter() for queue in queues}
     for group in groups:
         counts = by_queue.get(group.spec.queue or DEFAULT_QUEUE)
@@ -43,11 +43,11 @@ def rows(queues: Sequence[Queue], groups: Sequence[PodGroup]) -> list[Row]:
 
 
 def columns(now: datetime) -> tuple[Column[Row], ...]:
-    """Return the columns of queues; ages are up to `now`."""
+    """Return the columns of queues. Ages are relative to `now`."""
     return (
         Column(heading="NAME", cell=lambda row: row.queue.metadata.name),
         Column(heading="WEIGHT", cell=lambda row: row.queue.spec.weight),
-        # A queue to which no controller came yet takes gangs.
+        # A queue without a status accepts gangs: no controller has set its state yet.
         Column(heading="STATE", cell=lambda row: row.queue.status.state or QueueState.OPEN.value),
         Column(heading="PARENT", cell=lambda row: row.queue.spec.parent),
         *(
@@ -82,26 +82,26 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={amounts[name]}" for name in sorted(amounts))
 
 
-# --- what is done ----------------------------------------------------------------------------------------------------
+# --- commands ---------------------------------------------------------------------------------------------------------
 
 
-async def show(given: argparse.Namespace, speaker: Speaker) -> None:
-    """List all queues, or those named."""
-    found = await fetch(given, speaker, QUEUES)
-    groups = [] if given.output in {"json", "yaml", "name"} else await speaker.all_of(POD_GROUPS, namespace="")
+async def show(given: argparse.Namespace, client: CommandClient) -> None:
+    """List all queues, or the named queues."""
+    found = await fetch(given, client, QUEUES)
+    groups = [] if given.output in {"json", "yaml", "name"} else await client.all_of(POD_GROUPS, namespace="")
 
     def as_table() -> str:
-        shown = rows(speaker.decoded(QUEUES, found), speaker.decoded(POD_GROUPS, groups))
+        shown = rows(client.decoded(QUEUES, found), client.decoded(POD_GROUPS, groups))
         is_wide = given.output == "wide"
         return table(columns(datetime.now(UTC)), shown, is_wide=is_wide, has_headings=not given.no_headers)
 
-    show_objects(given, speaker, QUEUES, found, as_table)
+    show_objects(given, client, QUEUES, found, as_table)
 
 
-async def create(given: argparse.Namespace, speaker: Speaker) -> None:
-    """Make queues."""
+async def create(given: argparse.Namespace, client: CommandClient) -> None:
+    """Create queues."""
     spec: Object = {"weight": given.weight}
-    said = {
+    settings = {
         "parent": given.parent,
         "capability": given.capability,
         "deserved": given.deserved,
@@ -111,17 +111,17 @@ async def create(given: argparse.Namespace, speaker: Speaker) -> None:
         "dequeueStrategy": given.dequeue_strategy,
         "type": given.type,
     }
-    spec |= {name: value for name, value in said.items() if value not in (None, "", {})}
+    spec |= {name: value for name, value in settings.items() if value not in (None, "", {})}
 
     async def make(name: str) -> None:
         head = {"apiVersion": QUEUES.api_version, "kind": QUEUES.kind}
-        made = await speaker.create(QUEUES, {**head, "metadata": {"name": name}, "spec": spec})
+        made = await client.create(QUEUES, {**head, "metadata": {"name": name}, "spec": spec})
         show_made(given, QUEUES, made)
 
-    await speaker.each(QUEUES, names_of(given), make)
+    await client.each(QUEUES, names_of(given), make)
 
 
-_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, Speaker], Awaitable[None]]]] = {
+_ACTS: Final[Mapping[str, Callable[[argparse.Namespace, CommandClient], Awaitable[None]]]] = {
     "list": show,
     "get": show,
     "create": create,
@@ -135,4 +135,4 @@ def main(arguments: Sequence[str]) -> int:
     """Run one command on queues."""
     given = parser().parse_args(arguments)
     names_of(given)
-    return speak(given, QUEUES, partial(_ACTS[given.action], given))
+    return run_command(given, QUEUES, partial(_ACTS[given.action], given))

@@ -1,4 +1,4 @@
-"""The command line of `pyroclast quota`: light, for completion asks it at each press of a key."""
+"""The command line of `pyroclast quota`. It imports little, because completion loads it at each key press."""
 
 import argparse
 
@@ -12,8 +12,8 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog=f"{program()} quota", description="Elastic quotas of the cluster.")
     actions = root.add_subparsers(dest="action", required=True, metavar="ACTION")
     for word, about in (
-        ("list", "list elastic quotas, each with what it has of each resource, those below others indented"),
-        ("get", "show elastic quotas by name, with those below them; all without one"),
+        ("list", "list elastic quotas as a tree, with a row for each resource"),
+        ("get", "show elastic quotas by name, with their descendants; all quotas without a name"),
     ):
         one = actions.add_parser(word, help=about, description=f"{about.capitalize()}.")
         add_names(one, "quota", is_optional=True)

@@ -1,4 +1,4 @@
-"""`pyroclast quota`: list and show elastic quotas, as the tree that they are."""
+"""`pyroclast quota`: list and show elastic quotas as a tree."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,11 +20,11 @@ from pyroclast.model.elastic.names import (
     SHARED_WEIGHT,
     TREE_ID,
 )
-from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, told
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_error
 from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
 from pyroclast.scheduler.cli.commands.vcctl.quota_parser import parser
 from pyroclast.scheduler.cli.commands.vcctl.showing import show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker, speak
+from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
 
 __all__ = ["Row", "columns", "main", "rows"]
 
@@ -33,21 +33,21 @@ _INDENT: Final = "  "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What a quota has of one resource."""
+    """The amounts of a quota for one resource."""
 
     quota: ElasticQuota
     depth: int
-    """How many quotas stand above it."""
+    """Number of ancestors."""
     resource: str
-    """Empty where the quota speaks of none."""
+    """Empty if the quota names no resource."""
 
 
 def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[Row]:
-    """Give a row for each resource of each quota, by name, those below a quota right after it.
+    """Yield a row for each resource of each quota, sorted by name. Children follow their parent.
 
     Args:
-        quotas: All quotas. One that stands below itself, or below one that is not there, is shown at the top.
-        tops: Names of those to begin with; all that stand below no other where empty.
+        quotas: All quotas. A quota in a cycle, or with a missing parent, is shown at the top level.
+        tops: Names of the quotas to start with; if empty, all quotas without a parent.
     """
     known = {quota.metadata.name: quota for quota in sorted(quotas, key=lambda quota: quota.metadata.name)}
     below: dict[str, list[ElasticQuota]] = {}
@@ -56,7 +56,7 @@ def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[R
     shown: set[str] = set()
     named = list(tops)
     first = named or [name for name, quota in known.items() if _parent(quota) not in known]
-    for top in (*first, *(() if named else known)):  # at last what stands in a circle
+    for top in (*first, *(() if named else known)):  # at last the quotas in a cycle
         waiting = [(known[top], 0)]
         while waiting:
             quota, depth = waiting.pop()
@@ -70,7 +70,7 @@ def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[R
 
 
 def columns() -> tuple[Column[Row], ...]:
-    """Return the columns: what a quota has, may have now, asks for, is guaranteed and may have at most."""
+    """Return the columns: used, runtime, request, minimum and maximum; guaranteed amount, weight and more when wide."""
     return (
         Column(heading="NAME", cell=lambda row: _INDENT * row.depth + row.quota.metadata.name),
         Column(heading="RESOURCE", cell=lambda row: row.resource),
@@ -96,7 +96,7 @@ def _lends(row: Row) -> str:
 
 
 def _noted(row: Row, key: str) -> Any:
-    """Return the amount that an annotation has of the row's resource; None where it has none, or cannot be read."""
+    """Return the row's amount in an annotation, or None if the annotation lacks it or cannot be parsed."""
     try:
         amounts: Mapping[str, Any] = msgspec.json.decode(row.quota.metadata.annotations.get(key) or "{}", type=dict)
     except (msgspec.DecodeError, RecursionError):
@@ -104,31 +104,33 @@ def _noted(row: Row, key: str) -> Any:
     return amounts.get(row.resource)
 
 
-# --- what is done ----------------------------------------------------------------------------------------------------
+# --- commands ---------------------------------------------------------------------------------------------------------
 
 
-async def show(given: argparse.Namespace, speaker: Speaker) -> None:
-    """List all quotas, or those named; names are unique in the cluster, so no namespace is asked for."""
-    speaker.namespace = ""
-    everything = await speaker.all_of(ELASTIC_QUOTAS)
+async def show(given: argparse.Namespace, client: CommandClient) -> None:
+    """List all quotas, or the named ones. Names are unique in the cluster, so the command has no namespace flag."""
+    client.namespace = ""
+    everything = await client.all_of(ELASTIC_QUOTAS)
     names = names_of(given)
     found = [each for each in everything if each["metadata"]["name"] in names] if names else everything
     there = {each["metadata"]["name"] for each in found}
     for name in names:
         if name not in there:
-            told(f'Error from server (NotFound): {ELASTIC_QUOTAS.plural}.{ELASTIC_QUOTAS.group} "{name}" not found')
-            speaker.status = 1
+            print_error(
+                f'Error from server (NotFound): {ELASTIC_QUOTAS.plural}.{ELASTIC_QUOTAS.group} "{name}" not found'
+            )
+            client.status = 1
 
     def as_table() -> str:
-        quotas = speaker.decoded(ELASTIC_QUOTAS, _oldest_last(everything))
+        quotas = client.decoded(ELASTIC_QUOTAS, _oldest_last(everything))
         shown = list(rows(quotas, [name for name in names if name in there]))
         return table(columns(), shown, is_wide=given.output == "wide", has_headings=not given.no_headers)
 
-    show_objects(given, speaker, ELASTIC_QUOTAS, found, as_table)
+    show_objects(given, client, ELASTIC_QUOTAS, found, as_table)
 
 
 def _oldest_last(objects: Sequence[Object]) -> list[Object]:
-    """Sort so that of two quotas of one name the older counts, as the scheduler has it."""
+    """Sort so that of two quotas with one name the older one wins, as in the scheduler."""
 
     def age(each: Object) -> tuple[str, str]:
         return str(each["metadata"].get("creationTimestamp", "")), str(each["metadata"].get("namespace", ""))
@@ -139,4 +141,4 @@ def _oldest_last(objects: Sequence[Object]) -> list[Object]:
 def main(arguments: Sequence[str]) -> int:
     """Run one command on quotas."""
     given = parser().parse_args(arguments)
-    return speak(given, ELASTIC_QUOTAS, partial(show, given))
+    return run_command(given, ELASTIC_QUOTAS, partial(show, given))

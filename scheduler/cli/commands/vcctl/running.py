@@ -1,4 +1,4 @@
-"""Jobs to run: from flags, as vcctl makes them, or from manifests."""
+"""Manifests of new jobs: from flags, as vcctl creates them, or from files."""
 
 import argparse
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pyroclast.scheduler.simulation.reading import read_objects
 __all__ = ["job_of_flags", "jobs_of_file"]
 
 _LABEL: Final = "job.volcano.sh"
-"""On pods of jobs that were made from flags: the name of the job."""
+"""Label on the pods of jobs created from flags. Its value is the name of the job."""
 
 
 def job_of_flags(given: argparse.Namespace, name: str) -> Object:
@@ -45,11 +45,11 @@ def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> Object
 
 
 def jobs_of_file(path: str) -> list[Object]:
-    """Read the jobs of a manifest, YAML or JSON, or of those of a folder; `-` is standard input.
+    """Read jobs from a manifest, YAML or JSON, or from the manifests of a folder; `-` is standard input.
 
     Raises:
         ReadError: It cannot be read.
-        ConfigError: It holds something else.
+        ConfigError: It holds other objects.
     """
     documents = read_objects([path])
     if not documents:

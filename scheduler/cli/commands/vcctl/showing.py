@@ -1,11 +1,11 @@
-"""Showing objects in the form that was asked for."""
+"""Objects printed in the requested output format."""
 
 import argparse
 from collections.abc import Callable
 from typing import Any
 
 from pyroclast.kube.resources import Resource
-from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, say, told
+from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_error, print_line
 from pyroclast.scheduler.cli.commands.vcctl.printing import (
     Object,
     as_json,
@@ -14,28 +14,28 @@ from pyroclast.scheduler.cli.commands.vcctl.printing import (
     reference,
     without_managed_fields,
 )
-from pyroclast.scheduler.cli.commands.vcctl.speaking import Speaker
+from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient
 
 __all__ = ["fetch", "show_made", "show_objects"]
 
 
-async def fetch(given: argparse.Namespace, speaker: Speaker, resource: Resource[Any]) -> list[Object]:
-    """Read the objects named; all of the kind without a name."""
+async def fetch(given: argparse.Namespace, client: CommandClient, resource: Resource[Any]) -> list[Object]:
+    """Read the named objects, or all objects of the kind if no name is given."""
     names = names_of(given)
     if not names:
-        return await speaker.all_of(resource, selector=getattr(given, "selector", ""))
+        return await client.all_of(resource, selector=getattr(given, "selector", ""))
     found: list[Object] = []
 
     async def read(name: str) -> None:
-        found.append(await speaker.get(resource, name))
+        found.append(await client.get(resource, name))
 
-    await speaker.each(resource, names, read)
+    await client.each(resource, names, read)
     return found
 
 
 def show_objects(
     given: argparse.Namespace,
-    speaker: Speaker,
+    client: CommandClient,
     resource: Resource[Any],
     found: list[Object],
     as_table: Callable[[], str],
@@ -45,24 +45,24 @@ def show_objects(
         is_one = len(names_of(given)) == 1
         if found or not is_one:
             cleaned = [without_managed_fields(each) for each in found]
-            say(_spelled(given.output, cleaned[0] if is_one else listed(cleaned)))
+            print_line(_spelled(given.output, cleaned[0] if is_one else listed(cleaned)))
     elif given.output == "name":
         for each in found:
-            say(reference(resource, each["metadata"]["name"]))
+            print_line(reference(resource, each["metadata"]["name"]))
     elif found:
-        say(as_table())
-    elif not speaker.status:
-        place = f" in {speaker.namespace} namespace." if speaker.place(resource) else ""
-        told(f"No resources found{place}")
+        print_line(as_table())
+    elif not client.status:
+        place = f" in {client.namespace} namespace." if client.place(resource) else ""
+        print_error(f"No resources found{place}")
 
 
 def show_made(given: argparse.Namespace, resource: Resource[Any], made: Object) -> None:
-    """Print an object that was made, or that it was."""
+    """Print an object that was created, or a message about it."""
     if given.output in {"json", "yaml"}:
-        say(_spelled(given.output, without_managed_fields(made)))
+        print_line(_spelled(given.output, without_managed_fields(made)))
     else:
         name = reference(resource, made["metadata"]["name"])
-        say(name if given.output == "name" else f"{name} created")
+        print_line(name if given.output == "name" else f"{name} created")
 
 
 def _spelled(form: str, value: Object) -> str:

@@ -1,4 +1,4 @@
-"""Speaking to the API server on behalf of a person: one command, a few requests, faults told in kubectl's words."""
+"""API requests of one command. Errors are printed in kubectl's words."""
 
 import argparse
 import asyncio
@@ -13,11 +13,11 @@ from pyroclast.kube.resources import COMMANDS, Resource
 from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
 from pyroclast.model.errors import ObjectError, PyroclastError
-from pyroclast.scheduler.cli.commands.vcctl.flags import told
+from pyroclast.scheduler.cli.commands.vcctl.flags import print_error
 from pyroclast.scheduler.cli.commands.vcctl.printing import Object
 from pyroclast.scheduler.cli.commands.vcctl.wording import in_kubectls_words
 
-__all__ = ["Speaker", "connected", "speak"]
+__all__ = ["CommandClient", "connected", "run_command"]
 
 T = TypeVar("T")
 
@@ -25,24 +25,24 @@ _PAGE = 500
 _FAILED = 1
 
 
-class Speaker:
-    """The API server, as one command needs it."""
+class CommandClient:
+    """API client of one command."""
 
     def __init__(self, client: Client, namespace: str) -> None:
-        """Speak through `client`; `namespace` is that of namespaced kinds, empty for all of them."""
+        """Send requests through `client`. `namespace` applies to namespaced kinds; if empty, to all namespaces."""
         self._client = client
         self.namespace = namespace
         self.status = 0
-        """Exit status so far: 1 once anything failed."""
+        """Exit status so far; 1 after an error."""
 
     def place(self, resource: Resource[Any]) -> str:
-        """Return the namespace that a kind is looked for in."""
+        """Return the namespace for a kind; empty for a cluster-scoped kind."""
         return self.namespace if resource.is_namespaced else ""
 
     async def all_of(
         self, resource: Resource[Any], *, namespace: str | None = None, selector: str = ""
     ) -> list[Object]:
-        """List objects; namespace as the flags say, where none is given."""
+        """List objects; the default namespace is that of the flags."""
         path = resource.collection(self.place(resource) if namespace is None else namespace)
         found: list[Object] = []
         token = ""
@@ -68,12 +68,12 @@ class Speaker:
         return made
 
     async def delete(self, resource: Resource[Any], name: str) -> None:
-        """Delete one object; what it owns goes after it."""
+        """Delete one object. Its dependents are deleted in the background."""
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         await self._client.request_json("DELETE", resource.path(self.place(resource), name), body=body)
 
     async def command(self, resource: Resource[Any], name: str, action: LifecycleAction) -> None:
-        """Ask the controllers for an action on an object."""
+        """Create a LifecycleAction for an object; the controllers carry it out."""
         target = await self.get(resource, name)
         metadata = target["metadata"]
         owner = OwnerReference(
@@ -95,7 +95,7 @@ class Speaker:
         await self.create(COMMANDS, command.as_json(), namespace=namespace)
 
     async def each(self, resource: Resource[Any], items: Iterable[T], act: Callable[[T], Awaitable[None]]) -> None:
-        """Do something for each name or object; one that fails is told and stops none of the others."""
+        """Call `act` for each name or object. An error is printed and does not stop the others."""
         for item in items:
             try:
                 await act(item)
@@ -103,45 +103,49 @@ class Speaker:
                 self.fail(resource, error)
 
     def fail(self, resource: Resource[Any], error: ApiError) -> None:
-        """Tell what failed."""
-        told(in_kubectls_words(error, server=self._client.cluster.server, plural=resource.plural))
+        """Print an error."""
+        print_error(in_kubectls_words(error, server=self._client.cluster.server, plural=resource.plural))
         self.status = _FAILED
 
     def decoded(self, resource: Resource[T], objects: Iterable[Object]) -> list[T]:
-        """Decode objects for a table; one that does not fit its struct is told and left out."""
+        """Decode objects for a table. An object that cannot be decoded is left out with a warning."""
         found = []
         for each in objects:
             try:
                 found.append(resource.decoder.convert(each))
             except ObjectError as error:
-                told(f"warning: {error}")
+                print_error(f"warning: {error}")
                 self.status = _FAILED
         return found
 
 
-def speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Speaker], Awaitable[None]]) -> int:
-    """Connect as the flags say, act, and return the exit status."""
+def run_command(
+    given: argparse.Namespace, resource: Resource[Any], act: Callable[[CommandClient], Awaitable[None]]
+) -> int:
+    """Connect as the flags specify, run the command, and return the exit status."""
     try:
-        return asyncio.run(_speak(given, resource, act))
+        return asyncio.run(_run_command(given, resource, act))
     except PyroclastError as error:
-        told(f"error: {error}")
+        print_error(f"error: {error}")
         return _FAILED
 
 
-async def _speak(given: argparse.Namespace, resource: Resource[Any], act: Callable[[Speaker], Awaitable[None]]) -> int:
-    async with connected(given) as speaker:
+async def _run_command(
+    given: argparse.Namespace, resource: Resource[Any], act: Callable[[CommandClient], Awaitable[None]]
+) -> int:
+    async with connected(given) as client:
         try:
-            await act(speaker)
+            await act(client)
         except ApiError as error:
-            speaker.fail(resource, error)
-        return speaker.status
+            client.fail(resource, error)
+        return client.status
 
 
 @asynccontextmanager
-async def connected(given: argparse.Namespace) -> AsyncIterator[Speaker]:
-    """Connect as the flags say."""
+async def connected(given: argparse.Namespace) -> AsyncIterator[CommandClient]:
+    """Connect as the flags specify."""
     cluster = await connect(ClusterOptions(kubeconfig=given.kubeconfig, context=given.context, master=given.server))
     is_everywhere = getattr(given, "all_namespaces", False)
     namespace = "" if is_everywhere else getattr(given, "namespace", "") or cluster.namespace or "default"
     async with Client(cluster, component="pyroclast") as client:
-        yield Speaker(client, namespace)
+        yield CommandClient(client, namespace)

@@ -1,4 +1,4 @@
-"""A job described for people: what it wants, how it fares, what happened."""
+"""Description of a job for users: its spec, its status and its events."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, tabl
 __all__ = ["description", "events_of", "lent_pods"]
 
 _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""The whole manifest again, on one line; `kubectl describe` leaves it out too."""
+"""The whole manifest on one line. `kubectl describe` leaves it out too."""
 
 
 def description(job: Job, events: Sequence[Object], now: datetime, *, lent: int = 0) -> str:
@@ -20,23 +20,23 @@ def description(job: Job, events: Sequence[Object], now: datetime, *, lent: int 
 
     Args:
         job: The job.
-        events: Those about it.
-        now: Up to when ages count.
-        lent: Number of its pods on room that its queue was lent, which others take back first.
+        events: Its events.
+        now: Ages are relative to this time.
+        lent: Number of its pods on resources that the queue borrowed, which other queues can reclaim first.
     """
     on_lent_room = _lines("On Lent Room", [str(lent)]) if lent else []
     return "\n".join([*_head(job), *_tasks(job), *_status(job), *on_lent_room, *_events(events, now)])
 
 
 def events_of(job: Object, events: Iterable[Object]) -> list[Object]:
-    """Return the events about a job, oldest first; an earlier job of its name does not count."""
+    """Return the events of a job, oldest first. The UID excludes an earlier job of the same name."""
     uid = job["metadata"]["uid"]
     about = [event for event in events if (event.get("involvedObject") or {}).get("uid") == uid]
     return sorted(about, key=lambda event: (_seen(event), event["metadata"]["name"]))
 
 
 def lent_pods(pods: Iterable[Object]) -> int:
-    """Count the pods that hold room which their queue was lent."""
+    """Count the active pods on resources that their queue borrowed."""
     return sum(_is_lent(pod) and _phase(pod) not in {"Succeeded", "Failed"} for pod in pods)
 
 
@@ -74,7 +74,7 @@ def _tier(topology: Any) -> str:
 
 
 def _lines(name: str, values: Iterable[str]) -> list[str]:
-    """Return one line for each value, the first with its name; `<none>` where there is none."""
+    """Return one line for each value, the first with its name; `<none>` if there is no value."""
     first, *rest = [value for value in values if value] or ["<none>"]
     return [f"{name + ':':<16}{first}", *(f"{'':<16}{value}" for value in rest)]
 

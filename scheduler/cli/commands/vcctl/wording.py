@@ -1,4 +1,4 @@
-"""Refusals in kubectl's words."""
+"""Errors in kubectl's words."""
 
 import re
 
@@ -12,12 +12,12 @@ _REFUSED = ("ConnectionRefused", "Cannot connect to host")
 
 
 def in_kubectls_words(error: ApiError, *, server: str, plural: str) -> str:
-    """Say why a request failed.
+    """Return the message for a failed request.
 
     Args:
-        error: What came instead of an answer that helps.
-        server: Address that was asked.
-        plural: The kind that was asked for.
+        error: The error.
+        server: Address of the API server.
+        plural: The requested kind.
     """
     if isinstance(error, NoAnswerError):
         if any(word in error.message for word in _REFUSED):

@@ -125,7 +125,7 @@ def test_a_group_follows_its_job_when_it_is_scaled() -> None:
     assert "queue" not in change["spec"]
 
 
-def test_amounts_that_cannot_be_read_are_told() -> None:
+def test_unreadable_amounts_are_reported() -> None:
     """A template with a broken quantity has no minimum."""
     with pytest.raises(ObjectError):
         minimum_resources(job(task("worker", "a lot"), minAvailable=1), {})

@@ -26,7 +26,7 @@ def share(deserved: tuple[int, int] | None, cpu: int, memory: int) -> str:
     """The share of a queue."""
     amounts = {} if deserved is None else {"cpu": str(deserved[0]), "memory": f"{deserved[1]}Gi"}
     there = world(queue("q", deserved=amounts), *job("a", "q", cpu, memory, on="n"))
-    return f"{holding(there).books[there.queue('q').name].share:g}"
+    return f"{holding(there).usage[there.queue('q').name].share:g}"
 
 
 def row(deserved: tuple[int, int], cpu: int, memory: int) -> str:
@@ -38,7 +38,7 @@ def limits() -> tuple[int, int]:
     """CPUs and GiB that one of two queues with guarantees may have."""
     below = (queue(name, parent="top", guarantee={"cpu": "4", "memory": "3Gi"}) for name in ("left", "right"))
     there = world(queue("top", capability={"cpu": "6", "memory": "4Gi"}), *below, tree=True)
-    cpu, memory = holding(there).books[there.queue("left").name].limit[:2]
+    cpu, memory = holding(there).usage[there.queue("left").name].limit[:2]
     return cpu // 1000, memory // GIB
 
 

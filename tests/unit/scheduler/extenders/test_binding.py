@@ -117,7 +117,7 @@ async def test_without_an_answer_that_may_be_ignored_it_is_left_to_us(answer: by
     assert not await binding(answer, ignorable=True)[0].bind(BIND)
 
 
-async def test_who_is_configured_no_more_binds_nobody() -> None:
+async def test_a_removed_extender_binds_no_pod() -> None:
     """A plan of the configuration before finds nobody."""
     made, client = binding(b"{}")
     made.follow(read_configuration("actions: allocate\n", load_registry(""), generation=2).configuration)

@@ -82,7 +82,7 @@ async def test_an_answer_may_be_of_ten_mebibytes_and_no_more() -> None:
         assert await failure(url) == f": an answer of more than {MOST} bytes"
 
 
-async def test_an_answer_that_nobody_wants_is_not_read() -> None:
+async def test_an_unneeded_answer_is_not_read() -> None:
     """However long it is."""
     async with serving(reply(b"1" * (MOST + 1))) as url:
         assert await posted(url, wants_answer=False) == b""

@@ -18,7 +18,7 @@ from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.extenders.recorded import RecordingBudget
 from pyroclast.scheduler.recording import recorder as recording
-from pyroclast.scheduler.recording.recorder import RecordedBooks, Recorder
+from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
 from pyroclast.scheduler.recording.replay import Replayed, replay
 from pyroclast.scheduler.registry import load_registry
 from tests.unit.plugins.extending import AWAY, URL, Service
@@ -52,7 +52,7 @@ def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) ->
     registry, settled = load_registry(""), Settled()
     configuration = read_configuration(text, registry).configuration
     recorder = Recorder(file, options)
-    state = RecordedBooks(recorder, state_options(options))
+    state = RecordedState(recorder, state_options(options))
     for kind, each in decoded(objects()):
         state.apply(kind, each)
 
@@ -152,7 +152,7 @@ def test_the_command_tells_a_difference_in_questions_alone(tmp_path: Path, capsy
     (tmp_path / "record").write_bytes(b"\n".join([*lines[:-1], msgspec.json.encode(entry)]))
 
     assert main([str(tmp_path / "record")]) == 1
-    assert "cycle 1 came to the same report, but asked other questions" in capsys.readouterr().out
+    assert "cycle 1 has the same report, but other requests" in capsys.readouterr().out
 
 
 def test_a_cycle_that_was_cut_is_cut_again(tmp_path: Path) -> None:

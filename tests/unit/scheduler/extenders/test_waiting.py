@@ -69,7 +69,7 @@ def test_what_is_no_json(content: bytes) -> None:
     assert answer.error.startswith(": an answer that is no JSON: ")
 
 
-def test_an_answer_that_nobody_wants_is_not_read() -> None:
+def test_an_unneeded_answer_is_not_read() -> None:
     """Whatever it is."""
     with looping() as loop:
         answer = asking(Answering(b"{"), loop).ask("extender", question("http://there/verb", wants_answer=False))
@@ -80,7 +80,7 @@ def test_a_failure_is_an_answer() -> None:
     """And is told to who counts."""
     told: list[tuple[Any, ...]] = []
     with looping() as loop:
-        waiting = asking(Answering(NoReplyError(", code 500")), loop, told=lambda *each: told.append(each))
+        waiting = asking(Answering(NoReplyError(", code 500")), loop, on_exchange=lambda *each: told.append(each))
         assert waiting.ask("quota", question("http://there/verb")).error == ", code 500"
     ((instance, verb, is_answered, seconds),) = told
     assert (instance, verb, is_answered) == ("quota", "verb", False)
@@ -128,7 +128,7 @@ def test_each_plugin_of_a_configuration_has_somebody_to_ask() -> None:
     )
     told: list[str] = []
     with looping() as loop:
-        waiting = asking(Answering(b"{}"), loop, told=lambda instance, *_: told.append(instance))
+        waiting = asking(Answering(b"{}"), loop, on_exchange=lambda instance, *_: told.append(instance))
         outside = waiting.outside(parsed.configuration)
         assert set(outside) == {"gang", "extender", "quota"}
         outside["quota"].ask(question("http://there/verb"))

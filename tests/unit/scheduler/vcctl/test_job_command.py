@@ -195,7 +195,7 @@ async def test_jobs_are_run_from_a_manifest(person: Person, tmp_path: Path) -> N
         ("", "no objects passed to create"),
         ("- 1\n", "document 1: expected an object, got int"),
         ("kind: [\n", "neither YAML nor JSON: "),
-        ("kind: Job\nkind: Job\n", "neither YAML nor JSON: the key 'kind' stands twice; is a '---' missing?"),
+        ("kind: Job\nkind: Job\n", "neither YAML nor JSON: the key 'kind' is repeated; is a '---' missing?"),
         ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n", "metadata is missing"),
     ],
 )

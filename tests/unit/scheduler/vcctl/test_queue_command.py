@@ -114,7 +114,7 @@ async def test_a_queue_is_made(person: Person) -> None:
     }
 
 
-async def test_what_the_server_refuses_is_told_field_by_field(person: Person) -> None:
+async def test_a_refusal_of_the_server_is_shown_field_by_field(person: Person) -> None:
     """Several faults make a list, one stands on the line, as with kubectl."""
     several = await person.types("queue", "create", "bad", "--weight", "0", "--priority=-1")
     one = await person.types("queue", "create", "bad", "--weight", "0")
