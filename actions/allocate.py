@@ -99,8 +99,9 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     waiting = table.counts[TaskStatus.PENDING]
     if waiting.sum() <= most:
         return
-    promised = {promise.job for promise in session.evictions.promises.standing}
-    jobs = (job for job in table.select(waiting > 0) if job.id not in promised and not session.jobs.is_at_gate(job))
+    excepted = {promise.job for promise in session.evictions.promises.standing}
+    excepted |= {job.id for job in session.jobs.at_admission()}
+    jobs = (job for job in table.select(waiting > 0) if job.id not in excepted)
     session.jobs.window = window(jobs, most, session.report.rounds, session.snapshot.generation)
     for namespace, count in sorted(
         Counter(session.snapshot.jobs[each].namespace for each in session.jobs.window.left_out).items()

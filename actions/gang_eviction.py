@@ -32,8 +32,8 @@ class GangEvictionArgs:
     leastHarm: bool = True  # noqa: N815
     """Whether the least harmful plan over all domains is chosen; otherwise the first plan."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
-    later cycle; 0 for no limit.
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before the search continues in the
+    next cycle; 0 for no limit.
     """
 
     @property

@@ -43,8 +43,8 @@ class PreemptArgs:
     protectPriority: bool = True  # noqa: N815
     """Whether a pod is never evicted for one of a lower priority, regardless of plugins."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
-    later cycle; 0 for no limit.
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before the search continues in the
+    next cycle; 0 for no limit.
     """
 
 
@@ -73,8 +73,8 @@ class Preempt(Action):
                     with turns.turn(job):
                         preempt_for(session, between, job)
             for job in jobs_of(starving, queue):
-                if turns.has_begun(job):
-                    with turns.turn(job):
+                if turns.has_ended(job):
+                    with turns.end_of_turn(job):
                         rearrange(session, inside, job)
         for each in (between, inside):
             each.measure()

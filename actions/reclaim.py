@@ -42,8 +42,8 @@ class ReclaimArgs(PlacingArgs):
     protectDeserved: bool = True  # noqa: N815
     """Whether a queue within its deserved amount loses nothing, regardless of the tier that decides."""
     namespaceSteps: int = argument("namespaceSteps", MOST_STEPS, least=0)  # noqa: N815
-    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before its other jobs wait for a
-    later cycle; 0 for no limit.
+    """Nodes on which evictions may fail in one cycle for the jobs of one namespace, before the search continues in the
+    next cycle; 0 for no limit.
     """
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from benchmarks import cycles, emulator, endtoend, evictions, reaction, snapshot
+from benchmarks import cycles, emulator, endtoend, evictions, reaction, snapshot, tenants
 from benchmarks.inputs import Input
 from benchmarks.results import Result
 
 __all__ = ["BENCHMARKS", "INPUTS"]
 
-_ON_CLUSTERS: Final = (cycles, evictions, snapshot, endtoend)
+_ON_CLUSTERS: Final = (cycles, evictions, snapshot, endtoend, tenants)
 
 _BENCHMARKS: Final = {
     name: measure for module in (*_ON_CLUSTERS, emulator, reaction) for name, measure in module.BENCHMARKS.items()

@@ -16,9 +16,9 @@ from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of
-from pyroclast.framework.extension.contract import Plugin
+from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
-from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.extension.registry import Registry, says_no
 from pyroclast.framework.queues.lending import lend_idle_room
 from pyroclast.framework.reservations.nominations import kept, made_by_plans
 from pyroclast.framework.reservations.restoring import hold_promised_room
@@ -141,7 +141,7 @@ def _owes_turns(session: Session) -> bool:
     if not session.jobs.window.is_whole(session.snapshot.generation):
         return True
     turns = (turn for by_job in session.report.turns.values() for turn in by_job.values())
-    return any(turn.snapshot != session.snapshot.generation for turn in turns)
+    return any(turn.passed or turn.snapshot != session.snapshot.generation for turn in turns)
 
 
 @contextmanager
@@ -160,13 +160,8 @@ def open_plugins(session: Session, profile: Profile, registry: Registry, observe
         for option in profile.plugins:
             with _marked(observer, f"plugin/{option.instance}/OnSessionOpen"):
                 opening = _Opening(option, registry, session)
-                session.extensions.open_plugin(
-                    option,
-                    opening,
-                    is_checked=registry.is_from_outside(option.plugin),
-                    guards_victims=registry.guards_victims(option.plugin),
-                    filters_nodes=registry.filters_nodes(option.plugin),
-                )
+                is_from_outside = registry.is_from_outside(option.plugin)
+                session.extensions.open_plugin(option, opening, is_checked=is_from_outside, may=opening.may)
             watches_clock = watches_clock or opening.watches_clock
         session.extensions.seal()
     return watches_clock
@@ -177,13 +172,20 @@ class _Opening:
 
     def __init__(self, option: PluginOption, registry: Registry, session: Session) -> None:
         self._option, self._registry, self._session = option, registry, session
+        self._plugin: Plugin | None = None
+        """None before it is made."""
         self.watches_clock = True
         """What a plugin that fails before it says so has to be taken for."""
+
+    def may(self, what: Ability) -> bool:
+        """Return whether the plugin may do something, unless its class or the plugin itself says no."""
+        is_denied = self._plugin is not None and says_no(self._plugin, what)
+        return not is_denied and self._registry.may(self._option.plugin, what)
 
     def __call__(self) -> None:
         """Raise whatever the plugin raises."""
         session = self._session
-        plugin = self._registry.build_plugin(self._option)
+        plugin = self._plugin = self._registry.build_plugin(self._option)
         self.watches_clock = plugin.watches_clock
         plugin.on_session_open(session)
         closes = type(plugin).on_session_close is not Plugin.on_session_close

@@ -39,6 +39,8 @@ _SHORTEST_PAUSE: Final = 0.05
 """Minimum pause before a server that ends each watch at once is asked again."""
 _LONG_WATCH: Final = 5.0
 """A watch that lasted this long was a good one, with or without events."""
+_CLEARLY_LONGER: Final = 1.5
+"""How many times as long as the failed watches before it a silent watch must last to count as a good one."""
 _SLICE: Final = 500
 """Number of notifications before other tasks of the loop get their turn."""
 _WATCH_FAILURES: Final = 2
@@ -131,6 +133,10 @@ class Reflector(Generic[T]):
         """Current error, until progress is made."""
         self._failing_since: float | None = None
         """Time of the first failure since the last progress, by the monotonic clock."""
+        self._watching_since: float | None = None
+        """Time since when a watch is open, by the monotonic clock; None while none is."""
+        self._longest_failure = 0.0
+        """Seconds that the longest watch was open that failed since the last progress."""
         self._watch_failures = 0
         """Failed watches in a row from `resource_version`."""
         self._is_rewound = False
@@ -158,8 +164,26 @@ class Reflector(Generic[T]):
 
     @property
     def failing_seconds(self) -> float:
-        """Seconds since lists and watches began to fail without progress; 0 while the reflector follows its kind."""
-        return 0.0 if self._failing_since is None else self._clock.monotonic() - self._failing_since
+        """Seconds since lists and watches began to fail without progress; 0 while the reflector follows its kind.
+
+        A quiet kind has no event by which a watch could show that it works, and bookmarks are a minute apart. So an
+        open watch counts as well once it has lasted clearly longer than those that failed before it.
+        """
+        if self._failing_since is None or self._outlasts_failures:
+            return 0.0
+        return self._clock.monotonic() - self._failing_since
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether a watch is open."""
+        return self._watching_since is not None
+
+    @property
+    def _outlasts_failures(self) -> bool:
+        if self._watching_since is None:
+            return False
+        seconds = self._clock.monotonic() - self._watching_since
+        return seconds > max(_LONG_WATCH, _CLEARLY_LONGER * self._longest_failure)
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -272,7 +296,14 @@ class Reflector(Generic[T]):
             "timeoutSeconds": str(self._chance.randint(300, 600)),
         }
         async with self._client.stream(self._path, params=params, silence_seconds=_SILENCE_SECONDS) as reader:
-            await self._read(reader)
+            self._watching_since = begun_at = self._clock.monotonic()
+            try:
+                await self._read(reader)
+            except Exception:
+                self._longest_failure = max(self._longest_failure, self._clock.monotonic() - begun_at)
+                raise
+            finally:
+                self._watching_since = None
 
     async def _read(self, reader: aiohttp.StreamReader) -> None:
         taken = 0
@@ -342,6 +373,7 @@ class Reflector(Generic[T]):
     def _progress(self) -> None:
         self.trouble = None
         self._failing_since = None
+        self._longest_failure = 0.0
         self._watch_failures = 0
         self._backoff.reset()
 

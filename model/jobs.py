@@ -71,6 +71,10 @@ class Job:
     """Its column in the job table."""
     group: wire.PodGroup
     """The PodGroup as the API server gave it: annotations, conditions, sub-group policies, topology."""
+    waiting: frozenset[tuple[int, int]]
+    """Numbers of the templates of its pending tasks, each with the number of these tasks."""
+    refused_by_others: int = 0
+    """Pending tasks with rules about other pods that say that they found no place."""
     lent: int = 0
     """Tasks that hold room which the job's queue was lent."""
     is_made_up: bool = False

@@ -4,6 +4,7 @@ An entry is created when a pod or a PodGroup first names a job. The job is in th
 and a known queue. Until then its pending pods are orphans, and their reason is reported.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.jobs import NO_QUEUE, Job, JobTable
+from pyroclast.model.matching.bounds import has_rules_about_pods
 from pyroclast.model.resources import Amounts, ResourceSpace
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, by_name
 
@@ -326,6 +328,20 @@ def _job(entry: JobEntry, priority: "_Priority") -> Job:
         tasks=entry.frozen_tasks(),
         column=entry.column,
         group=facts.group,
+        waiting=_waiting(entry.tasks.values()),
+        refused_by_others=sum(
+            task.status is TaskStatus.PENDING and has_rules_about_pods(task.template.spec) and _is_refused(task)
+            for task in entry.tasks.values()
+        ),
         lent=sum(task.has_lent_room for task in entry.tasks.values()),
         is_made_up=entry.is_made_up,
     )
+
+
+def _waiting(tasks: Iterable[Task]) -> frozenset[tuple[int, int]]:
+    """Count pending tasks by the number of their template."""
+    return frozenset(Counter(task.template.number for task in tasks if task.status is TaskStatus.PENDING).items())
+
+
+def _is_refused(task: Task) -> bool:
+    return any(each.type == "PodScheduled" and each.status == "False" for each in task.pod.status.conditions)

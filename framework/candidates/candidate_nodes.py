@@ -1,10 +1,12 @@
 """Candidate nodes: which nodes of a session take a task, now, later, or if they were empty, and why others do not."""
 
+from functools import cached_property
+
 import numpy as np
 
 from pyroclast.framework.candidates.candidate_store import CandidateStore
 from pyroclast.framework.candidates.candidates import Candidates
-from pyroclast.framework.candidates.empty_nodes import PlacesOnEmptyNodes, places_for
+from pyroclast.framework.candidates.empty_nodes import NodeSizes, PlacesOnEmptyNodes
 from pyroclast.framework.candidates.explaining import explain
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.extension import contract
@@ -94,8 +96,7 @@ class CandidateNodes:
         known = self._fits_empty.get(task.template.number)
         if known is None:
             thresholds = self._nodes.needs(task.template).thresholds
-            fits = np.logical_and.reduce(thresholds <= self._nodes.table.allocatable, axis=0)
-            known = bool((fits & self.answers.permitted_by_facts(task)).any())
+            known = self._node_sizes.fits(thresholds, self.answers.permitted_by_facts(task))
             self._fits_empty[task.template.number] = known
         return known
 
@@ -104,9 +105,13 @@ class CandidateNodes:
         known = self._places_empty.get(task.template.number)
         if known is None:
             request = self._nodes.needs(task.template).request
-            offered = self._nodes.table.allocatable[:, self.answers.permitted_by_facts(task)]
-            known = self._places_empty[task.template.number] = places_for(request, offered)
+            known = self._node_sizes.places_for(request, self.answers.permitted_by_facts(task))
+            self._places_empty[task.template.number] = known
         return known
+
+    @cached_property
+    def _node_sizes(self) -> NodeSizes:
+        return NodeSizes(self._nodes.table.allocatable)
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
         """Say why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""

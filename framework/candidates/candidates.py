@@ -21,7 +21,10 @@ from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.tasks import Task, TaskTemplate
 
-__all__ = ["Candidates", "Choice"]
+__all__ = ["MOST_AMOUNTS", "Candidates", "Choice"]
+
+MOST_AMOUNTS: Final = 8192
+"""Amounts of nodes of which one template knows the answers; when there are more all are forgotten and asked anew."""
 
 _NEVER: Final = float("-inf")
 _FEW: Final = 8
@@ -144,6 +147,8 @@ class Candidates:
             permitted = self._permitted(self._amount_verdicts, task, columns)
             score = self._sum(self._amount_scores, task, columns)
             idle, future = self._fits(columns)
+            if len(self._known) >= MOST_AMOUNTS:
+                self._known.clear()
             known = self._known[amounts] = (
                 permitted is None or bool(permitted[0]),
                 bool(idle[0]),
@@ -458,6 +463,8 @@ class Candidates:
         key = self._answers.nodes.amounts_key(column)
         known = self._ahead.get(key)
         if known is None:
+            if len(self._ahead) >= MOST_AMOUNTS:
+                self._ahead.clear()
             known = self._ahead[key] = _Ahead(self)
         return known
 

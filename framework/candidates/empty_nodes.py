@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.model.arrays import IntArray
+from pyroclast.model.arrays import BoolArray, IntArray
 
-__all__ = ["PlacesOnEmptyNodes", "places_for"]
+__all__ = ["NodeSizes", "PlacesOnEmptyNodes"]
 
 _NO_LIMIT: Final = 1 << 60
 
@@ -22,15 +22,41 @@ class PlacesOnEmptyNodes(NamedTuple):
     """The same where one resource alone counts, shape (R,); a bound where the task asks for none of it."""
 
 
-def places_for(request: IntArray, offered: IntArray) -> PlacesOnEmptyNodes:
-    """Count places for tasks of one request, in all resources together and in each.
+class NodeSizes:
+    """The distinct amounts that nodes offer, so that a question about empty nodes is asked once for equal ones."""
 
-    Args:
-        request: What a task asks for, base units, shape (R,).
-        offered: What each node offers that permits it, base units, shape (R, N).
-    """
-    asked = np.flatnonzero(request > 0)
-    places = np.maximum(offered[asked], 0) // request[asked, None]
-    by_resource = np.full(request.size, _NO_LIMIT, dtype=np.int64)
-    by_resource[asked] = np.minimum(places, _NO_LIMIT // max(places.shape[1], 1)).sum(axis=1)
-    return PlacesOnEmptyNodes(int(places.min(axis=0).sum()) if asked.size else 0, by_resource)
+    __slots__ = ("_amounts", "_number")
+
+    def __init__(self, allocatable: IntArray) -> None:
+        """Find them in what nodes offer, base units, shape (R, N)."""
+        rows = np.ascontiguousarray(allocatable.T)
+        numbers: dict[bytes, int] = {}
+        self._number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.intp)
+        firsts = np.unique(self._number, return_index=True)[1]
+        self._amounts: IntArray = rows[firsts].T
+        """One column a size, shape (R, sizes)."""
+
+    def fits(self, thresholds: IntArray, permitted: BoolArray) -> bool:
+        """Return whether some node offers enough.
+
+        Args:
+            thresholds: The least that it must offer, base units, shape (R, 1).
+            permitted: Which nodes count, shape (N,).
+        """
+        fits = np.logical_and.reduce(thresholds <= self._amounts, axis=0)
+        return bool(fits.any()) and bool((fits[self._number] & permitted).any())
+
+    def places_for(self, request: IntArray, permitted: BoolArray) -> PlacesOnEmptyNodes:
+        """Count places for tasks of one request, in all resources together and in each.
+
+        Args:
+            request: What a task asks for, base units, shape (R,).
+            permitted: Which nodes permit it, shape (N,).
+        """
+        nodes = np.bincount(self._number[permitted], minlength=self._amounts.shape[1])
+        asked = np.flatnonzero(request > 0)
+        most = _NO_LIMIT // max(int(nodes.sum()), 1)
+        places = np.minimum(np.maximum(self._amounts[asked], 0) // request[asked, None], most)
+        by_resource = np.full(request.size, _NO_LIMIT, dtype=np.int64)
+        by_resource[asked] = places @ nodes
+        return PlacesOnEmptyNodes(int(places.min(axis=0) @ nodes) if asked.size else 0, by_resource)

@@ -55,6 +55,12 @@ class Held:
     """Shape (K,)."""
     amounts: IntArray
     """Base units, shape (R, K)."""
+    by_job: IntArray
+    """The same added up by job, shape (R, jobs)."""
+    age_rank: IntArray
+    """Positions of the jobs in the order of their ages, oldest first, shape (jobs,)."""
+    queue: IntArray
+    """Their queues, by position in the snapshot, shape (jobs,)."""
 
     @classmethod
     def of(cls, session: Session) -> "Held":
@@ -71,7 +77,13 @@ class Held:
         if requests:
             np.add.at(amounts, position, np.array(requests))
         numbers, columns = np.divmod(distinct, len(session.nodes))
-        return cls(jobs, numbers, columns, np.ascontiguousarray(amounts.T))
+        by_job = np.zeros((len(jobs), len(session.resources)), dtype=np.int64)
+        np.add.at(by_job, numbers, amounts)
+        age_rank = np.empty(len(jobs), dtype=np.int64)
+        age_rank[sorted(range(len(jobs)), key=lambda number: _age(jobs[number]))] = np.arange(len(jobs))
+        queue = session.snapshot.job_table.queue[[job.job.column for job in jobs]]
+        by_resource = np.ascontiguousarray(amounts.T)
+        return cls(jobs, numbers, columns, by_resource, np.ascontiguousarray(by_job.T), age_rank, queue)
 
     def pairs_of(self, number: int) -> slice:
         """Return which pairs are of one job, by its position."""
@@ -161,8 +173,10 @@ class Places:
         self._held = held
         self._job = job
         self._layout = layout
+        self._queue = int(session.snapshot.job_table.queue[job.job.column])
         self._queue_lacks = self._request * _lacking_in_queue(session, job, task, layout)
         """What its queue lacks for that many tasks, shape (asked,); 0 where it has room, or where that is not known."""
+        self._lacks_in_queue = bool(self._queue_lacks.any())
         self._cells = max(len(session.nodes), len(session.topology.domains.topology.domains))
         self._zones = len(session.topology.domains.topology.domains)
         self._zone_of_cell = np.full(self._cells, _NOWHERE, dtype=np.int64)
@@ -202,7 +216,7 @@ class Places:
 
     def in_queue(self, number: int) -> IntArray:
         """Return what a job, by its position, frees in the queue, shape (asked,)."""
-        freed = self._freed[:, self._held.pairs_of(number)].sum(axis=1)
+        freed: IntArray = self._held.by_job[self._asked, number]
         return freed if self._held.jobs[number].queue == self._job.queue else np.zeros_like(freed)
 
     def of_job(self, number: int) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
@@ -213,8 +227,8 @@ class Places:
 
     # One job ----------------------------------------------------------------------------------------------------------
 
-    def alone(self) -> list[Choice]:
-        """Return the jobs whose end alone might be enough, oldest first."""
+    def alone(self) -> Iterator[Choice]:
+        """Yield the jobs whose end alone might be enough, oldest first."""
         held, size = self._held, self._layout.size
         after = self.on(self._room[:, held.column] + self._freed, self._helped[held.column])
         more = after - self._now[held.column]
@@ -232,16 +246,19 @@ class Places:
         np.add.at(sums, position, units)
         numbers, zones = np.divmod(by_zone, self._zones)
         enough = (sums > 0) & (self._by_zone(in_cells)[zones] + sums >= self._layout.needed)
-        found = zip(numbers[enough].tolist(), zones[enough].tolist(), strict=True)
-        ranked = sorted(
-            (not self._helps_queue(number), _age(held.jobs[number]), zone, number)
-            for number, zone in found
-            if held.jobs[number] is not self._job
-        )
-        return [Choice([held.jobs[number]], zone) for _, _, zone, number in ranked]
+        numbers, zones = numbers[enough], zones[enough]
+        helps = self._helps_queue[numbers]
+        ranked = np.lexsort((numbers, zones, held.age_rank[numbers], ~helps)).tolist()
+        found = ((int(numbers[each]), int(zones[each])) for each in ranked)
+        return (Choice([held.jobs[number]], zone) for number, zone in found if held.jobs[number] is not self._job)
 
-    def _helps_queue(self, number: int) -> bool:
-        return bool((self.in_queue(number) >= self._queue_lacks).all())
+    @cached_property
+    def _helps_queue(self) -> BoolArray:
+        """Which jobs free at least what the queue lacks there, shape (jobs,)."""
+        held = self._held
+        freed = held.by_job[self._asked] * (held.queue == self._queue)
+        helps: BoolArray = (freed >= self._queue_lacks[:, None]).all(axis=0)
+        return helps
 
     # Several ----------------------------------------------------------------------------------------------------------
 
@@ -306,7 +323,7 @@ class Places:
         pairs = np.flatnonzero(self._others & (turn[held.column] < columns.size))
         pairs = pairs[np.lexsort((held.number[pairs], turn[held.column[pairs]]))]
         numbers = list(dict.fromkeys(held.number[pairs].tolist()))
-        if self._queue_lacks.any():
+        if self._lacks_in_queue:
             numbers += np.setdiff1d(held.number[self._others], numbers).tolist()
             numbers.sort(key=lambda number: held.jobs[number].queue != self._job.queue)
         return numbers

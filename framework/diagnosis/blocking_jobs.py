@@ -141,7 +141,7 @@ class _Search:
         smallest = min(tasks, key=lambda task: tuple(needs(task.template).request.tolist()))
         layout = Layout.of(self._session, job, worksheets_of(self._session, job))
         places = Places(self._session, self._held, job, smallest, layout)
-        yield from places.alone()[:_TRIALS_EACH]
+        yield from islice(places.alone(), _TRIALS_EACH)
         yield from islice((choice for choice in places.together() if len(choice.ended) > 1), _TRIALS_EACH)
 
     def _admitting(self, job: SessionJob) -> Iterator[Choice]:

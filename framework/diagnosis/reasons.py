@@ -37,13 +37,16 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
                 of_kind[kind] = behind(job.tasks[task_id], session.jobs.skipped.refreshed_reasons.get(kind, refusal))
-            first = of_kind[kind]
-            is_same = len(standing.task_refusals) == 1 or refusal == first[0]
-            of_tasks[task_id] = first if is_same else behind(job.tasks[task_id], refusal)
-    for job_id, refusal in session.jobs.window.left_out.items():
-        standing = session.jobs.standing(session.snapshot.jobs[job_id])
-        refusals[job_id] = (refusal,) if standing is None else (refusal, *standing.told)
-        for task_id, of_task in ({} if standing is None else standing.task_refusals).items():
+            alike = of_kind[kind]
+            is_same = len(standing.task_refusals) == 1 or refusal == alike[0]
+            of_tasks[task_id] = alike if is_same else behind(job.tasks[task_id], refusal)
+    for left_out, standing in session.jobs.standings_of_left_out():
+        first = session.jobs.window.left_out[left_out.id]
+        if standing is None:
+            refusals[left_out.id] = (first,)
+            continue
+        refusals[left_out.id] = (first, *standing.told)
+        for task_id, of_task in standing.task_refusals.items():
             of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):
         told = each.all_refusals

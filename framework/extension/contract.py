@@ -30,7 +30,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any, Final, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar
 
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
@@ -52,6 +52,10 @@ Key = Any
 
 
 # What a plugin is -----------------------------------------------------------------------------------------------------
+
+
+Ability = Literal["guards_victims", "filters_nodes"]
+"""What a plugin may declare that it does not do, by the attribute of `Plugin` that says so."""
 
 
 class Plugin:

@@ -17,6 +17,7 @@ from pyroclast.framework.extension.absent_plugins import in_place_of
 from pyroclast.framework.extension.contract import (
     PREDICATE,
     QUEUE_SURPLUS,
+    Ability,
     F,
     Ledger,
     Point,
@@ -273,8 +274,7 @@ class Extensions:
         opening: Callable[[], None],
         *,
         is_checked: bool = False,
-        guards_victims: bool = True,
-        filters_nodes: bool = True,
+        may: Callable[[Ability], bool] = lambda _: True,
     ) -> None:
         """Let one plugin register; one that fails is left out and named, the others go on.
 
@@ -282,8 +282,8 @@ class Extensions:
             option: Its place in the configuration.
             opening: Lets it register.
             is_checked: Whether its answers are checked: those of plugins from outside.
-            guards_victims: Whether it may spare victims, so that where it fails none go that it could have spared.
-            filters_nodes: Whether it may have predicates, so that where it fails no pod is placed.
+            may: Asked where it fails: whether it may spare victims (`guards_victims`), so that none go that it could
+                have spared, and have predicates (`filters_nodes`), so that no pod is placed.
         """
         self.caller.for_actions("open_plugin")
         self._option = option
@@ -296,7 +296,7 @@ class Extensions:
                 raise  # somebody ended the program while a plugin of ours was opened
             self.note_failure(option.instance, error)
             self._leave_out(option.instance)
-            absent = in_place_of(option, guards_victims=guards_victims, filters_nodes=filters_nodes)
+            absent = in_place_of(option, guards_victims=may("guards_victims"), filters_nodes=may("filters_nodes"))
             for point, each in absent.items():
                 self._registered.setdefault(point, {})[option.instance] = {"": each}
                 self._forget_answers(point)

@@ -21,7 +21,7 @@ from pyroclast.framework.configuration import PluginOption
 from pyroclast.framework.configuration.arguments import NoArguments, decode
 from pyroclast.framework.configuration.conversions import NAMES
 from pyroclast.framework.configuration.suggest import did_you_mean
-from pyroclast.framework.extension.contract import Action, Plugin
+from pyroclast.framework.extension.contract import Ability, Action, Plugin
 from pyroclast.model.errors import ConfigError
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "name_of",
     "register_action",
     "register_plugin",
+    "says_no",
 ]
 
 
@@ -110,19 +111,13 @@ class Registry:
         known = self.plugins.get(plugin)
         return known is None or known.source != BUILT_IN
 
-    def guards_victims(self, plugin: str) -> bool:
-        """Return whether a plugin may protect victims, as far as its class says."""
-        return self._class_of(plugin).guards_victims
+    def may(self, plugin: str, what: Ability) -> bool:
+        """Return whether a plugin may do something, unless its class says no, as far as it is known before it is made.
 
-    def filters_nodes(self, plugin: str) -> bool:
-        """Return whether a plugin may have predicates, as far as its class says."""
-        return self._class_of(plugin).filters_nodes
-
-    def _class_of(self, plugin: str) -> type[Plugin]:
-        """Return the class of a plugin; `Plugin` itself where a function makes it."""
+        That of a function is the class that it says it returns.
+        """
         known = self.plugins.get(plugin)
-        is_class = known is not None and inspect.isclass(known.make) and issubclass(known.make, Plugin)
-        return known.make if known is not None and is_class else Plugin  # type: ignore[return-value]  # just compared
+        return known is None or not says_no(_class_made_by(known.make), what)
 
     def is_action_from_outside(self, action: str) -> bool:
         """Return whether an action is none of ours."""
@@ -253,3 +248,21 @@ def _find(builders: Mapping[str, Builder], what: str, name: str) -> Builder:
 
 def _origin(builder: Callable[..., Any]) -> str:
     return str(getattr(builder, "__module__", None) or "register_plugin")
+
+
+def says_no(declares: Plugin | type[Plugin], what: Ability) -> bool:
+    """Return whether a plugin, or its class, declares that it does not do something."""
+    try:
+        declared = declares.guards_victims if what == "guards_victims" else declares.filters_nodes
+    except Exception:  # noqa: BLE001  # code from outside may stand behind an attribute; it has not said no then
+        return False
+    return declared is False
+
+
+def _class_made_by(make: Callable[..., Any]) -> type[Plugin]:
+    """Return the class of what a builder makes; `Plugin` itself where it does not say."""
+    try:
+        made = make if inspect.isclass(make) else get_type_hints(make).get("return")
+    except Exception:  # noqa: BLE001  # annotations from outside may name anything
+        return Plugin
+    return made if inspect.isclass(made) and issubclass(made, Plugin) else Plugin

@@ -135,10 +135,11 @@ def _place_by_search(
     Places that wait for room that is being released are taken again where none is free. Where nothing is found the
     tasks are refused with what is true of the cluster as it stands.
     """
-    if not session.searches_gangs or not may_be_missed(
-        session, job, [task for sheet in sheets for task in sheet.tasks], is_uniform=_is_uniform(sheets)
-    ):
+    tasks = [task for sheet in sheets for task in sheet.tasks]
+    if not session.searches_gangs or not may_be_missed(session, job, tasks, is_uniform=_is_uniform(sheets)):
         return False
+    if len(tasks) == 1 and not job.has_topology:
+        return False  # all nodes were asked, and there is nothing that it could be placed together with
     waits, told = session.jobs.job_pipelined(job), job.reasons.copy()
     done = statement.operations[attempt.operations :]
     statement.undo_to(attempt.operations)

@@ -5,9 +5,11 @@ Kept true by the session's log of touched columns; R resources, N nodes.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import numpy as np
 
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
@@ -19,6 +21,11 @@ __all__ = ["EvictableRoom"]
 _MOST_QUEUES = 32
 """Queues whose sums are kept; without effect on decisions."""
 
+_HOLDERS: Final = ScratchKey("what holds room on nodes")
+"""Key of the session's scratch: what the first question of all rules found."""
+
+_Holders = dict[tuple[JobId, TaskTemplate, TaskStatus], list[int]]
+"""Columns of tasks that may be evicted, one for each task."""
 _Stock = dict[tuple[QueueName, TaskTemplate], list[int]]
 """Columns of tasks that might go, one for each task."""
 
@@ -87,8 +94,8 @@ class EvictableRoom:
 
     def _first_stock(self) -> _Stock:
         if self._stock is None:
-            self._begin = len(self._session.nodes.log)
-            self._stock = self._found_on(range(len(self._session.nodes)))
+            self._begin, holders = _first_holders(self._session)
+            self._stock = self._stock_of(holders)
         return self._stock
 
     def _sum(self, queue: QueueName | None) -> IntArray:
@@ -116,22 +123,22 @@ class EvictableRoom:
         if touched:
             columns = sorted(touched)
             amounts[:, columns] = 0
-            self._add(self._found_on(columns), amounts.T, queue)
+            self._add(self._stock_of(_holders_on(self._session, columns)), amounts.T, queue)
 
-    def _found_on(self, columns: Iterable[int]) -> _Stock:
+    def _stock_of(self, holders: _Holders) -> _Stock:
+        """Return which of those that hold room might go."""
         session, statuses = self._session, self._statuses
-        verdicts: dict[JobId | None, QueueName | None] = {None: None}
+        verdicts: dict[JobId, QueueName | None] = {}
         stock: _Stock = {}
-        for column in columns:
-            for task in session.nodes.tasks_on(column).values():
-                if task.status not in statuses or not task.preemptable:
-                    continue
-                if task.job not in verdicts:
-                    job = session.jobs.of(task)
-                    verdicts[task.job] = job.queue if job is not None and self._might_lose(job) else None
-                queue = verdicts[task.job]
-                if queue is not None:
-                    stock.setdefault((queue, task.template), []).append(column)
+        for (job_id, template, status), columns in holders.items():
+            if status not in statuses:
+                continue
+            if job_id not in verdicts:
+                job = session.jobs.get(job_id)
+                verdicts[job_id] = job.queue if job is not None and self._might_lose(job) else None
+            queue = verdicts[job_id]
+            if queue is not None:
+                stock.setdefault((queue, template), []).extend(columns)
         return stock
 
     def _add(self, stock: _Stock, amounts: IntArray, queue: QueueName | None) -> None:
@@ -141,3 +148,21 @@ class EvictableRoom:
             requests = np.array([self._session.nodes.needs(template).request for template, _ in chosen])
             times = [len(columns) for _, columns in chosen]
             np.add.at(amounts, [column for _, columns in chosen for column in columns], np.repeat(requests, times, 0))
+
+
+def _first_holders(session: Session) -> tuple[int, _Holders]:
+    """Return what holds room on all nodes, and the length of the log at that moment; looked up once in a session."""
+    known: tuple[int, _Holders] | None = session.scratch.get(_HOLDERS)
+    if known is None:
+        known = len(session.nodes.log), _holders_on(session, range(len(session.nodes)))
+        session.scratch[_HOLDERS] = known
+    return known
+
+
+def _holders_on(session: Session, columns: Iterable[int]) -> _Holders:
+    holders: _Holders = {}
+    for column in columns:
+        for task in session.nodes.tasks_on(column).values():
+            if task.preemptable and task.job is not None:
+                holders.setdefault((task.job, task.template, task.status), []).append(column)
+    return holders

@@ -5,10 +5,10 @@ A plan that places fewer tasks only postpones evictions: the job gets the others
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from pyroclast.framework.session.scratch import Scratch
+from pyroclast.framework.session.scratch import Scratch, ScratchKey
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.tasks import Task
@@ -17,16 +17,18 @@ __all__ = [
     "ANY_PRIORITY",
     "EFFORT",
     "NO_VICTIM",
+    "UNLIMITED",
     "Effort",
     "Found",
     "Harm",
     "HarmLimits",
+    "NodeSearch",
     "Unit",
     "effort_of",
     "least_harmful",
 ]
 
-EFFORT: Final = object()
+EFFORT: Final = ScratchKey("effort of searches by namespace")
 """Key of the session's scratch: by namespace an `Effort`, since no tenant may use up the budget of another."""
 
 ANY_PRIORITY: Final = 1 << 62
@@ -39,7 +41,8 @@ _MOST_STEPS: Final = 20_000
 """Steps of searches with a protected victim in one session, for one namespace."""
 _MOST_ON_TRIAL: Final = 20_000
 """Tasks that are evicted on trial in one session to find an assignment for unlike tasks of one namespace."""
-_UNLIMITED: Final = 1 << 62
+UNLIMITED: Final = 1 << 62
+"""As a number of nodes that are tried in vain."""
 
 Unit = tuple[Task, ...]
 """Tasks that are evicted together: one, or a whole gang."""
@@ -62,6 +65,67 @@ class Harm(NamedTuple):
         return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
 
 
+class NodeSearch:
+    """The nodes that a search for one job tries, in the order in which it tries them.
+
+    A search that is cut goes on in another cycle. It then takes the nodes that it tried in vain before for tried, and
+    repeats only what succeeded: so it comes to the same end as one that was not cut, as far as the cluster is the same.
+    """
+
+    __slots__ = ("_left", "_most_now", "_now", "_passed", "_passing", "is_stopped", "runs")
+
+    def __init__(self, passed: Sequence[int] = (), *, most: int = UNLIMITED, most_now: int = UNLIMITED) -> None:
+        self._passed = iter(passed)
+        self._passing = next(self._passed, 0)
+        """Nodes to be passed over before the next one that was a success."""
+        self._most_now = most_now
+        self._now = 0
+        """Nodes tried in this cycle that led nowhere at once."""
+        self._left = most
+        """How many such there may still be, in all cycles."""
+        self.is_stopped = False
+        """Whether a node was not tried that would have come next."""
+        self.runs: list[int] = [0]
+        """Nodes in vain between two successes."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was stopped for this cycle alone."""
+        return self.is_stopped and self._left > 0
+
+    def may_try(self) -> bool:
+        """Return whether another node may be tried; else the search is stopped."""
+        self.is_stopped = self.is_stopped or self._now >= self._most_now or self._left <= 0
+        return not self.is_stopped
+
+    def goes_on(self) -> None:
+        """Let the search be cut no more: a plan was found, and less harmful ones may exist."""
+        self._most_now = UNLIMITED
+        self.is_stopped = self._left <= 0
+
+    def passes_over(self) -> bool:
+        """Return whether the next node was tried in vain in an earlier cycle."""
+        if not self._passing:
+            return False
+        self._passing -= 1
+        self.runs[-1] += 1
+        self._left -= 1
+        return True
+
+    def note_in_vain(self) -> None:
+        """Count the next node, which was tried in vain."""
+        self.runs[-1] += 1
+        self._now += 1
+        self._left -= 1
+
+    def note_success(self, *, is_kept: bool) -> None:
+        """Note that the next node was a success; one that others are compared with costs as much as one in vain."""
+        self._now += not is_kept
+        self._left -= not is_kept
+        self.runs.append(0)
+        self._passing = next(self._passed, 0)
+
+
 @dataclass(slots=True)
 class Effort:
     """What the searches for one namespace take in a session.
@@ -79,14 +143,30 @@ class Effort:
     cut_short: int = 0
     """Plans that were taken before each of their victims had been protected: less harmful ones may exist."""
     in_vain: int = 0
-    """Nodes that were tried in vain."""
-    ends: int = _UNLIMITED
-    """How many of these there are when the search for the job at hand gives up."""
+    """Nodes that were tried, and led nowhere at once."""
+    search: NodeSearch = field(default_factory=NodeSearch)
+    """The search for the job at hand."""
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the search for the job at hand gives up."""
-        return self.in_vain >= self.ends
+    def begin(self, passed: Sequence[int], *, most: int, most_now: int) -> NodeSearch:
+        """Begin the search for another job.
+
+        Args:
+            passed: How far earlier cycles came with it, see `NodeSearch.runs`.
+            most: Nodes tried in vain, those of earlier cycles included, after which the search gives up.
+            most_now: Nodes tried in vain after which it goes on in another cycle.
+        """
+        self.search = NodeSearch(passed, most=most, most_now=most_now)
+        return self.search
+
+    def note_in_vain(self) -> None:
+        """Count a node that was tried in vain."""
+        self.in_vain += 1
+        self.search.note_in_vain()
+
+    def note_success(self, *, is_kept: bool) -> None:
+        """Note that evictions on a node make a place, and whether that is taken at once."""
+        self.in_vain += not is_kept
+        self.search.note_success(is_kept=is_kept)
 
 
 def effort_of(scratch: Scratch, namespace: str) -> Effort:

@@ -1,9 +1,8 @@
 """Namespace turns: how much the jobs of one namespace may cost an evicting action in one cycle.
 
 A node on which evictions are tried in vain costs as much as hundreds of placements, and jobs of which no two are alike
-share none of it. So each namespace has a share of such nodes in each action. Once it is used up, the other jobs of the
-namespace wait for a later cycle, and everybody else goes on at once. No attempt is cut: the share says only whether
-another job may begin.
+share none of it. So each namespace has a share of such nodes in each action. Once it is used up, the search for the job
+at hand is cut and goes on in the next cycle, the other jobs of the namespace wait, and everybody else goes on at once.
 
 Jobs of such a namespace go by rounds: who had a turn waits until all others of the namespace had theirs, and keeps the
 reason that it was told then. Rounds outlive the cycle in its memory.
@@ -16,9 +15,9 @@ from typing import Final
 
 import msgspec
 
-from pyroclast.framework.preemption.harm import effort_of
+from pyroclast.framework.preemption.harm import UNLIMITED, effort_of
 from pyroclast.framework.session.memory import Turn
-from pyroclast.framework.session.namespace_windows import share_used
+from pyroclast.framework.session.namespace_windows import share_of_each, share_used
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
@@ -26,7 +25,7 @@ from pyroclast.model.sealed import SealedDict
 
 __all__ = ["MOST_STEPS", "NamespaceTurns"]
 
-MOST_STEPS: Final = 2_000
+MOST_STEPS: Final = 256
 """Nodes on which evictions are tried in vain for one namespace, by one action in one cycle."""
 _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
@@ -39,9 +38,10 @@ class NamespaceTurns:
     waits  it had its turn in this round, others of its namespace did not
     late   its turn came, but the share of its namespace was used up
     begun  it had its turn in this cycle
+    cut    it had a part of its turn, and goes on from there in the next cycle
     """
 
-    __slots__ = ("_action", "_begun", "_jobs", "_known", "_late", "_most", "_session", "_spent", "_waits")
+    __slots__ = ("_action", "_begun", "_cut", "_jobs", "_known", "_late", "_session", "_share", "_spent", "_waits")
 
     def __init__(self, session: Session, most_steps: int, jobs: Iterable[SessionJob]) -> None:
         """Prepare.
@@ -53,11 +53,14 @@ class NamespaceTurns:
         """
         self._session = session
         self._action = session.action
-        self._most = most_steps
         self._jobs = list(jobs)
+        namespaces = len({job.job.namespace for job in self._jobs})
+        self._share = share_of_each(most_steps, namespaces) if most_steps else UNLIMITED
         self._known: Mapping[JobId, Turn] = session.report.turns.get(self._action, {})
         self._spent: Counter[str] = Counter()
         self._begun: set[JobId] = set()
+        self._cut: dict[JobId, tuple[int, ...]] = {}
+        """How far the search came, by job."""
         self._late: set[JobId] = set()
         self._waits: set[JobId] = set()
 
@@ -70,29 +73,40 @@ class NamespaceTurns:
 
     def may_begin(self, job: SessionJob) -> bool:
         """Return whether the share of a job's namespace is not used up; else the job keeps its reason."""
-        if self._most and self._spent[job.job.namespace] >= self._most:
+        if self._spent[job.job.namespace] >= self._share:
             self._late.add(job.id)
             return False
         return True
 
-    def has_begun(self, job: SessionJob) -> bool:
-        """Return whether a job had its turn in this cycle."""
-        return job.id in self._begun
+    def has_ended(self, job: SessionJob) -> bool:
+        """Return whether a job had the whole of its turn in this cycle."""
+        return job.id in self._begun and job.id not in self._cut
 
     @contextmanager
     def turn(self, job: SessionJob) -> Iterator[None]:
         """Count what an attempt for a job costs, unless it made a plan: victims bound how often that comes."""
+        namespace, passed = job.job.namespace, self._known.get(job.id, _FIRST).passed
+        effort, plans = effort_of(self._session.scratch, namespace), len(self._session.plans)
+        steps, in_vain = effort.steps, effort.in_vain
+        most_now = self._share - self._spent[namespace]
+        search = effort.begin(passed, most=_MOST_STEPS_OF_JOB, most_now=most_now)
         self._begun.add(job.id)
-        effort = effort_of(self._session.scratch, job.job.namespace)
-        before, plans = effort.in_vain, len(self._session.plans)
-        effort.ends = before + _MOST_STEPS_OF_JOB
         yield
         if len(self._session.plans) == plans:
-            self._spent[job.job.namespace] += effort.in_vain - before
+            self._spent[namespace] += max(effort.steps - steps, effort.in_vain - in_vain)
+            if search.is_cut:
+                self._cut[job.id] = tuple(search.runs)
+
+    @contextmanager
+    def end_of_turn(self, job: SessionJob) -> Iterator[None]:
+        """Count what else is done for a job that had its turn; its own pods bound that."""
+        effort = effort_of(self._session.scratch, job.job.namespace)
+        effort.begin((), most=_MOST_STEPS_OF_JOB, most_now=_MOST_STEPS_OF_JOB)
+        yield
 
     def close(self) -> None:
         """Tell jobs that had no turn why, and remember whose turn is next."""
-        deferred = [job for job in self._jobs if job.id in self._late or job.id in self._waits]
+        deferred = [job for job in self._jobs if job.id in self._late or job.id in self._waits or job.id in self._cut]
         namespaces = Counter(job.job.namespace for job in deferred)
         for job in deferred:
             told = self._known.get(job.id, _FIRST).told
@@ -100,11 +114,17 @@ class NamespaceTurns:
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
             self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
-        turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in namespaces}
+        # what a job was told stays that while its turns take several cycles; which all see the same cluster in the end
+        long = (job for job in self._jobs if job.id in self._begun and self._known.get(job.id, _FIRST).passed)
+        in_turn = set(namespaces).union(job.job.namespace for job in long)
+        turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in in_turn}
         dict.__setitem__(self._session.report.turns, self._action, SealedDict(turns))
 
     def _turn_of(self, job: SessionJob) -> Turn:
+        known = self._known.get(job.id, _FIRST)
         if job.id in self._late or job.id in self._waits:
-            return msgspec.structs.replace(self._known.get(job.id, _FIRST), is_over=job.id in self._waits)
-        generation = self._session.snapshot.generation
-        return Turn(is_over=True, snapshot=generation, told=job.reasons.eviction_refusals.get(self._action))
+            return msgspec.structs.replace(known, is_over=job.id in self._waits)
+        since = known.snapshot if known.passed else self._session.snapshot.generation
+        if job.id in self._cut:
+            return Turn(is_over=False, snapshot=since, told=known.told, passed=self._cut[job.id])
+        return Turn(is_over=True, snapshot=since, told=job.reasons.eviction_refusals.get(self._action))

@@ -42,6 +42,7 @@ from pyroclast.framework.preemption.refusals import (
     QUEUE_FULL,
     TOO_FEW_GO,
     TOO_FEW_TASKS,
+    TRIED_BEFORE,
     count_by_reason,
     no_plan,
     search_ended,
@@ -76,7 +77,7 @@ _CANDIDATES_PER_STEP = 20
 _TIMES_MORE: Final = 3
 """How many candidates of a whole domain are asked about first, and how many times as many then; without effect."""
 
-_MOST_LOOKS: Final = 20_000
+_MOST_LOOKS: Final = 2_000
 """Tasks of whom it is said in one session that the rule spares them; without effect."""
 
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
@@ -398,9 +399,8 @@ class PreemptionPlanner:
 
         def rank(task: Task) -> tuple[int, float]:
             needs = session.nodes.needs(task.template)
-            fits = (
-                np.logical_and.reduce(needs.thresholds <= room, axis=0) & session.candidates.of(task).permitted_by_facts
-            )
+            permitted = session.candidates.answers.permitted_by_facts(task)
+            fits = np.logical_and.reduce(needs.thresholds <= room, axis=0) & permitted
             fits = fits if attempt.domain is None else fits & attempt.domain
             return int(np.count_nonzero(fits)), -float((needs.request / total).max())
 
@@ -443,6 +443,8 @@ class PreemptionPlanner:
                     best = found
                     if meets_bound(best, limits.protected):
                         return best if limits.protected else replace(best, is_least=True)
+            if best is not None and not limits.protected:
+                effort.search.goes_on()
             return best
 
         def bound(found: Found, limits: HarmLimits) -> Harm | None:
@@ -767,7 +769,8 @@ class PreemptionPlanner:
             Why it has no place; None where it has.
         """
         session = self._session
-        if self._gives_up(attempt.job):
+        if not self._effort(attempt.job).search.may_try():
+            self._gave_up.add(attempt.job.id)
             return search_ended(self._rule.action, None)
         refusal = whoever_goes(session, self._rule.action, task)
         if refusal is not None:
@@ -775,9 +778,9 @@ class PreemptionPlanner:
         if session.candidates.answers.beyond(task) is not None:
             return self._place_one(attempt, task)
         where = None if attempt.domain is None else attempt.domain.tobytes()
-        key, moment = (*self.key(attempt, task), where), len(session.nodes.log)
+        key = (*self.key(attempt, task), where)
         known = self._failed.get(key)
-        if known is None or known[0] != moment:
+        if known is None or known[0] != len(session.nodes.log):
             refusal = self._place_one(attempt, task)
             if refusal is None or self._gives_up(attempt.job):
                 return refusal
@@ -785,9 +788,17 @@ class PreemptionPlanner:
         attempt.unplaced = task, session.queues.kind(task), known[0], where
         return known[1]
 
+    def _has_failed(self, attempt: PlanBuilder, task: Task) -> bool:
+        """Return whether a task or its like found no place within the same limits, and nothing changed since."""
+        if self._session.candidates.answers.beyond(task) is not None:
+            return False
+        where = None if attempt.domain is None else attempt.domain.tobytes()
+        known = self._failed.get((*self.key(attempt, task), where))
+        return known is not None and known[0] == len(self._session.nodes.log)
+
     def _gives_up(self, job: SessionJob) -> bool:
-        """Return whether so many nodes were tried in vain for a job that the search for its plan ends."""
-        if self._effort(job).is_over:
+        """Return whether so many nodes were tried in vain for a job that the search for its plan has ended."""
+        if self._effort(job).search.is_stopped:
             self._gave_up.add(job.id)
             return True
         return False
@@ -829,18 +840,27 @@ class PreemptionPlanner:
         columns: Iterable[int] = (column for each in self._columns(attempt, task) for column in each.tolist())
         if self._rule.looks_first is Looks.LEAST_HARM:
             columns = self._by_harm(attempt, task, columns)
-        is_placed = any(self._evict_on(attempt, task, column) for column in self._within_bounds(attempt.job, columns))
+        is_placed = any(self._try_each(attempt, columns, lambda column: self._evict_on(attempt, task, column)))
         attempt.limits = limits
         return is_placed
 
-    def _within_bounds(self, job: SessionJob, columns: Iterable[int]) -> Iterator[int]:
-        """Yield nodes until the search for a job gives up; each was in vain once the next one is asked for."""
-        effort = self._effort(job)
+    def _try_each(
+        self, attempt: PlanBuilder, columns: Iterable[int], succeeds: Callable[[int], bool]
+    ) -> Iterator[bool]:
+        """Try nodes until the search for a job ends; yield whether each was a success."""
+        effort = self._effort(attempt.job)
         for column in columns:
-            if effort.is_over:
+            if not effort.search.may_try():
                 return
-            yield column
-            effort.in_vain += 1
+            if effort.search.passes_over():
+                attempt.tried.setdefault(column, TRIED_BEFORE)
+                continue
+            if succeeds(column):
+                effort.note_success(is_kept=True)
+                yield True
+            else:
+                effort.note_in_vain()
+                yield False
 
     def _least_harmful_node(self, attempt: PlanBuilder, task: Task, modes: Sequence[bool]) -> _Choice | None:
         """Return the node where the victims matter least, beside those that the plan has."""
@@ -849,6 +869,8 @@ class PreemptionPlanner:
         floor = max(before.highest, attempt.limits.floor)
         for takes_gangs in modes:
             limits = attempt.limits._replace(takes_gangs=takes_gangs, floor=floor)
+            if limits != attempt.limits and self._has_failed(replace_limits(attempt, limits), task):
+                continue
             if best is not None:
                 if best.key[0] <= floor:
                     break
@@ -864,21 +886,24 @@ class PreemptionPlanner:
             return None
         bounds = self._bounds(within, task, columns)
         best: _Choice | None = None
-        successes = 0
+        successes, effort = 0, self._effort(attempt.job)
         for position in map(int, np.lexsort((*reversed(bounds),))):  # most often the first one is the least harmful
             least = (*(int(each[position]) for each in bounds), position)
             if best is not None and (best.key[:3] < least[:3] or successes >= _MOST_NODES):
                 break
             if best is not None and not self._compares_nodes and best.key <= least:
                 break
-            if self._effort(attempt.job).is_over:
+            if not effort.search.may_try():
                 break
+            if effort.search.passes_over():
+                attempt.tried.setdefault(int(columns[position]), TRIED_BEFORE)
+                continue
             enough = None if self._compares_nodes else Harm(*least[:3])
             trial = self._least_on(within, task, int(columns[position]), enough)
-            if trial is None or not trial.is_kept:
-                self._effort(attempt.job).in_vain += 1
             if trial is None:
+                effort.note_in_vain()
                 continue
+            effort.note_success(is_kept=trial.is_kept)
             successes += 1
             tie = harm_of_node([each for unit in trial.units for each in unit]) if self._compares_nodes else ()
             key = (*trial.harm, *tie, position)
@@ -990,15 +1015,19 @@ class PreemptionPlanner:
             return False
         if not rule.same_queue and not self._ancestors(queue.name):
             return False
-        for column in self._within_bounds(attempt.job, self._columns_with_room(attempt, task)):
+        is_placed = False
+
+        def makes_room(column: int) -> bool:
+            nonlocal is_placed
             mark = attempt.mark()
-            if self._make_room_on(attempt, task, column):
-                is_placed = self._free_limit(attempt, task, column)
-                if not is_placed:
-                    attempt.undo_to(mark)
-                return is_placed  # on other nodes the same victims would free no more of the limit
-            attempt.undo_to(mark)
-        return False
+            has_room = self._make_room_on(attempt, task, column)
+            is_placed = has_room and self._free_limit(attempt, task, column)
+            if not is_placed:
+                attempt.undo_to(mark)
+            return has_room  # then on other nodes the same victims would free no more of the limit
+
+        any(self._try_each(attempt, self._columns_with_room(attempt, task), makes_room))
+        return is_placed
 
     def _columns_with_room(self, attempt: PlanBuilder, task: Task) -> Iterator[int]:
         """Yield the node that has room for a task; where there is none those on which evictions might make it."""
@@ -1064,7 +1093,7 @@ class PreemptionPlanner:
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
         helped = np.logical_or.reduce(
-            session.candidates.answers.shard_groups(session.candidates.of(task).permitted_by_facts)
+            session.candidates.answers.shard_groups(session.candidates.answers.permitted_by_facts(task))
         )
         lose = np.logical_or.reduce(self.freed(attempt) > 0, axis=0)
         counts = count_by_reason(nodes, helped, lose, attempt.tried)
@@ -1077,7 +1106,7 @@ class PreemptionPlanner:
         """
         if self._looks <= 0 or self._rule.within_job:
             return
-        helped = self._session.candidates.of(task).permitted_by_facts
+        helped = self._session.candidates.answers.permitted_by_facts(task)
         for column in np.flatnonzero(helped if attempt.domain is None else helped & attempt.domain).tolist():
             on_node = self._session.nodes.tasks_on(column)
             self._proposed(attempt, task, on_node.values())
@@ -1088,7 +1117,8 @@ class PreemptionPlanner:
     def place_without(self, attempt: PlanBuilder, task: Task) -> bool:
         """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
         session = self._session
-        if session.queues.allocatable(session.queues.by_name[attempt.job.queue], task) is not None:
+        queue = session.queues.by_name[attempt.job.queue]
+        if session.queues.allocatable(queue, task) is not None or not session.candidates.has_room(task):
             return False
         choice = session.candidates.of(task).choose(task, attempt.domain)
         return choice is not None and self._settle(attempt, task, choice.column)
@@ -1096,13 +1126,18 @@ class PreemptionPlanner:
     def _by_harm(self, attempt: PlanBuilder, task: Task, columns: Iterable[int]) -> Iterator[int]:
         """Yield the node that would suffer least, after trying all of them, then the next."""
         tried = []
-        for column in self._within_bounds(attempt.job, columns):
+
+        def note_harm(column: int) -> bool:
             with self._session.statement() as statement:
                 trial = PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
-                if self._evict_on(trial, task, column):
-                    self._spare_unneeded(trial)
-                    victims = [victim for unit in trial.units for victim in unit]
-                    tried.append((harm_of_node(victims), column))
+                if not self._evict_on(trial, task, column):
+                    return False
+                self._spare_unneeded(trial)
+                tried.append((harm_of_node([victim for unit in trial.units for victim in unit]), column))
+                return True
+
+        for _ in self._try_each(attempt, columns, note_harm):
+            pass
         return (column for _, column in sorted(tried))
 
     def freed(self, attempt: PlanBuilder) -> IntArray:
@@ -1115,20 +1150,21 @@ class PreemptionPlanner:
         """Yield nodes on which evictions might make a place, in the rule's order, in groups one after the other."""
         session, rule = self._session, self._rule
         freed = self.freed(attempt)
-        candidates = session.candidates.of(task)
         needs = session.nodes.needs(task.template)
         future = session.nodes.columns().future_idle
         possible = np.logical_and.reduce(needs.thresholds <= future + freed, axis=0)
         possible &= freed.any(axis=0)
         if rule.within_job:
             possible &= self._nodes_of(attempt.job)
-        permitted = candidates.permitted_by_facts
+        permitted = session.candidates.answers.permitted_by_facts(task)
         if attempt.domain is not None:
             permitted = permitted & attempt.domain
+        if not (possible & permitted).any():
+            return  # candidates and their scores cost many times as much
         for group in session.candidates.answers.shard_groups(permitted):
             # scores are compared among all nodes that evictions could ever help, whoever might go on them now
             by_score = rule.looks_first is Looks.BEST_SCORE and (group & possible).any()
-            columns = candidates.ranked(task, group) if by_score else np.flatnonzero(group)
+            columns = session.candidates.of(task).ranked(task, group) if by_score else np.flatnonzero(group)
             yield columns[possible[columns]]
 
     def _nodes_of(self, job: SessionJob) -> BoolArray:

@@ -25,6 +25,7 @@ __all__ = [
     "QUEUE_FULL",
     "TOO_FEW_GO",
     "TOO_FEW_TASKS",
+    "TRIED_BEFORE",
     "count_by_reason",
     "no_domain",
     "no_plan",
@@ -38,6 +39,7 @@ NOBODY: Final = "node(s) without pods to evict"
 NO_ROOM: Final = "node(s) on which all pods that could be evicted free too little"
 ALL_SPARED: Final = "node(s) on which all pods are protected"
 TOO_FEW_GO: Final = "node(s) on which the pods that are not protected free too little"
+TRIED_BEFORE: Final = "node(s) on which evictions were tried in vain in the cycles before"
 TOO_FEW_TASKS: Final = "TooFewTasks"
 QUEUE_FULL: Final = "node(s) on which evictions leave the queue at its limit"
 OUT_OF_TURN: Final = "node(s) on which its tasks would take each other's places"
@@ -119,7 +121,7 @@ def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
     refusal = session.candidates.pre_predicate(task)
     if refusal is not None or session.candidates.fits_empty_nodes(task):
         return refusal
-    if session.candidates.of(task).permitted_by_facts.any():
+    if session.candidates.answers.permitted_by_facts(task).any():
         message = "no node that permits it is large enough, even when empty"
         return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
     nodes = len(session.nodes)

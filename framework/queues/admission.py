@@ -22,6 +22,7 @@ import numpy as np
 
 from pyroclast.framework.extension import contract
 from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why_never_run
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.queue_limits import usage_text
@@ -44,10 +45,10 @@ __all__ = [
     "ungated",
 ]
 
-_SOME_ARE_GATED: Final = "some tasks are gated"
+_SOME_ARE_GATED: Final = ScratchKey("some tasks are gated")
 """Key of the session's scratch: in most clusters no task is, and then nothing need be subtracted."""
-_RULES: Final = "rules of queue admission"
-_ALL: Final = "queue admission of all plugins"
+_RULES: Final = ScratchKey("rules of queue admission")
+_ALL: Final = ScratchKey("queue admission of all plugins")
 _MOST_WAITING: Final = 2
 """How many times its limit may be promised, in one account, to jobs that were tried and found no room, before no more
 jobs are admitted because of what could be evicted for them."""

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import IntArray
@@ -18,7 +19,7 @@ __all__ = ["Excess", "beyond_capability"]
 _LIMITING: Final = frozenset({"capacity", "proportion"})
 _LIMITS: Final = "enabledAllocatable"
 """Plugins that hold jobs to the capabilities of queues, and the flag that lets them."""
-_KNOWN: Final = "capabilities that limit queues"
+_KNOWN: Final = ScratchKey("capabilities that limit queues")
 
 
 _Limit = tuple[QueueName, IntArray]

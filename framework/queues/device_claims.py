@@ -6,6 +6,7 @@ Shared by quotas and by what a session writes into the status of queues.
 from collections.abc import Iterator
 from typing import Final
 
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.model.device_claims import ClaimCount, Demand, pod_demand
 from pyroclast.model.ids import QueueName, TaskId
@@ -14,7 +15,7 @@ from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["claimed_by_queue", "demand_of", "placed_with_claims"]
 
-_DEMANDS: Final = "demands of device claims"
+_DEMANDS: Final = ScratchKey("demands of device claims")
 """Key of the session's scratch: claims stay what they are as long as the session is open."""
 
 

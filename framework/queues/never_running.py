@@ -4,12 +4,14 @@ The answer is a bound in favour of the job: other pods count for nothing, and po
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from pyroclast.framework.queues.capabilities import beyond_capability
 from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId
@@ -20,7 +22,9 @@ __all__ = ["COUNTED", "can_never_run", "unusable_requests", "why_never_run"]
 
 COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
 """Statuses of tasks that have a place."""
-_ANSWERS: Final = "jobs that can never run"
+_MOST_ASKED: Final = 4 * MOST_TEMPLATES
+"""Templates of unlike jobs that are asked about in a cycle; the jobs beyond may run."""
+_ANSWERS: Final = ScratchKey("jobs that can never run")
 
 
 def can_never_run(session: Session, job: Job) -> bool:
@@ -34,17 +38,23 @@ def can_never_run(session: Session, job: Job) -> bool:
 
 def why_never_run(session: Session, job: Job) -> str:
     """Return why a job can never run, as a clause; empty where it may."""
-    answers: _Answers = session.scratch.get(_ANSWERS) or session.scratch.setdefault(_ANSWERS, _Answers(session))
-    return answers.why(job)
+    return _answers(session).why(job)
 
 
 def unusable_requests(session: Session) -> IntArray:
     """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
     table = session.snapshot.job_table
     mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
-    for job in sorted(table.select(mask), key=lambda job: job.id):
-        mask[job.column] = can_never_run(session, job)
+    answers = _answers(session)
+    for job in table.select(mask):
+        if not answers.why(job):
+            mask[job.column] = False
     return np.where(mask, table.pending, 0)
+
+
+def _answers(session: Session) -> "_Answers":
+    answers: _Answers = session.scratch.get(_ANSWERS) or session.scratch.setdefault(_ANSWERS, _Answers(session))
+    return answers
 
 
 class _Answers:
@@ -57,42 +67,45 @@ class _Answers:
         """Jobs that are alike in all that the answer depends on."""
         self._asked: Counter[str] = Counter()
         """Templates of unlike jobs by namespace: where they are too many for one cycle the others may run."""
+        table = session.snapshot.job_table
+        self._allocated = table.allocated
+        self._runs: list[bool] = np.any(table.allocated, axis=0).tolist()
+        """Which jobs have anything, by column."""
+        self._placed: list[int] = table.counts[sorted(COUNTED)].sum(axis=0).tolist()
+        """Tasks that have a place, by column."""
 
     def why(self, job: Job) -> str:
         known = self._by_job.get(job.id)
         if known is None:
-            known = self._by_job[job.id] = self._why(job)
+            known = self._by_job[job.id] = self._why(job) if job.waiting else ""
         return known
 
     def _why(self, job: Job) -> str:
-        pending = [task for task in job.tasks.values() if task.status is TaskStatus.PENDING]
-        if not pending:
-            return ""
-        placed = sum([task.status in COUNTED for task in job.tasks.values()])
-        needed = max(job.min_available - placed, 1)
-        running = self._session.snapshot.job_table.allocated[:, job.column]
-        count = Counter([task.template.number for task in pending])
-        kind = job.queue, needed, running.tobytes(), frozenset(count.items())
+        column = job.column
+        needed = max(job.min_available - self._placed[column], 1)
+        running = self._allocated[:, column].tobytes() if self._runs[column] else b""
+        kind = job.queue, needed, running, job.waiting
         known = self._by_kind.get(kind)
         if known is None:
-            if self._asked[job.namespace] >= MOST_TEMPLATES:
+            if self._asked[job.namespace] >= MOST_TEMPLATES or self._asked.total() >= _MOST_ASKED:
                 return ""
-            self._asked[job.namespace] += len(count)
-            known = self._by_kind[kind] = self._why_alike(job, pending, count, needed)
+            self._asked[job.namespace] += len(job.waiting)
+            known = self._by_kind[kind] = self._why_alike(job, needed)
         return known
 
-    def _why_alike(self, job: Job, pending: list[Task], count: Counter[int], needed: int) -> str:
+    def _why_alike(self, job: Job, needed: int) -> str:
+        pending = [task for task in job.tasks.values() if task.status is TaskStatus.PENDING]
         still_to_come = max(needed - len(pending), 0)
-        places = self._places(pending, count)
+        places = self._places(pending, dict(job.waiting))
         if places + still_to_come < needed:
             return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
-        running = self._session.snapshot.job_table.allocated[:, job.column]
+        running = self._allocated[:, job.column]
         excess = None if still_to_come else beyond_capability(self._session, job.queue, running, pending, needed)
         if excess is not None:
             return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
         return ""
 
-    def _places(self, tasks: list[Task], count: Counter[int]) -> int:
+    def _places(self, tasks: list[Task], count: Mapping[int, int]) -> int:
         """Count how many tasks would have room if all nodes were empty, each template by itself."""
         first = {task.template.number: task for task in reversed(tasks)}
         return sum(

@@ -55,7 +55,7 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
     """
     if promises is None:
         promises = tuple(read_from_pods(session))
-    session.evictions.promises = Promises(tuple(_alive(session, promises)))
+    session.evictions.promises = session.evictions.promises.anew(_alive(session, promises))
     waiting = claimants(session) if any(each.until is not None for each in session.evictions.promises.standing) else []
     ends = []
     for job, wanted in _in_order(session, session.evictions.promises):

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Final
 
 from pyroclast.framework.queues.never_running import why_never_run
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
@@ -18,7 +19,7 @@ from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = ["keep_places", "why_never_together"]
 
-_NEVER_TOGETHER: Final = "gangs that never come together"
+_NEVER_TOGETHER: Final = ScratchKey("gangs that never come together")
 
 
 def keep_places(session: Session, statement: Statement, job: SessionJob) -> None:

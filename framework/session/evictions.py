@@ -89,7 +89,7 @@ class SessionEvictions:
         self.vetoes: SealedDict[TaskId, SealedDict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = SealedDict()
         self.search = EvictionSearch("", None)
         """What was considered in the last search for victims."""
-        self.promises = Promises()
+        self.promises = Promises(caller=extensions.caller)
         """What was promised in earlier cycles, as far as it stands."""
 
     def judges_alike(self, point: Point[Any]) -> bool:

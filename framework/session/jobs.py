@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pyroclast.framework.extension.contract import Point
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.extension.votes import cast_votes, first_refusal
 from pyroclast.framework.session.memory import Assignment, Settled
-from pyroclast.framework.session.namespace_windows import NO_WINDOW
+from pyroclast.framework.session.namespace_windows import NO_WINDOW, NamespaceWindow
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.state.jobs import NOBODY, SessionJob, SubJob
 from pyroclast.framework.state.standing import Standing
@@ -25,6 +25,9 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, task_order_key
 
 __all__ = ["SessionJobs"]
+
+_MOST_FIRST_TOLD: Final = 256
+"""Jobs that are told in one cycle for the first time that they wait for their turn."""
 
 
 class SessionJobs:
@@ -40,6 +43,10 @@ class SessionJobs:
         """Jobs that are not tried again because nothing changed for them."""
         self.window = NO_WINDOW
         """Which waiting jobs are left out of this cycle, since their namespaces used up their shares."""
+        self._left_out: tuple[NamespaceWindow, IntArray] = NO_WINDOW, np.zeros(0, dtype=np.int64)
+        """Their columns, and of which window."""
+        self._later: tuple[NamespaceWindow | None, BoolArray] = None, np.zeros(0, dtype=np.bool_)
+        """Which of them are told in later cycles that they wait, and of which window."""
         self._jobs: dict[JobId, SessionJob] = {}
 
     # Which there are --------------------------------------------------------------------------------------------------
@@ -69,8 +76,14 @@ class SessionJobs:
     def _waiting_here(self) -> BoolArray:
         """Return which jobs have pending tasks in the snapshot and are not left out, shape (J,)."""
         pending: BoolArray = self._snapshot.job_table.counts[TaskStatus.PENDING] > 0
-        pending[[self._snapshot.jobs[each].column for each in self.window.left_out]] = False
+        pending[self._left_out_columns()] = False
         return pending
+
+    def _left_out_columns(self) -> IntArray:
+        if self.window is not self._left_out[0]:
+            columns = np.array([self._snapshot.jobs[each].column for each in self.window.left_out], dtype=np.int64)
+            self._left_out = self.window, columns
+        return self._left_out[1]
 
     def admitted_with_pending_tasks(self) -> Iterator[SessionJob]:
         """Iterate over jobs past the gate that have pending tasks in the snapshot.
@@ -96,19 +109,30 @@ class SessionJobs:
     def to_close(self) -> list[SessionJob]:
         """Return the jobs whose status may have to be written: touched ones, and those not settled before."""
         mask = self._settled.unsettled(self._snapshot.job_table)
+        mask &= ~self._told_later(mask)
         for job in self._jobs.values():
             if job.touched:
                 mask[job.job.column] = True
         return list(self._looked_at(mask))
 
+    def _told_later(self, mask: BoolArray) -> BoolArray:
+        """Return which jobs of a mask, shape (J,), can wait until later cycles: they only wait for their turn.
+
+        Thousands of new ones would cost seconds of the first cycle. None of their pods has begun, so that nothing of
+        them is to be written but why they wait.
+        """
+        if self._later[0] is not self.window:
+            counts = self._snapshot.job_table.counts
+            waits = np.zeros_like(mask)
+            waits[self._left_out_columns()] = True
+            waits &= mask & (counts.sum(axis=0) == counts[TaskStatus.PENDING])
+            waits[np.flatnonzero(waits)[:_MOST_FIRST_TOLD]] = False
+            self._later = self.window, waits
+        return self._later[1]
+
     def of(self, task: Task) -> SessionJob | None:
         """Return the job of a task."""
         return None if task.job is None else self.get(task.job)
-
-    def is_at_gate(self, job: Job) -> bool:
-        """Return whether a job still waits for admission to its queue."""
-        known = self._jobs.get(job.id)
-        return (job.phase if known is None else known.phase) is PodGroupPhase.PENDING
 
     def is_left_out(self, job: SessionJob) -> bool:
         """Return whether a job is not tried since its namespace used up its share: what it was told stands."""
@@ -127,6 +151,11 @@ class SessionJobs:
     def standing(self, job: Job) -> Standing | None:
         """Return what a job was told in the last cycle, where nothing of it changed since."""
         return self._settled.standing(job, self._snapshot.job_table)
+
+    def standings_of_left_out(self) -> Iterator[tuple[Job, Standing | None]]:
+        """Yield the jobs that are left out of this cycle, with what they were told in the last one."""
+        jobs = self._snapshot.jobs
+        return self._settled.standings((jobs[each] for each in self.window.left_out), self._snapshot.job_table)
 
     def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
         """Return what a search for places came to that found nothing, by a key of all that it depends on."""

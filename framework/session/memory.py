@@ -5,7 +5,7 @@ it keeps promises (room held for a beneficiary), which are read from nominated n
 those of members of gangs, who made nobody leave, begin anew.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,9 +35,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_over: bool
     """Whether it was in this round."""
     snapshot: int
-    """Generation of the snapshot that it saw; -1 where it had none yet."""
+    """Generation of the snapshot that it saw, of a turn over several cycles the first one; -1 where it had none yet."""
     told: Refusal | None
     """Why nothing was evicted for it."""
+    passed: tuple[int, ...] = ()
+    """How far a turn came that goes on, see `framework.preemption.harm.NodeSearch`; empty where none does."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -141,6 +143,14 @@ class Settled:
         """Return what a job was told in the last cycle, where nothing of it changed since."""
         known = self._standing.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
+
+    def standings(self, jobs: Iterable[Job], table: JobTable) -> Iterator[tuple[Job, Standing | None]]:
+        """Yield jobs with the same."""
+        revisions, known = table.revision.tolist(), self._standing
+        for job in jobs:
+            standing = known.get(job.id)
+            is_same = standing is not None and standing.revision == revisions[job.column]
+            yield job, standing if is_same else None
 
     def remember(self, job: Job, standing: Standing) -> None:
         """Keep what a job was told."""

@@ -7,8 +7,11 @@ follow by name that did not have their turn yet. Jobs are taken whole. All other
 what they were told stands. Whose turn is next outlives the cycle in its memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop
+from itertools import takewhile
 from typing import Final
 
 from pyroclast.framework.session.memory import Round
@@ -16,12 +19,15 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
-from pyroclast.model.tasks import TaskStatus
 
-__all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "NamespaceWindow", "share_used", "window"]
+__all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "NamespaceWindow", "share_of_each", "share_used", "window"]
 
-MOST_TEMPLATES: Final = 256
+MOST_TEMPLATES: Final = 64
 """Templates of waiting jobs of one namespace that are looked at in a cycle."""
+_REFUSED_PER_TEMPLATE: Final = 4
+"""Pods with rules about other pods, refused before, that cost as much as a template: each equal one is asked about."""
+_WHOLE_SHARES: Final = 4
+"""Namespaces that have a whole share each; where there are more they divide as much among them."""
 SHARE_USED: Final = "NamespaceShareUsed"
 """Reason of a refusal: the job was not tried, since its namespace had used up its share of the cycle."""
 
@@ -47,22 +53,29 @@ def window(jobs: Iterable[Job], most: int, rounds: Mapping[str, Round], generati
     """Choose the jobs of a cycle.
 
     Args:
-        jobs: Those that wait and may be left out.
-        most: The share of a namespace, in templates.
+        jobs: Those that wait and may be left out, in the order of their ids.
+        most: A whole share of a namespace, in templates.
         rounds: How far the last cycle came.
         generation: That of the snapshot.
     """
     by_namespace: dict[str, list[Job]] = {}
-    unlike: dict[str, set[int]] = {}
     for job in jobs:
         by_namespace.setdefault(job.namespace, []).append(job)
-        unlike.setdefault(job.namespace, set()).update(_templates(job))
     left_out: dict[JobId, Refusal] = {}
     reached: dict[str, Round] = {}
-    for namespace in sorted(each for each, templates in unlike.items() if len(templates) > most):
-        others, reached[namespace] = _left_out(by_namespace[namespace], most, rounds.get(namespace), generation)
-        left_out |= dict.fromkeys(others, share_used("scheduler", "the scheduler's time", namespace))
+    least = share_of_each(most, len(by_namespace))
+    many = {namespace: waiting for namespace, waiting in sorted(by_namespace.items()) if _exceeds(waiting, least)}
+    share = share_of_each(most, len(many))
+    for namespace, waiting in many.items():
+        if _exceeds(waiting, share):
+            others, reached[namespace] = _left_out(waiting, share, rounds.get(namespace), generation)
+            left_out |= dict.fromkeys(others, share_used("scheduler", "the scheduler's time", namespace))
     return NamespaceWindow(SealedDict(left_out), SealedDict(reached)) if reached else NO_WINDOW
+
+
+def share_of_each(most: int, namespaces: int) -> int:
+    """Return the share of each of some namespaces in a cycle: a whole one, or of many a part, at least an eighth."""
+    return max(min(most, _WHOLE_SHARES * most // max(namespaces, 1)), most // _WHOLE_SHARES // 2, 1)
 
 
 def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:
@@ -71,32 +84,58 @@ def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:
     return Refusal(plugin=plugin, reason=SHARE_USED, message=message)
 
 
-def _left_out(jobs: Sequence[Job], most: int, known: Round | None, generation: int) -> tuple[set[JobId], Round]:
+class _Looks:
+    """What looking at jobs costs, in templates."""
+
+    def __init__(self) -> None:
+        self._templates: set[int] = set()
+        self._refused = 0
+        """Pods with rules about others."""
+
+    def take(self, job: Job, most: int) -> bool:
+        """Count a job, unless it costs more than is left of a share; return whether it is counted."""
+        fresh = {number for number, _ in job.waiting} - self._templates
+        refused = self._refused + job.refused_by_others
+        if len(self._templates) + len(fresh) + refused // _REFUSED_PER_TEMPLATE > most:
+            return False
+        self._templates |= fresh
+        self._refused = refused
+        return True
+
+
+def _exceeds(jobs: Sequence[Job], most: int) -> bool:
+    """Return whether jobs cost more than a share together."""
+    looks = _Looks()
+    return not all(looks.take(job, most) for job in jobs)
+
+
+def _left_out(jobs: Sequence[Job], most: int, known: Round | None, generation: int) -> tuple[list[JobId], Round]:
     """Return which jobs of a namespace are not tried, and how far its round came."""
-    templates: set[int] = set()
-    first = _taken(sorted(jobs, key=lambda job: (-job.priority, job.created, job.id)), most // 2, templates)
-    others = sorted({job.id: job for job in jobs if job.id not in first}.items())
+    looks = _Looks()
+    first = _taken(_by_rank(jobs), most // 2, looks)
+    others = [job for job in jobs if job.id not in first]
     after, since = (known.after, known.since) if known is not None and known.after else ("", generation)
-    left = [job for job_id, job in others if job_id > after]
-    if not left:
-        left, since = [job for _, job in others], generation
-    taken = _taken(left, most, templates) or {left[0].id}
-    is_over = len(taken) == len(left)
+    begin = bisect_right(others, after, key=_id)
+    if begin == len(others):
+        begin, since = 0, generation
+    taken = _taken(others[begin:], most, looks) or {others[begin].id}
+    is_over = begin + len(taken) == len(others)
     reached = Round(after="" if is_over else max(taken), since=since, is_over=is_over)
-    return {job_id for job_id, _ in others} - taken, reached
+    return [job.id for job in others if job.id not in taken], reached
 
 
-def _taken(jobs: Iterable[Job], most: int, templates: set[int]) -> set[JobId]:
-    """Take jobs as long as they have no more than so many templates together, those included that are known."""
-    taken: set[JobId] = set()
-    for job in jobs:
-        fresh = _templates(job) - templates
-        if len(templates) + len(fresh) > most:
-            break
-        templates |= fresh
-        taken.add(job.id)
-    return taken
+def _by_rank(jobs: Iterable[Job]) -> Iterator[Job]:
+    """Yield jobs by priority and then by age; the first ones alone are looked at."""
+    ranked = [(-job.priority, job.created, job.id, job) for job in jobs]
+    heapify(ranked)
+    while ranked:
+        yield heappop(ranked)[-1]
 
 
-def _templates(job: Job) -> set[int]:
-    return {task.template.number for task in job.tasks.values() if task.status is TaskStatus.PENDING}
+def _taken(jobs: Iterable[Job], most: int, looks: _Looks) -> set[JobId]:
+    """Take jobs as long as they cost no more than a share together, with those that were counted before."""
+    return {job.id for job in takewhile(lambda job: looks.take(job, most), jobs)}
+
+
+def _id(job: Job) -> str:
+    return job.id

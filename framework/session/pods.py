@@ -17,6 +17,7 @@ import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
@@ -34,7 +35,7 @@ Selection = tuple[PodMatcher, ...]
 """Pods that all of these matchers match; at least one."""
 
 _Labels = frozenset[tuple[str, str]]
-_SCRATCH: Final = "pods"
+_SCRATCH: Final = ScratchKey("pods")
 
 
 def session_pods(session: "Session") -> "SessionPods":
@@ -42,7 +43,7 @@ def session_pods(session: "Session") -> "SessionPods":
     known: SessionPods | None = session.scratch.get(_SCRATCH)
     if known is None:
         known = session.scratch[_SCRATCH] = SessionPods(session)
-        session.extensions.register_ledger(_SCRATCH, known)
+        session.extensions.register_ledger("pods", known)
     return known
 
 

@@ -3,10 +3,11 @@
 Kept in the memory between cycles; `framework.reservations` holds the places and says when they are given up.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from pyroclast.framework.state.caller import Caller
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.jobs import Job
 from pyroclast.model.queues import ROOT_QUEUE, Queue, with_ancestors
@@ -44,9 +45,10 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Promises:
     """The promises that stand in one session."""
 
-    __slots__ = ("_by_task", "_losers", "given_up", "standing")
+    __slots__ = ("_by_task", "_caller", "_losers", "given_up", "standing")
 
-    def __init__(self, promises: Sequence[Promise] = ()) -> None:
+    def __init__(self, promises: Sequence[Promise] = (), caller: Caller | None = None) -> None:
+        self._caller = caller or Caller()
         self.standing = tuple(promises)
         """In the order in which they were made."""
         self.given_up: SealedSet[TaskId] = SealedSet()
@@ -57,12 +59,18 @@ class Promises:
                 self._by_task.setdefault(task, []).append(promise)
         self._losers = frozenset(loser for promise in self.standing for loser in promise.losers)
 
+    def anew(self, promises: Iterable[Promise]) -> "Promises":
+        """Return others in the place of these."""
+        self._caller.for_actions("anew")
+        return Promises(tuple(promises), self._caller)
+
     def __bool__(self) -> bool:
         """Tell whether anything is promised."""
         return bool(self.standing)
 
     def give_up(self, task: TaskId) -> None:
         """Hold the place of a task no longer."""
+        self._caller.for_actions("give_up")
         set.add(self.given_up, task)
 
     def is_held(self, task: TaskId) -> bool:

@@ -73,7 +73,6 @@ class Session:
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         self.total.flags.writeable = False
         """What all nodes offer together, base units, shape (R,)."""
-        self.scratch = Scratch()
         self.action = ""
         """The action that is running, or empty."""
         self.following_actions: Sequence[str] = profile.actions
@@ -81,6 +80,7 @@ class Session:
         self.extensions = Extensions(profile)
         """What plugins register, and how they are asked."""
         caller = self._caller = self.extensions.caller
+        self.scratch = Scratch(caller)
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
         """The nodes with their amounts of this moment."""
         self.candidates = CandidateNodes(NodeAnswers(self.extensions, self.nodes, snapshot))

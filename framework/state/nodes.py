@@ -145,7 +145,7 @@ class NodeView:
 class Needs:
     """What placing a task of one template changes in a column of the state, one vector per verb."""
 
-    __slots__ = ("allocate", "amounts", "checked", "evict", "pipeline", "request", "thresholds")
+    __slots__ = ("_changes", "_rows", "_scored", "amounts", "checked", "request", "thresholds")
 
     def __init__(self, template: TaskTemplate, resources: ResourceSpace, rows: StateRows) -> None:
         self.request = resources.vector(template.request)
@@ -158,29 +158,43 @@ class Needs:
         self.thresholds: IntArray = np.full((len(resources), 1), -UNLIMITED, dtype=np.int64)
         """Least room that must be free, shape (R, 1): the request in `checked` rows, no matter how little elsewhere."""
         self.thresholds[self.checked, 0] = self.request[self.checked]
-        scored = np.array([template.scored_cpu_millis, template.scored_memory_bytes], dtype=np.int64)
-        self.allocate = self._delta(rows, scored, used=1, viewed=1)
-        self.pipeline = self._delta(rows, scored, pipelined=1, viewed=1)
-        self.evict = self._delta(rows, scored, releasing=1, viewed=-1)
-        for array in (self.checked, self.thresholds, self.allocate, self.pipeline, self.evict):
+        self._rows = rows
+        self._scored = template.scored_cpu_millis, template.scored_memory_bytes
+        self._changes: dict[str, IntArray] = {}
+        """By verb, as far as they were asked for: most templates that wait are not placed."""
+        for array in (self.checked, self.thresholds):
             array.setflags(write=False)
 
-    def _delta(
-        self,
-        rows: StateRows,
-        scored: IntArray,
-        *,
-        used: int = 0,
-        releasing: int = 0,
-        pipelined: int = 0,
-        viewed: int = 0,
-    ) -> IntArray:
+    @property
+    def allocate(self) -> IntArray:
+        """What placing a task on free room adds, shape (rows.height,)."""
+        return self._change("allocate", used=1, viewed=1)
+
+    @property
+    def pipeline(self) -> IntArray:
+        """What placing a task on room that is being released adds, likewise."""
+        return self._change("pipeline", pipelined=1, viewed=1)
+
+    @property
+    def evict(self) -> IntArray:
+        """What evicting a task adds, likewise."""
+        return self._change("evict", releasing=1, viewed=-1)
+
+    def _change(self, verb: str, **signs: int) -> IntArray:
+        change = self._changes.get(verb)
+        if change is None:
+            change = self._changes[verb] = self._delta(**signs)
+            change.setflags(write=False)
+        return change
+
+    def _delta(self, *, used: int = 0, releasing: int = 0, pipelined: int = 0, viewed: int = 0) -> IntArray:
+        rows = self._rows
         delta = np.zeros(rows.height, dtype=np.int64)
         delta[rows.used] = used * self.request
         delta[rows.releasing] = releasing * self.request
         delta[rows.pipelined] = pipelined * self.request
         delta[rows.viewed] = viewed * self.request
-        delta[rows.scored] = viewed * scored
+        delta[rows.scored] = np.array(self._scored, dtype=np.int64) * viewed
         return delta
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "MOST_SPREAD_CONSTRAINTS",
     "MOST_TOLERATIONS",
     "beyond_bounds",
+    "has_rules_about_pods",
 ]
 
 MOST_SPREAD_CONSTRAINTS: Final = 32
@@ -32,6 +33,12 @@ def beyond_bounds(spec: wire.PodSpec) -> str:
         if count > most:
             return f"{count} {what}, more than {most}"
     return ""
+
+
+def has_rules_about_pods(spec: wire.PodSpec) -> bool:
+    """Return whether a pod's place depends on other pods, so that each of equal pods is asked about."""
+    affinity = spec.affinity
+    return bool(spec.topology_spread_constraints) or (affinity is not None and _pod_terms(affinity) > 0)
 
 
 def _counted(spec: wire.PodSpec) -> Iterator[tuple[str, int, int]]:

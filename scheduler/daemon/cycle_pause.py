@@ -2,7 +2,8 @@
 
     at rest      a cycle begins a few milliseconds after a change that allows a new decision
     under load   the whole period passes while many plans are being executed. The pause grows with the
-                 length of a cycle, so that cycles use at most a third of a processor
+                 length of a cycle, so that cycles use at most a third of a processor. A pause
+                 that was longer than needed shortens the next one
     otherwise    the whole period passes: timeouts expire, measurements change, files are read again
 
 Changes are counted from the snapshot on: a change during a cycle shortens the pause after it.
@@ -24,6 +25,8 @@ _PAUSE_PER_CYCLE_SECOND: Final = 2.0
 
 Binds, watches and lease renewals share the processor with cycles.
 """
+_MOST_REST_SECONDS: Final = 1.0
+"""Seconds of longer pauses that are counted for the cycles to come."""
 _BUSY_TASKS: Final = 100
 """Number of tasks being bound or evicted from which on the next cycle waits for the whole period."""
 _LOOK_SECONDS: Final = 0.05
@@ -42,6 +45,8 @@ class CyclePause:
         self._monotonic = monotonic
         self._triggers: set[Trigger] = set()
         self._changed = asyncio.Event()
+        self._rest = 0.0
+        """Seconds by which pauses were longer than they had to be, as far as they are counted."""
 
     def trigger(self, trigger: Trigger) -> None:
         """Shorten the pause, because a new decision may be possible."""
@@ -62,16 +67,18 @@ class CyclePause:
             work_waits: Whether the last cycle left work that free resources could serve.
             tasks_in_flight: Returns the number of tasks that are being bound or evicted.
         """
-        ended = self._monotonic()
+        ended, owed = self._monotonic(), _PAUSE_PER_CYCLE_SECOND * cycle_seconds
         try:
             async with asyncio.timeout(self._period):
                 await self._relevant_change(work_waits=work_waits)
                 await asyncio.sleep(_COALESCE_SECONDS)
-                await asyncio.sleep(ended + _PAUSE_PER_CYCLE_SECOND * cycle_seconds - self._monotonic())
+                await asyncio.sleep(ended + owed - self._rest - self._monotonic())
                 while tasks_in_flight() > _BUSY_TASKS:  # noqa: ASYNC110 - each plan that ends would set an event
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             pass
+        rest = self._rest + self._monotonic() - ended - owed
+        self._rest = min(max(rest, 0.0), _MOST_REST_SECONDS)
 
     async def _relevant_change(self, *, work_waits: bool) -> None:
         while Trigger.NEW_WORK not in self._triggers and not (work_waits and self._triggers):

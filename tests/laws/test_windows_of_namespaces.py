@@ -3,6 +3,7 @@
 import random
 from typing import Final
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +106,51 @@ def test_a_job_that_fits_is_bound_within_a_round(jobs: int, share: int) -> None:
     outcome = decided(scenario, share=share, cycles=jobs + 2)
 
     assert outcome.bindings == {f"{NOISY}/zz-0": "free"}
+
+
+def test_many_namespaces_divide_four_shares() -> None:
+    """Sixteen namespaces with four unlike jobs each: a quarter of a share for each, and each job has its turn."""
+    scenario = cluster(1, 0)
+    for number in range(64):
+        namespace = f"noisy-{number % 16}"
+        scenario = scenario.job(f"n{number}", namespace=namespace, cpu=f"{5000 + number}m", phase="Inqueue")
+    outcome = decided(scenario, share=8, cycles=4)
+
+    tried = [
+        {job for job, told in each.report.refusals.items() if told[0].reason != SHARE_USED} for each in outcome.rounds
+    ]
+    assert [len(each) for each in tried[:2]] == [32, 32]
+    assert len(set.union(*tried)) == 64
+
+
+def test_refused_pods_with_rules_about_others_count_each() -> None:
+    """Equal jobs are of one template; where spread or affinity refused their pods, four of them count like another."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"none": "such"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scenario = cluster(1, 0)
+    for number in range(40):
+        scenario = scenario.job(f"n{number:02}", namespace=NOISY, cpu=1, phase="Inqueue", pod={"affinity": affinity})
+    outcome = decided(scenario, share=6, cycles=4)
+
+    tried = [
+        {job for job, told in each.report.refusals.items() if told[0].reason != SHARE_USED} for each in outcome.rounds
+    ]
+    assert len(tried[0]) == 40  # nothing refused them before
+    assert 0 < len(tried[1]) <= 6 * 4
+    assert len(set.union(*tried[1:])) == 40
+
+
+def test_new_jobs_are_told_over_several_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many jobs that wait for their first turn only so many get a condition in a cycle; all get one in the end."""
+    monkeypatch.setattr("pyroclast.framework.session.jobs._MOST_FIRST_TOLD", 5)
+    outcome = decided(cluster(1, 30), share=4, cycles=30)
+
+    told = [
+        {status.job for status in each.report.group_statuses if status.job.startswith(NOISY)} for each in outcome.rounds
+    ]
+    assert len(told[0]) == 4 + 5
+    assert max(map(len, told)) <= 4 + 5
+    assert len(set.union(*told)) == 30
 
 
 def test_the_most_important_jobs_are_tried_in_every_cycle() -> None:

@@ -85,9 +85,10 @@ def test_nobody_is_evicted_for_pods_that_wait_for_it(action: str) -> None:
     assert (outcome.bindings, outcome.evictions) == ({}, [])
 
 
-def test_a_plugin_that_says_it_has_no_predicate_may_fail() -> None:
-    """Pods are placed as without it."""
-    assert decided(Scorer).bindings == {"a-0": "n1", "a-1": "n1"}
+@pytest.mark.parametrize("plugin", [Scorer, Scorer()])
+def test_a_plugin_that_says_it_has_no_predicate_may_fail(plugin: Any) -> None:
+    """Pods are placed as without it; a class says so, or what a function made."""
+    assert decided(plugin).bindings == {"a-0": "n1", "a-1": "n1"}
 
 
 def test_flags_hold() -> None:

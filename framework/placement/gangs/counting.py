@@ -40,6 +40,8 @@ def are_too_many(
     by_options: dict[tuple[int, ...], list[list[int]]] = {}
     for part, own in rows.items():
         by_options.setdefault(tuple(options[part]), []).append(own)
+    if () in by_options:
+        return True
     for numbers, parts in by_options.items():
         inside = np.array([session.topology.domains.mask(number) for number in numbers]).reshape(len(numbers), -1)
         if _equal_are_too_many(problem, parts, inside):

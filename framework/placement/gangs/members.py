@@ -12,6 +12,7 @@ from pyroclast.framework.placement.gangs.exclusions import exclusions
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.shunning import shunnings_of
 from pyroclast.framework.placement.spreading import spreads_of
+from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
@@ -33,6 +34,8 @@ _NUMBERS: Final = frozenset(
 )
 """Labels and annotations that number pods which are else equal."""
 _HOST: Final = "kubernetes.io/hostname"
+_LABELS: Final = ScratchKey("numbers of nodes by their labels")
+"""Key of the session's scratch: numbers of nodes by their labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,10 +165,24 @@ def _alike(session: Session, members: Members) -> IntArray:
     tasks = [kind[0] for kind in members.kinds]
     if any(session.extensions.chooses_for(task) or session.candidates.of(task).refusing_by_pods for task in tasks):
         return np.arange(count, dtype=np.int64)  # what is on a node may differ in ways that only plugins know
-    codes: dict[Any, int] = {}
-    numbers = np.zeros(count, dtype=np.int64)
-    for column, node in enumerate(session.nodes.facts.nodes):
-        labels = tuple(sorted((key, value) for key, value in node.labels.items() if key != _HOST))
-        own = column if session.nodes.tasks_on(column) else None  # pods there may bear on others
-        numbers[column] = codes.setdefault((labels, own), len(codes))
+    occupied = np.array([bool(session.nodes.tasks_on(column)) for column in range(count)], dtype=np.bool_)
+    labels = _numbers_of_labels(session)
+    # pods there may bear on others
+    distinct = np.where(occupied, count + np.arange(count, dtype=np.int64), labels)
+    _, firsts, positions = np.unique(distinct, return_index=True, return_inverse=True)
+    numbers: IntArray = np.argsort(np.argsort(firsts))[positions]
     return numbers
+
+
+def _numbers_of_labels(session: Session) -> IntArray:
+    """Number nodes by their labels but for the host name, shape (N,); once in a session."""
+    known: IntArray | None = session.scratch.get(_LABELS)
+    if known is None:
+        numbers: dict[Any, int] = {}
+        labels = (
+            tuple(sorted(each for each in node.labels.items() if each[0] != _HOST))
+            for node in session.nodes.facts.nodes
+        )
+        known = np.array([numbers.setdefault(each, len(numbers)) for each in labels], dtype=np.int64)
+        session.scratch[_LABELS] = known
+    return known

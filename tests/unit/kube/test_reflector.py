@@ -339,6 +339,41 @@ async def test_watches_that_fail_while_lists_work_do_not_leave_the_objects_stale
     assert pods.failing_seconds == 0
 
 
+async def test_a_watch_that_is_open_in_silence_ends_the_failing(world: World, pods: Reflector[Pod]) -> None:
+    """A kind without changes is followed as soon as a watch stays open for five seconds, without any event."""
+    await failing(world, pods)
+    world.faults.clear()
+    await world.soon(lambda: pods.is_watching)
+    assert pods.failing_seconds > 0
+    world.clock.now += 6.0
+
+    assert pods.failing_seconds == 0
+
+
+async def test_a_watch_as_silent_as_those_that_failed_does_not_end_the_failing(
+    world: World, pods: Reflector[Pod], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a proxy that lets no event through each watch is open and silent until it is given up."""
+    monkeypatch.setattr("pyroclast.kube.reflector._SILENCE_SECONDS", 0.1)
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 30)
+    await world.soon(lambda: pods.is_watching)
+    world.clock.now += 150.0
+    await world.soon(lambda: pods.trouble is not None and pods.is_watching)
+    world.clock.now += 150.0
+
+    assert pods.failing_seconds >= 150
+
+
+async def failing(world: World, pods: Reflector[Pod]) -> None:
+    """Let watches fail for more than a minute."""
+    world.start(pods.run())
+    await asyncio.wait_for(pods.synced.wait(), 30)
+    world.faults.add(effect="error", verb="watch", code=503, resource="pods")
+    world.end_watches()
+    await world.soon(lambda: pods.failing_seconds > 60)
+
+
 async def test_continue_tokens_that_always_expire_are_done_without(world: World, pods: Reflector[Pod]) -> None:
     """After an expired continue token the kind is listed in one page."""
     for name in ("a", "b", "c"):

@@ -112,7 +112,7 @@ def test_gates_go_as_far_as_the_queue_has_room() -> None:
     assert lifted(there) == ["a", "b"]
     assert there.plans == []
     assert not fits(there, "d")
-    refused = there.job("late").task_refusals[there.task("c").id]
+    refused = there.job("late").reasons.task_refusals[there.task("c").id]
     assert refused.message == "queue q would have more cpu than it may"
 
 
@@ -136,4 +136,4 @@ def test_a_job_with_gates_left_has_another_turn() -> None:
     there = world(*(gated(name, "early") for name in "abc"), pod("huge", job="early", cpu="99"))
     lifted(there)
 
-    assert there.job("early").misfit is None
+    assert there.job("early").reasons.misfit is None

@@ -85,6 +85,27 @@ async def test_cycles_that_take_long_pause_in_proportion() -> None:
     assert not await ends_at_once(pause, cycle_seconds=1.0)
 
 
+async def test_a_longer_pause_before_counts() -> None:
+    """A long cycle after a rest is followed at once by the next; the one after that pauses in proportion."""
+    now = 0.0
+    pause = CyclePause(LONG, monotonic=lambda: now)
+
+    async def rest() -> None:
+        nonlocal now
+        now += 10.0
+        pause.trigger(Trigger.NEW_WORK)
+
+    resting = asyncio.create_task(rest())
+    assert await ends_early(pause)
+    await resting
+    pause.begin_cycle()
+    pause.trigger(Trigger.NEW_WORK)
+    assert await ends_early(pause, cycle_seconds=0.4)
+    pause.begin_cycle()
+    pause.trigger(Trigger.NEW_WORK)
+    assert not await ends_at_once(pause, cycle_seconds=0.4)
+
+
 async def test_the_period_holds_while_many_plans_are_carried_out() -> None:
     """Under load cycles collect work, as Volcano's do."""
     pause = CyclePause(LONG)

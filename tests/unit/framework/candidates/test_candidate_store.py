@@ -5,6 +5,7 @@ from typing import Any, cast
 import pytest
 
 from pyroclast.framework.candidates.candidate_store import CandidateStore
+from pyroclast.framework.candidates.candidates import Candidates
 from pyroclast.testing import Scenario
 
 
@@ -40,6 +41,30 @@ def test_the_last_stays_whatever_it_takes() -> None:
     stored(store, 3, 100)
 
     assert (len(store), 1 in store) == (1, True)
+
+
+def test_answers_by_amounts_stay_within_their_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one template no more amounts are known than it may know, and places are the same."""
+    scenario = Scenario()
+    for number in range(6):
+        scenario = scenario.node(f"n{number}", cpu=4 + number)
+    for number in range(6):
+        scenario = scenario.job(f"j{number}", tasks=4, min_available=1, cpu="500m")
+    plugins = (("priority", "gang"), ("drf", "predicates", "proportion", "nodeorder", "binpack"))
+    free = scenario.run("enqueue", "allocate", "backfill", plugins=plugins)
+
+    sizes: list[int] = []
+    recall = Candidates._recall
+
+    def counted(candidates: Candidates, *about: Any) -> None:
+        recall(candidates, *about)
+        sizes.append(max(len(candidates._known), len(candidates._ahead)))
+
+    monkeypatch.setattr("pyroclast.framework.candidates.candidates.MOST_AMOUNTS", 2)
+    monkeypatch.setattr(Candidates, "_recall", counted)
+    tight = scenario.run("enqueue", "allocate", "backfill", plugins=plugins)
+    assert tight.bindings == free.bindings
+    assert max(sizes) == 2
 
 
 @pytest.mark.parametrize("most_bytes", [1, 1000])

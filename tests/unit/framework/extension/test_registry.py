@@ -274,3 +274,27 @@ def test_a_builder_that_makes_no_plugin_is_a_fault() -> None:
         registry.build_plugin(option("duck"))
     with pytest.raises(ConfigError, match=r"made a Duck, which does not inherit from pyroclast\.Action"):
         registry.build_action("duck", {})
+
+
+def test_a_function_says_by_the_class_that_it_returns_what_its_plugins_may_not() -> None:
+    """`new(arguments)` declares nothing of its own; where it names no class its plugins may do all."""
+
+    class Scorer(Bare):
+        filters_nodes = False
+
+    def new(_arguments: Mapping[str, Any]) -> Scorer:
+        return Scorer()
+
+    def vague(_arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # as authors write it
+        return Scorer()
+
+    new.__annotations__["return"] = Scorer
+    registry = Registry()
+    registry.register_plugin("new", new, source="the test")
+    registry.register_plugin("vague", vague, source="the test")
+    registry.register_plugin("bare", Scorer, source="the test")
+
+    assert not registry.may("new", "filters_nodes")
+    assert registry.may("new", "guards_victims")
+    assert registry.may("vague", "filters_nodes")
+    assert not registry.may("bare", "filters_nodes")

@@ -13,7 +13,7 @@ from pyroclast.model.ids import JobId
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuring import configured
-from tests.laws.test_turns_of_namespaces import NOISY, TIERS, cluster, with_noisy
+from tests.laws.test_turns_of_namespaces import NOISY, TIERS, TRIALS, cluster, with_noisy
 
 JOBS = 4
 
@@ -21,7 +21,7 @@ JOBS = 4
 def test_a_whole_round_on_one_snapshot_is_followed_by_rest() -> None:
     """One job a cycle: as long as one of them has not seen the cluster as it is, another cycle is due."""
     scenario = with_noisy(cluster("preempt", 1), JOBS)
-    parsed, registry = configured(("allocate", "preempt"), TIERS, {"preempt": {"namespaceSteps": 1}})
+    parsed, registry = configured(("allocate", "preempt"), TIERS, {"preempt": {"namespaceSteps": TRIALS["preempt"]}})
     simulated = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
     memory, settled, generations, rests = Memory(), Settled(), [], []
     for cycle in range(3 * JOBS):
@@ -46,7 +46,7 @@ def test_tenants_have_budgets_of_their_own() -> None:
     effort_of(scratch, "a").left = 0
 
     assert effort_of(scratch, "a").left == 0
-    assert effort_of(scratch, "b") == Effort()
+    assert effort_of(scratch, "b").left == Effort().left
 
 
 @pytest.mark.parametrize(("most", "reason"), [(1, SEARCH_ENDED), (100, "NoEvictionHelps")])
