@@ -36,14 +36,14 @@ __all__ = ["Observer", "Silent", "empty_report", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
-    """Who watches a cycle: it carries plans out while the cycle goes on, and holds the stop-watch."""
+    """Observer of a cycle: it executes plans while the cycle runs, and measures the time of its phases."""
 
     def committed(self, plan: Plan) -> None:
         """Receive a plan at the moment of its commit."""
         ...
 
     def phase(self, name: str, begin: bool) -> None:
-        """Hear that a phase begins or ends: `open`, `plugin/<name>/OnSessionOpen`, `action/<name>`, `close`."""
+        """Mark that a phase begins or ends: `open`, `plugin/<name>/OnSessionOpen`, `action/<name>`, `close`."""
         ...
 
 
@@ -74,11 +74,11 @@ def run_cycle(
     Args:
         snapshot: The cluster.
         configuration: Actions, tiers and arguments; already checked.
-        registry: Where plugins and actions come from.
-        seed: Of everything that is chosen by chance.
+        registry: Registry of plugins and actions.
+        seed: Seed of every random choice.
         now: The moment, seconds since 1970.
-        memory: What the last cycle left; a new one where None.
-        outside: Who answers what plugins ask beyond the snapshot (extenders), by plugin instance.
+        memory: Memory from the last cycle; a new one if None.
+        outside: Services that plugins query beyond the snapshot (extenders), by plugin instance.
         observer: Receives plans as they are committed, and phase marks.
         settled: A cache of jobs that need no second look; changes no decision.
 
@@ -154,7 +154,7 @@ def _marked(observer: Observer, name: str) -> Iterator[None]:
 
 
 def open_plugins(session: Session, profile: Profile, registry: Registry, observer: Observer) -> bool:
-    """Open all plugins; tells whether one of them watches the clock, so that equal snapshots may decide differently."""
+    """Open all plugins. Return whether one watches the clock, so that equal snapshots may decide differently."""
     watches_clock = False
     with _marked(observer, "open"):
         for option in profile.plugins:
@@ -175,7 +175,7 @@ class _Opening:
         self._plugin: Plugin | None = None
         """None before it is made."""
         self.watches_clock = True
-        """What a plugin that fails before it says so has to be taken for."""
+        """Value assumed for a plugin that fails before it declares this."""
 
     def may(self, what: Ability) -> bool:
         """Return whether the plugin may do something, unless its class or the plugin itself says no."""

@@ -19,7 +19,7 @@ __all__ = ["MOST_JOBS", "MOST_PODS", "failed_report"]
 
 REASON: Final = "SchedulerError"
 MOST_JOBS: Final = 1000
-"""Jobs that are told of one failed cycle; the others are told by later ones, while they fail."""
+"""Jobs that report one failed cycle. The other jobs report later ones, while cycles fail."""
 MOST_PODS: Final = 1000
 """Pods, likewise."""
 

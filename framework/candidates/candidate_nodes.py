@@ -24,7 +24,7 @@ class CandidateNodes:
 
     def __init__(self, answers: NodeAnswers) -> None:
         self.answers = answers
-        """What plugins say about nodes."""
+        """Answers of plugins about nodes."""
         self._extensions = answers.extensions
         self._nodes = answers.nodes
         self._store = CandidateStore()
@@ -33,7 +33,8 @@ class CandidateNodes:
         self._fits_empty: dict[int, bool] = {}
         self._places_empty: dict[int, PlacesOnEmptyNodes] = {}
         self._explained: dict[int, tuple[int, Refusal]] = {}
-        """By template: why no node took its tasks, and the length of the log at that moment."""
+        """Reason that no node accepted the tasks of a template, with the length of the log at that moment, by
+        template."""
         self._extensions.observe(self._forget)
 
     def _forget(self) -> None:
@@ -68,12 +69,12 @@ class CandidateNodes:
         return None
 
     def has_room(self, task: Task) -> bool:
-        """Tell whether any node that facts permit has room for a task now or later in this session.
+        """Return whether any node that facts permit has room for a task now or later in this session.
 
         Asked before the candidates of a template are made, which costs many times as much.
         """
         if task.template.number in self._store:
-            return True  # they tell at no further cost
+            return True  # the scores decide at no further cost
         version, room = self._room
         if room is None or version != len(self._nodes.log):
             room = self._nodes.columns().future_idle
@@ -83,7 +84,7 @@ class CandidateNodes:
         return bool(roomy.any()) and bool((roomy & self.answers.permitted_by_facts(task)).any())
 
     def refused_everywhere(self, task: Task) -> Refusal | None:
-        """Say why no node has room for a task's template now or later in this session; None where one may."""
+        """Return why no node has room for a task's template now or later in this session; None where one may."""
         if self.has_room(task):
             candidates = self.of(task)
             candidates.refresh(task)
@@ -92,7 +93,7 @@ class CandidateNodes:
         return self.explain(task)
 
     def fits_empty_nodes(self, task: Task) -> bool:
-        """Tell whether a task would have room on some node that permits it, if all that can leave it had left."""
+        """Return whether a task would have room on some node that permits it, if all that can leave it had left."""
         known = self._fits_empty.get(task.template.number)
         if known is None:
             thresholds = self._nodes.needs(task.template).thresholds
@@ -114,7 +115,7 @@ class CandidateNodes:
         return NodeSizes(self._nodes.table.allocatable)
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
-        """Say why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
+        """Return why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
         if task.id in self.answers.unscored:
             return self.answers.unscored[task.id]
         if (refusal := self.answers.beyond_bounds(task)) is not None:

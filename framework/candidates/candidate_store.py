@@ -27,7 +27,7 @@ class CandidateStore:
         self._most = most_bytes
 
     def __contains__(self, number: int) -> bool:
-        """Tell whether the candidates of a template are stored."""
+        """Return whether the candidates of a template are stored."""
         return number in self._stored
 
     def __len__(self) -> int:

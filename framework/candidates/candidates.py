@@ -87,15 +87,16 @@ class Candidates:
         self._pod_verdicts = self._concerned(self._functions.verdicts[Locality.NODE], task, columns)
         self._pod_scores = self._concerned(self._functions.scores[Locality.NODE], task, columns)
         self.depends_on_pods = bool(self._pod_verdicts or self._pod_scores)
-        """Whether some plugin cares which pods a node has, so that amounts do not tell all."""
+        """Whether a plugin's answer depends on the pods of a node, so that amounts alone do not decide."""
         self._known: dict[bytes, tuple[bool, bool, bool, float]] = {}
-        """By amounts of a node: permitted, fits free room, fits later room, score; what amounts alone decide."""
+        """Permitted, fits free resources, fits future resources, and score, by amounts of a node. Only what amounts
+        decide."""
         self._ahead: dict[bytes, _Ahead] = {}
-        """By amounts of a node: what it would be worth with more tasks."""
+        """Score of a node with more tasks, by amounts of the node."""
         self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
         """Permitted by all that depends on the node alone, room apart, shape (N,)."""
         self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
-        """The request fits room that is free now and held for nobody, shape (N,)."""
+        """Whether the request fits resources that are free now and not reserved, shape (N,)."""
         self.fits_future: BoolArray = np.zeros(count, dtype=np.bool_)
         """The request fits room that is free or being released, shape (N,)."""
         self.scores: FloatArray = np.zeros(count)
@@ -189,7 +190,7 @@ class Candidates:
         free += columns.releasing
         free -= columns.pipelined
         future: BoolArray = np.logical_and.reduce(need <= free, axis=0)
-        # room that is free but held for waiting tasks is nobody else's
+        # resources that are free but reserved for waiting tasks are available to no other task
         return idle & future, future
 
     def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
@@ -249,7 +250,8 @@ class Candidates:
         return self._best_of(task, self.permit_pairs(task, feasible))
 
     def _best_ranked(self, task: Task, beyond: Beyond | None, domain: BoolArray | None) -> int | None:
-        """Find the best node with free room where the standing scores tell it, once others have permitted nodes."""
+        """Find the best node with free resources by the standing scores, after the other plugins have permitted
+        nodes."""
         ranked = self._ranked
         permitted = None if beyond is None else self.asked_anew(task)
         for mask in (domain, permitted):
@@ -286,7 +288,7 @@ class Candidates:
         return scores
 
     def stands_alone(self, task: Task) -> bool:
-        """Whether the standing scores tell which node is best, with nothing to rescale or ask anew."""
+        """Whether the standing scores decide which node is best, without rescaling and without new queries."""
         return self._is_best_ranked and self._answers.beyond(task) is None
 
     def is_hopeless(self, task: Task) -> bool:
@@ -297,7 +299,7 @@ class Candidates:
         return not (self.allowed & self.fits_future).any()
 
     def nodes_for(self, task: Task) -> BoolArray:
-        """Tell which nodes could take a task, room apart, shape (N,)."""
+        """Return which nodes could take a task, room apart, shape (N,)."""
         self.refresh(task)
         permitted = self.allowed.copy()
         mask = self.asked_anew(task)
@@ -307,11 +309,11 @@ class Candidates:
 
     @property
     def permitted_by_facts(self) -> BoolArray:
-        """Tell which nodes are permitted by all that no eviction can change, shape (N,); do not write."""
+        """Return which nodes are permitted by all that no eviction can change, shape (N,); do not write."""
         return self._steady
 
     def takes(self, task: Task, column: int) -> bool:
-        """Tell whether one node could take a task on room that is free or being released, shards apart."""
+        """Return whether one node could take a task on room that is free or being released, shards apart."""
         self.refresh(task)
         if not (self.allowed[column] and self.fits_future[column]):
             return False
@@ -340,7 +342,8 @@ class Candidates:
         return ScoredNodes(self._answers, task, columns, self.scores[columns], self._normalised).ranked()
 
     def asked_anew(self, task: Task) -> BoolArray | None:
-        """Ask what depends on more than the node: a mask, shape (N,), or None where nobody minds."""
+        """Query the functions that depend on more than the node: a mask, shape (N,), or None if no function restricts
+        nodes."""
         beyond = self._answers.beyond(task)
         return None if beyond is None else self._permitted(beyond.verdicts, task, self._answers.nodes.columns())
 
@@ -379,7 +382,8 @@ class Candidates:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     def can_look_ahead(self, task: Task) -> bool:
-        """Whether amounts, and groups of nodes, tell where tasks of this template go, so that a run goes in one go."""
+        """Whether amounts and groups of nodes decide the nodes of this template's tasks, so that one call places a
+        run."""
         self.refresh(task)
         if self.depends_on_pods:
             return False

@@ -15,7 +15,7 @@ _NO_LIMIT: Final = 1 << 60
 
 
 class PlacesOnEmptyNodes(NamedTuple):
-    """How many tasks of a template would have room."""
+    """Number of tasks of a template that empty nodes have capacity for."""
 
     total: int
     by_resource: IntArray

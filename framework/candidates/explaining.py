@@ -29,10 +29,10 @@ TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 """Kubernetes' text where a driver can attach no further volume."""
 
 _PERMANENT = frozenset({Locality.FACTS, Locality.GLOBAL})
-"""What functions may look at that refuse nodes for causes that no eviction changes."""
+"""Localities of functions that refuse nodes for causes that no eviction changes."""
 
 _ROOM = "resources"
-"""Whose rule room is: no plugin's."""
+"""Name of the rule for node resources. It belongs to no plugin."""
 
 
 def explain(answers: NodeAnswers, task: Task, domain: BoolArray | None) -> Refusal:
@@ -68,13 +68,13 @@ class _Tally:
         self.open = open_columns
         self._counts: Counter[tuple[str, str, bool]] = Counter()
         self._most: dict[int, int] = {}
-        """By row the most room of a node that has too little of it."""
+        """Largest free amount among the nodes that have too little, by resource row."""
         self._told: dict[str, tuple[int, int]] = {}
-        """What reasons tell of amounts."""
+        """Amounts that reasons report."""
         self._columns: NodeColumns | None = None
         """The open nodes, as long as they are the same."""
         self._verdicts: dict[Registered[Any], tuple[IntArray, ReasonArray | None]] = {}
-        """What predicates over arrays answered, and about which columns."""
+        """Answers of predicates over arrays, and the columns that they cover."""
         self._largest = ""
         """A sentence about what the largest nodes have of resources that none has enough of."""
 
@@ -184,7 +184,8 @@ class _Tally:
         )
 
     def _amounts(self) -> dict[str, tuple[int, int]]:
-        """Return what reasons tell; and what is asked for of what is short, and the most that is left, thousandths."""
+        """Return the amounts that reasons report: for each short resource the request and the most left,
+        thousandths."""
         space, request = self._answers.resources, self._answers.nodes.needs(self._task.template).request
         return self._told | {
             space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])

@@ -26,9 +26,9 @@ def grouped_run(
     """Choose places for up to `count` tasks of one template, one after the other; columns in the order of choice.
 
     Args:
-        rank_after: Says what a node, by its column, is worth for a task after so many more of them.
+        rank_after: Returns the score of a node, by its column, for a task after that many more tasks.
         task: A task of the template.
-        count: How many places are wanted.
+        count: Maximum number of places.
         ranked: Standing score of each node, minus infinity where a task may not be placed, shape (N,).
         grouped: The scores of groups.
     """
@@ -67,7 +67,7 @@ class _Heaps:
 
     @property
     def is_open(self) -> BoolArray:
-        """Tell which groups have candidates, shape (G,)."""
+        """Return which groups have candidates, shape (G,)."""
         is_open: BoolArray = self.sizes > 0
         return is_open
 

@@ -71,15 +71,15 @@ class NodeAnswers:
         self.snapshot = snapshot
         self.resources = snapshot.resources
         self.unscored: SealedDict[TaskId, Refusal] = SealedDict()
-        """Tasks of which somebody would not have a node chosen, by their id, and why."""
+        """Tasks for which a plugin refused to score nodes, with the refusal, by task id."""
         self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
         """The functions that concern the last task that was asked about, and the length of the log at that moment."""
         self._permitted: dict[int, BoolArray] = {}
-        """By template number, see `permitted_by_facts`."""
+        """Answers of `permitted_by_facts`, by template number."""
         self._masks: dict[bytes, BoolArray] = {}
         """Equal masks are kept once: most templates share one."""
         self._bounds: dict[int, Refusal | None] = {}
-        """By template number, see `beyond_bounds`."""
+        """Answers of `beyond_bounds`, by template number."""
 
     def forget(self) -> None:
         """Drop what was answered: other functions are registered."""
@@ -136,7 +136,7 @@ class NodeAnswers:
         return None if scores is None else self.extensions.ask_or(each, None, scores, asking=finite)
 
     def cares(self, each: Registered[Any], task: Task) -> bool:
-        """Tell whether a task is a concern of a function; where that fails the function is asked itself."""
+        """Return whether a task is a concern of a function; where that fails the function is asked itself."""
         return each.cares is None or bool(self.extensions.ask_or(each, True, task, asking=each.cares))
 
     def beyond(self, task: Task) -> Beyond | None:

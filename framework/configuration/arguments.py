@@ -1,6 +1,6 @@
 """Arguments of plugins and actions: from the raw mapping of a file to a frozen dataclass.
 
-A field says how it is spelled in files:
+Each field declares its spelling in files:
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class BinpackArgs:
@@ -9,10 +9,10 @@ A field says how it is spelled in files:
 
 A field without `argument` is spelled by its name, where `_` may be `-` or `.` and `preferWeight` is `prefer_weight`.
 
-What is wrong is told apart as in Volcano: a value of the wrong type, or outside `least` and `most`, is a warning and
-the default is kept; it is a fault where the field says `refuse=True` and where the dataclass's `__post_init__` raises
-`ArgumentError`. Unknown keys are warnings. What a dataclass reads otherwise than it is written it names in a method
-`doubts() -> Iterable[str]`, sentences that start with the key; they are warnings too. Nothing falls back in silence.
+Warnings and faults are divided as in Volcano. A value of the wrong type, or outside `least` and `most`, is a warning,
+and the default is used. It is a fault if the field sets `refuse=True`, or if the dataclass's `__post_init__` raises
+`ArgumentError`. Unknown keys are warnings. If a dataclass reads a value differently from how it is written, its method
+`doubts() -> Iterable[str]` yields a sentence that starts with the key. These are warnings too. No fallback is silent.
 """
 
 import dataclasses
@@ -61,7 +61,7 @@ def argument(
             values, and this is the value of a listed name without one. Values of names not listed have no effect.
         least: Smallest value, of numbers and of a mapping's numbers; anything less warns and keeps the default.
         most: Largest value, likewise.
-        parse: Reads the raw value itself, durations for example; its ValueError says what was expected.
+        parse: Reads the raw value itself, durations for example; its ValueError states what was expected.
         nested: The field is a dataclass of arguments itself, read key by key, so that each wrong value warns and keeps
             its own default.
         refuse: A wrong value refuses the configuration instead of keeping the default.
@@ -167,12 +167,12 @@ class _Reader:
                 self.warnings.append(f"{message}; {kept} is kept")
 
     def warn_of_keys_inside(self, key: str, kind: Any, value: object) -> None:
-        """Name each key inside a value that nobody reads."""
+        """Warn of each key inside a value that no field reads."""
         for inside, hint in unknown_keys(kind, value):
             self.warnings.append(f"{self.path}.{key}{inside}: unknown argument{hint}")
 
     def warn_of_unknown_keys(self, known: Collection[str]) -> None:
-        """Name each key that nobody read."""
+        """Warn of each key that no field read."""
         for key, value in self.raw.items():
             if key not in self.read:
                 hint = did_you_mean_inside(str(key), value, known)
@@ -182,7 +182,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slot:
-    """How one field is read."""
+    """Rules for reading one field."""
 
     name: str
     kind: Any
@@ -346,7 +346,7 @@ def _shown(default: object) -> str:
 
 
 def _is_empty(field: dataclasses.Field[Any], value: object) -> bool:
-    """Tell whether a part is a structure in which nothing was set."""
+    """Return whether a part is a structure in which nothing was set."""
     return dataclasses.is_dataclass(value) and field.default_factory is not MISSING and value == field.default_factory()
 
 

@@ -9,7 +9,7 @@ __all__ = ["check_combinations", "drop_repeated"]
 
 
 def drop_repeated(options: Sequence[PluginOption], notes: Notes) -> None:
-    """Note each plugin that answers by a name that another one has already: nobody could tell the two apart."""
+    """Note each plugin with a name that another plugin already has. Two plugins of one name cannot be distinguished."""
     first: dict[str, PluginOption] = {}
     for option in options:
         earlier = first.setdefault(option.instance, option)

@@ -1,8 +1,8 @@
 """One raw value of a configuration becomes a value of the type that its reader asks for.
 
 What is accepted is what Volcano accepts, and more: numbers and booleans may be quoted (its developer guide writes
-`weight: "5"`), whole floats serve as integers, lists of names may be one text with commas. A null is nothing anybody
-asked for. What does not fit raises `Mismatch`, which says what would have.
+`weight: "5"`), whole floats serve as integers, lists of names may be one text with commas. A null counts as absent. A
+value that does not fit raises `Mismatch`, which states what fits.
 """
 
 import enum
@@ -29,7 +29,7 @@ class Mismatch(ValueError):  # noqa: N818 - it is caught and told as a fault or 
     """A value is not of the wanted type."""
 
     def __init__(self, got: object, expected: str, path: str = "", others: Sequence["Mismatch"] = ()) -> None:
-        """Say what was found, what would do, where inside the value, and what else is wrong inside it."""
+        """Return what was found, what would do, where inside the value, and what else is wrong inside it."""
         super().__init__(expected)
         self.got, self.expected, self.path, self.others = got, expected, path, tuple(others)
 
@@ -49,7 +49,7 @@ def convert(wanted: Any, value: object) -> Any:
     Types: int, float, bool, str, Fraction, Literal, Enum, unions, tuple, Mapping, dataclasses.
 
     Raises:
-        Mismatch: It cannot be read so.
+        Mismatch: The value cannot be read as this type.
         TypeError: `wanted` is no type that configurations can hold (a mistake in the program).
     """
     if wanted is Any or wanted is object:
@@ -181,7 +181,8 @@ SEQUENCES: Final[Collection[Any]] = {tuple, list, Sequence}
 
 
 def _union(options: Sequence[Any], value: object) -> Any:
-    """Read the first option that does; where the value has the shape of one, what is wrong inside is told."""
+    """Read the first option that accepts the value. If the value has the shape of one option, report the faults inside
+    it."""
     mismatches = []
     for option in options:
         if option is type(None):
@@ -258,7 +259,7 @@ def camel_case(name: str) -> str:
 
 
 def _all_inside(parts: Iterable[tuple[str, Any, object]]) -> list[Any]:
-    """Convert parts of a value, each given with its path inside and its type; all that is wrong is told at once."""
+    """Convert parts of a value, each given with its path inside and its type. All faults are reported together."""
     converted, mismatches = [], []
     for path, wanted, value in parts:
         try:
@@ -272,7 +273,7 @@ def _all_inside(parts: Iterable[tuple[str, Any, object]]) -> list[Any]:
 
 
 def unknown_keys(wanted: Any, value: object) -> Iterator[tuple[str, str]]:
-    """Yield keys inside a value that no structure of the wanted type reads: the path, and a hint of what was meant."""
+    """Yield keys inside a value that no structure of the type reads: the path, and a hint with the nearest name."""
     arguments, origin = get_args(wanted), get_origin(wanted)
     if origin in {Union, types.UnionType}:
         shapes = [each for each in arguments if _has_shape(each, value)]
@@ -298,7 +299,7 @@ def _below(path: str, wanted: Any, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _has_shape(wanted: Any, value: object) -> bool:
-    """Tell whether a value looks like a type that has something inside."""
+    """Return whether a value looks like a type that has something inside."""
     if get_origin(wanted) in SEQUENCES:
         return isinstance(value, (list, tuple))
     is_structure = isinstance(wanted, type) and is_dataclass(wanted)

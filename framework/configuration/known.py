@@ -1,4 +1,4 @@
-"""What a configuration may name."""
+"""Known names: the names that a configuration may use."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, gathered while it is read so that all of it is told at once."""
+"""Notes: the faults and warnings of a configuration, collected while it is read and reported together."""
 
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
@@ -12,7 +12,7 @@ __all__ = ["Notes", "UnusableError", "below"]
 
 
 class UnusableError(ConfigError):
-    """A configuration cannot be used; knows the warnings beside the faults, for whoever mends it."""
+    """A configuration cannot be used. Carries the warnings beside the faults."""
 
     def __init__(self, *faults: str, warnings: Iterable[str] = ()) -> None:
         """Take every fault and every warning, each a sentence that starts with its path."""
@@ -75,7 +75,7 @@ class Notes:
         return ""
 
     def unknown_keys(self, path: str, value: Mapping[str, Any], known: Collection[str]) -> None:
-        """Warn of each key that nobody reads."""
+        """Warn of each key that no field reads."""
         for key, item in value.items():
             if key not in known:
                 self.warn(below(path, key), f"unknown key, it has no effect{did_you_mean_inside(key, item, known)}")

@@ -30,7 +30,7 @@ class PluginOption:
     ignores_failure: bool = False
     """Whether it counts as absent in a cycle in which it cannot be opened; else what it may refuse is refused."""
     path: str = ""
-    """Where it stands: `tiers[1].plugins[0]`."""
+    """Path in the configuration: `tiers[1].plugins[0]`."""
 
     def __post_init__(self) -> None:
         """Seal what was given as plain containers."""
@@ -49,10 +49,10 @@ class PluginOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How pods of certain scheduler names are scheduled."""
+    """Rules by which pods of certain scheduler names are scheduled."""
 
     scheduler_names: tuple[str, ...] = ()
-    """Whose pods; empty means those that no other profile names."""
+    """Scheduler names of the pods. Empty means all pods whose scheduler name no other profile lists."""
     actions: tuple[str, ...]
     """In the order in which a cycle runs them."""
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
@@ -60,7 +60,7 @@ class Profile:
     action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=SealedDict)
     """Raw arguments by action."""
     metrics: Mapping[str, str] = field(default_factory=SealedDict)
-    """Where node usage comes from; empty means from nowhere."""
+    """Source of node usage. Empty means no source."""
 
     def __post_init__(self) -> None:
         """Seal what was given as plain containers."""
@@ -100,7 +100,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """A configuration that can be used, and what its author should hear."""
+    """A usable configuration, with the warnings for its author."""
 
     configuration: Configuration
     warnings: tuple[str, ...] = ()

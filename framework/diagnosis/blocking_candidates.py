@@ -46,7 +46,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What jobs hold on nodes; K pairs of a job and a node, by job."""
+    """Resources that jobs hold on nodes; K pairs of a job and a node, by job."""
 
     jobs: list[SessionJob]
     number: IntArray
@@ -93,7 +93,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a job may lie, and how many places it lacks."""
+    """Domains that a job may use, and the number of places it lacks."""
 
     zone: IntArray
     """The zone of each node, as the number of a domain, negative where it may not lie, shape (N,)."""
@@ -154,7 +154,7 @@ def _widest(domains: Domains, limit: int) -> IntArray:
 
 
 class Places:
-    """How many tasks like one nodes could take if jobs had ended."""
+    """Number of equal tasks that nodes have capacity for after some jobs have ended."""
 
     def __init__(self, session: Session, held: Held, job: SessionJob, task: Task, layout: Layout) -> None:
         """Prepare.
@@ -175,7 +175,8 @@ class Places:
         self._layout = layout
         self._queue = int(session.snapshot.job_table.queue[job.job.column])
         self._queue_lacks = self._request * _lacking_in_queue(session, job, task, layout)
-        """What its queue lacks for that many tasks, shape (asked,); 0 where it has room, or where that is not known."""
+        """Resources that the queue lacks for that many tasks, shape (asked,); 0 if it has capacity, or if that is
+        unknown."""
         self._lacks_in_queue = bool(self._queue_lacks.any())
         self._cells = max(len(session.nodes), len(session.topology.domains.topology.domains))
         self._zones = len(session.topology.domains.topology.domains)
@@ -201,7 +202,7 @@ class Places:
         return np.bincount(self._zone_of_cell[known], units, self._zones).astype(np.int64)
 
     def is_enough(self, in_cells: IntArray, in_queue: IntArray | int) -> bool:
-        """Tell whether the minimum has what it lacks.
+        """Return whether the minimum has what it lacks.
 
         Args:
             in_cells: Places in each of some cells.
@@ -343,7 +344,7 @@ class _Ending:
         self._in_queue: IntArray | int = 0
 
     def is_enough(self) -> bool:
-        """Tell whether there are as many units as the minimum lacks."""
+        """Return whether there are as many units as the minimum lacks."""
         return self._places.is_enough(self._in_cells[self._cells], self._in_queue)
 
     def end(self, number: int, *, back: bool = False) -> None:
@@ -369,7 +370,7 @@ class _Ending:
 
 
 def _lacking_in_queue(session: Session, job: SessionJob, task: Task, layout: Layout) -> int:
-    """Count for how many tasks like one the queue lacks room, of those that are needed; 0 where nobody counts that."""
+    """Count the needed equal tasks that the queue lacks capacity for; 0 if no plugin counts that."""
     if not session.queues.judges_templates:
         return 0
     needed = layout.needed * layout.size

@@ -1,9 +1,10 @@
 """Blocking jobs: jobs whose end would let a pending job run, found by trial.
 
-Told at the end of a cycle, of jobs that were refused for want of room on nodes, in domains or in their queue: the jobs,
-as few as can be told cheaply, without which the whole minimum would have places, all rules checked. A bound says whom
-to try; the trial evicts and places for real in the session, by the search that allocate makes, and is undone, so
-nothing is decided by it. Where no trial succeeds, or there would be too much of them, nothing is said.
+They are searched at the end of a cycle, for jobs that were refused for lack of capacity on nodes, in domains or in
+their queue. The result is a small set of jobs without which the whole minimum would have places, all rules checked. A
+bound selects the jobs to try; the trial evicts and places for real in the session, by the search that allocate makes,
+and is undone, so nothing is decided by it. Where no trial succeeds, or there would be too much of them, nothing is
+reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from pyroclast.model.tasks import Task, TaskStatus
 __all__ = ["find_remedies"]
 
 _MOST_WAITING: Final = 10_000
-"""Pending tasks of the jobs that are told, in the order of the jobs' ids."""
+"""Maximum number of pending tasks of the jobs that get a result, in the order of the jobs' ids."""
 _MOST_SEARCHES: Final = 8
 """Jobs, each with all that are like it, that are searched for in one cycle."""
 _MOST_TRIALS: Final = 16
@@ -39,14 +40,14 @@ _MOST_CHANGES: Final = 4_000
 
 
 def find_remedies(session: Session) -> None:
-    """Tell jobs that lack room whose end would give it to them."""
+    """Report to jobs that lack capacity which jobs would have to end."""
     waiting = [job for job in session.jobs.known().values() if _lacks_room(session, job)]
     if waiting:
         _Search(session).serve(sorted(waiting, key=lambda job: job.id))
 
 
 def _lacks_room(session: Session, job: SessionJob) -> bool:
-    """Tell whether a job waits for room that some node could have, or for admission."""
+    """Return whether a job waits for room that some node could have, or for admission."""
     if job.is_pending:
         return bool(job.counts[TaskStatus.PENDING]) and any(
             each.reason in _OF_ACCOUNTS for each in job.reasons.refusals
@@ -57,7 +58,7 @@ def _lacks_room(session: Session, job: SessionJob) -> bool:
 
 
 class _Search:
-    """What is known of one session."""
+    """State of the search in one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -98,10 +99,10 @@ class _Search:
             job.touched = job.touched or known != job.reasons.remedy
 
     def _is_alone(self, job: SessionJob, tasks: Sequence[Task]) -> bool:
-        """Tell whether a job may be told of others than those that are like it.
+        """Return whether a job may have other blocking jobs than the jobs that are like it.
 
-        So is one of whose members some run or have ended, or that labels divide. Rules beyond the node look at labels;
-        so do scores, but where tasks are equal these say only which of enough places are taken.
+        This holds if some of its members run or have ended, or if labels divide them. Rules beyond the node look at
+        labels. So do scores, but if tasks are equal, these only decide which of enough places are taken.
         """
         if job.ready_count or job.has_sub_group_policy:
             return True
@@ -126,7 +127,7 @@ class _Search:
         nodes = used.union(node for each in ended for _task, node in on_nodes_here(session, each))
         return Remedy(tuple(each.id for each in ended), tuple(sorted(nodes)), session.nodes.room_on(sorted(nodes)))
 
-    # Whom to try ------------------------------------------------------------------------------------------------------
+    # Candidates to try ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _held(self) -> Held:

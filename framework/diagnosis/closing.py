@@ -30,7 +30,8 @@ UNSCHEDULABLE = "Unschedulable"
 SCHEDULED = "Scheduled"
 
 GRACE_SECONDS: Final = 2.0
-"""How old a pod is before it is told that no job holds it: its group or queue may be on its way, by another watch."""
+"""Minimum age of a pod before it is marked as a pod without a job. Another watch may still deliver its group or
+queue."""
 
 _OPPOSITE = {UNSCHEDULABLE: SCHEDULED, SCHEDULED: UNSCHEDULABLE}
 _WAITING_PHASES = frozenset({PodGroupPhase.UNKNOWN, PodGroupPhase.PENDING, PodGroupPhase.INQUEUE})
@@ -74,12 +75,13 @@ class Closing:
         self.phases: dict[JobId, PodGroupPhase] = {}
         self.queue_statuses: tuple[QueueAllocation, ...] = ()
         self.grace_ends: float | None = None
-        """When the first will be told that is not told yet, seconds since 1970; None where all are told."""
+        """Time at which the grace period of the first unmarked pod ends, seconds since 1970; None if all pods are
+        marked."""
         for job in session.jobs.to_close():
             table = session.snapshot.job_table
             settled.note(table, job.job.column, is_settled=self._close_job(job))
             stands = session.jobs.is_left_out(job) or (session.jobs.skipped.is_passed_over(job) and not job.touched)
-            if not stands:  # else what it was told does, and why
+            if not stands:  # otherwise the last result and its reasons stand
                 settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
@@ -92,7 +94,7 @@ class Closing:
         is_unschedulable = any(each.type == UNSCHEDULABLE and each.status == "True" for each in conditions)
         phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
         status = self._changed_status(job, phase, conditions)
-        # who is passed over was told before, by events too, but the server does not show it yet
+        # a skipped job got its result and events before, but the server does not show it yet
         has_heard = self._session.jobs.skipped.is_passed_over(job) and not job.touched
         if status is not None:
             self.group_statuses.append(status)
@@ -294,7 +296,7 @@ def is_told(task: Task) -> bool:
 
 
 def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -> bool:
-    """Tell whether a pod's `PodScheduled` condition or nominated node is not yet as given."""
+    """Return whether a pod's `PodScheduled` condition or nominated node is not yet as given."""
     status = task.pod.status
     if nominated is not None and status.nominated_node_name != nominated:
         return True
@@ -306,7 +308,7 @@ def differs(task: Task, reason: str, message: str, nominated: NodeName | None) -
 
 
 def _written(queue: Queue) -> dict[str, int] | None:
-    """Return what stands in the status of a queue; None where somebody wrote what cannot be read."""
+    """Return the amounts in the status of a queue; None if another writer left a status that cannot be parsed."""
     assert queue.object is not None
     written = queue.object.status.allocated
     try:

@@ -24,7 +24,7 @@ _ALLOCATED: Final = (TaskStatus.ALLOCATED, TaskStatus.BINDING)
 
 
 def job_message(job: SessionJob) -> str:
-    """Say how far a job is, what its pending tasks wait for, and where that began."""
+    """Return how far a job is, what its pending tasks wait for, and where that began."""
     histogram = {TaskStatus(status).label: count for status, count in enumerate(job.counts) if count}
     histogram["minAvailable"] = job.min_available
     message = f"{READY if job.may_start else NOT_READY}, {_listed(histogram)}"
@@ -36,12 +36,12 @@ def job_message(job: SessionJob) -> str:
 
 
 def with_evictions(job: SessionJob, message: str) -> str:
-    """Add to a message about a job why nobody is evicted for it."""
+    """Add to a message about a job the reasons that it evicts no pods."""
     return _joined(message, _eviction_texts(job))
 
 
 def _eviction_texts(job: SessionJob) -> list[str]:
-    """Say why nobody is evicted for a job, actions with the same reason together."""
+    """Return the reasons that no pods are evicted for a job. Actions with the same reason share one text."""
     actions: dict[str, list[str]] = {}
     for action, refusal in job.told_evictions.items():
         actions.setdefault(refusal.text, []).append(action)
@@ -63,12 +63,12 @@ def origin_of(job: SessionJob) -> str:
 
 
 class TaskVerdicts:
-    """What the tasks of a job that are not bound are told; what is the same for many of them is found once."""
+    """Messages for the tasks of a job that are not bound. A message that many tasks share is built once."""
 
     def __init__(self, job: SessionJob) -> None:
         self._job = job
         self._messages: dict[tuple[str, bool], str] = {}
-        """By what a task itself is refused for, and whether that always keeps it."""
+        """Messages by the refusal of a task itself, and by whether that refusal is permanent."""
 
     def of(self, task: Task) -> tuple[str, str, NodeName | None]:
         """Return reason and message of a task's `PodScheduled` condition, and the node where it had or has a place."""
@@ -96,7 +96,7 @@ class TaskVerdicts:
 
 
 def _reason(job: SessionJob, task: Task) -> str:
-    """Return the reason that a task is told, without the message."""
+    """Return the reason of a task's condition, without the message."""
     if _place_of(job, task).status not in _ALLOCATED:
         return UNSCHEDULABLE
     return UNSCHEDULABLE if _is_vetoed(job) and _refusal_of(job, task) is None else SCHEDULABLE

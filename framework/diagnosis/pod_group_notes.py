@@ -1,6 +1,7 @@
 """PodGroup notes: events about fields of a PodGroup that have another effect than their owner may expect.
 
-An event is recorded when a note is new, not once a cycle. What admission refuses is told, too: not everybody runs it.
+An event is recorded when a note is new, not once a cycle. Faults that admission refuses are noted too, because not
+every cluster runs the admission webhook.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ __all__ = ["tell_group_notes"]
 
 
 def tell_group_notes(session: Session, job: SessionJob) -> None:
-    """Tell the owner of a PodGroup what is odd about it, each thing once."""
+    """Record an event for each note about a PodGroup, each note once."""
     if not (job.has_topology or job.has_sub_group_policy or job.job.lacks_priority_class):
         return
     for reason, text in _notes(job):

@@ -1,7 +1,7 @@
 """Reasons: why jobs and tasks are pending, as the report of a cycle lists them.
 
-Who was passed over because nothing changed is told as before, with the amounts of now; what stands behind a queue's
-refusal is looked up once for equal tasks.
+A job that was skipped because nothing changed keeps its reasons, with current amounts. The cause of a queue's refusal
+is looked up once for equal tasks.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):
         told = each.all_refusals
-        if each.standing is not None and not each.touched:  # tried again, and told the same: its verdict stands
+        if each.standing is not None and not each.touched:  # tried again with the same result: its verdict stands
             told = each.standing.told_with(each.reasons.eviction_refusals, tuple(each.reasons.refusals))
         if told:
             refusals.setdefault(job_id, told)

@@ -22,10 +22,10 @@ GUARDED_POINTS: Final[tuple[Point[Any], ...]] = (
     contract.QUEUE_SURPLUS,
     contract.MOVABLE,
 )
-"""Where plugins spare victims."""
+"""Points at which plugins protect victims."""
 
 _FLAGS: Final = {contract.QUEUE_SURPLUS.name: contract.RECLAIMABLE.flag}
-"""Of points that no flag switches off: that by which it is known which of our plugins serve them."""
+"""Flags that identify the built-in plugins of points that no flag switches off."""
 
 
 def in_place_of(option: PluginOption, *, guards_victims: bool, filters_nodes: bool) -> dict[str, Registered[Any]]:

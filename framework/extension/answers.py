@@ -34,8 +34,8 @@ def reader_of(point: str, *, locality: Locality | None, reasons: int | None) -> 
 
     Args:
         point: Name of the point.
-        locality: Of functions over arrays; None for functions of one task and one node.
-        reasons: How many reasons verdicts may mean; None where that differs by task.
+        locality: Locality of a function over arrays; None for a function of one task and one node.
+        reasons: Number of reasons that verdicts may refer to; None if that differs by task.
     """
     make = READ_POINTS[point]
     return make(locality, reasons)
@@ -434,7 +434,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "victim_tasks": _always(_moves),
     "movable": _always(_tasks),
 }
-"""By the name of the point; a test holds it to `framework.extension.contract.ALL_POINTS`."""
+"""Readers by the name of the point. A test compares the names with `framework.extension.contract.ALL_POINTS`."""
 
 READ_PARTS: Final[Mapping[str, Reader]] = {
     "normalise": _normalised,

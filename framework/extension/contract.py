@@ -55,7 +55,7 @@ Key = Any
 
 
 Ability = Literal["guards_victims", "filters_nodes"]
-"""What a plugin may declare that it does not do, by the attribute of `Plugin` that says so."""
+"""Ability that a plugin may declare as absent, by the attribute of `Plugin` that declares it."""
 
 
 class Plugin:
@@ -102,7 +102,7 @@ class Action:
 
 @with_plain_members
 class Verb(Enum):
-    """What happens to tasks; the value is the status they have then."""
+    """Operations on tasks. The value is the status of a task after the operation."""
 
     ALLOCATE = TaskStatus.ALLOCATED
     """Placed on room that is free."""
@@ -151,7 +151,7 @@ class Change:
         self.columns = tuple(columns)
         """The node of each task, as columns of the node table."""
         self.needs = needs
-        """What one of them takes."""
+        """Request of one task."""
         self.is_trial = is_trial
         """Whether it belongs to a trial, which is always undone; a ledger counts it, and sends nothing outside."""
         is_one = len(tasks) == 1
@@ -160,7 +160,7 @@ class Change:
         self.amounts.setflags(write=False)
         """Sum of what counts of their requests, base units, shape (R,)."""
         self.each: SealedList[int] = needs.amounts if uncounted is None else SealedList(each.tolist())
-        """What counts of one of them."""
+        """Counted request of one task."""
         self.totals: SealedList[int] = self.each if is_one else SealedList(self.amounts.tolist())
         """The sum as a list."""
         self.sign = -1 if verb is Verb.EVICT else 1
@@ -205,7 +205,7 @@ class Vote(IntEnum):
 
 @with_plain_members
 class Locality(Enum):
-    """What an array function for nodes depends on, so what makes its answer stale.
+    """What an array function for nodes depends on, and therefore which changes make its answer stale.
 
     But for `GLOBAL`, a function that answers None for all nodes does not concern the template and is not asked again.
     """
@@ -236,7 +236,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangEviction:
-    """What plugins are told when they are asked which pods may give way to a whole gang."""
+    """Context of the query for pods that may be evicted for a whole gang."""
 
     job: SessionJob
     """The beneficiary."""
@@ -268,7 +268,7 @@ VictimAnswer = Sequence[Task] | tuple[Sequence[Task], Vote]
 
 
 class RegistrationOptions(TypedDict, total=False):
-    """What may be registered beside a function; all of it may be left out."""
+    """Options of a registration beside the function. All of them are optional."""
 
     locality: Locality | None
     """For `PREDICATE` and `NODE_ORDER` over arrays: what the answer depends on. A function without one is asked about
@@ -301,8 +301,8 @@ class RegistrationOptions(TypedDict, total=False):
     """For `TASK_ORDER`: whether keys order tasks of one job alone, and are not compared with those of others."""
     alike: bool
     """For points that choose victims: whether the answer depends on candidates, on what is allocated, and of the
-    beneficiary on its queue, zone, priorities, allocation and request alone. Of many beneficiaries that are equal in
-    these, one is enough to ask for."""
+    beneficiary on its queue, zone, priorities, allocation and request alone. One query serves all beneficiaries that
+    are equal in these."""
     in_turn: bool
     """For points that choose victims: whether a candidate may go depends on it and on those before it, so that the
     first of many can be asked about alone."""
@@ -310,9 +310,9 @@ class RegistrationOptions(TypedDict, total=False):
     """For points that choose victims, where it counts how many go: answers instead of the function where a gang goes
     whole, with the same arguments and all of that gang. Without it each member is judged as if it went first."""
     queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None
-    """For `RECLAIMABLE`: from which queues tasks could be taken for a job's minimum, base units by row; asked at queue
-    admission, when the job may have no pods yet. Of jobs that are equal in queue, priority and minimum one is enough to
-    ask for."""
+    """For `RECLAIMABLE`: queues from which tasks could be reclaimed for a job's minimum, base units by row. Queried at
+    queue admission, when the job may have no pods yet. One query serves all jobs with equal queue, priority and
+    minimum."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -32,7 +32,7 @@ class LeftOutError(Exception):
 
 
 class Guard:
-    """Asks the functions of one plugin, and reads what it tells the session."""
+    """Calls the functions of one plugin, and validates the values that it passes to the session."""
 
     def __init__(self, failed: Callable[[BaseException], object], caller: Caller, *, acts: bool = False) -> None:
         """Take what notes a failure of the plugin; `acts` for actions."""
@@ -53,7 +53,7 @@ class Guard:
             self._caller.guard, self._may_act = before
 
     def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what the plugin tells the session, as it is read; raises `WrongUseError`, which is noted."""
+        """Return the validated value that the plugin passes. A wrong one is noted and raises `WrongUseError`."""
         try:
             return self._uses.read(use, reader, *arguments)
         except WrongUseError as error:

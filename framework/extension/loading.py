@@ -6,7 +6,8 @@
   file's stem, hyphens allowed; loaded as `pyroclast_plugins.<stem>`. It has `new(arguments)` (or `New`), or exactly one
   class with `on_session_open`, or it calls `register_plugin` or `register_action` as it is loaded.
 
-A plugin's own name must be the one it is loaded by. All faults are told at once; a broken file is named with its line.
+A plugin's own name must be the one it is loaded by. All faults are reported together; a broken file is named with its
+line.
 """
 
 import importlib.util
@@ -56,7 +57,7 @@ class PluginFile:
     path: Path
     source: str = ""
     fault: str = ""
-    """Why it cannot be read."""
+    """Reason that it cannot be loaded."""
 
 
 def read_plugin_files(folder: Path) -> tuple[PluginFile, ...]:

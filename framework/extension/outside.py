@@ -1,8 +1,8 @@
 """Outside: the services that plugins query beyond the snapshot.
 
-Deciding is pure, so a plugin asks nobody itself: it makes a question, a value, and the cycle was given somebody who
-answers it (`run_cycle(..., outside=...)`). In the daemon that is a client which keeps time; in a replay it is the
-record, which has each answer in the order in which it was asked for. Equal answers give equal decisions.
+Deciding is pure, so a plugin calls no service itself. It builds a question, a value, and the cycle was given an object
+that answers it (`run_cycle(..., outside=...)`). In the daemon this is a client with timeouts. In a replay it is the
+record, with the answers in the order of the questions. Equal answers give equal decisions.
 """
 
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ __all__ = ["Answer", "CycleCut", "Outside", "Question"]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: a POST of JSON."""
+    """A query: a POST of JSON."""
 
     url: str
     body: bytes
@@ -21,16 +21,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     timeout_seconds: float
     """For the whole exchange; without an answer until then there is none."""
     wants_answer: bool = True
-    """Whether what comes back is read; else that it was heard is enough."""
+    """Whether the answer is read. Otherwise delivery is sufficient."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back."""
+    """The result of a query."""
 
     value: Any = None
     """The JSON of the answer, decoded; None where it is not read."""
     error: str = ""
-    """Why there is no answer, for people; empty where there is one."""
+    """Error message if there is no answer; otherwise empty."""
     size: int = 0
     """Bytes of the JSON of the answer."""
 
@@ -39,16 +39,16 @@ class Outside(Protocol):
     """Answers the questions of one plugin."""
 
     def ask(self, question: Question) -> Answer:
-        """Answer, or say why not; returns in time, whatever is asked.
+        """Return the answer, or the error. The call always returns in time.
 
         Raises:
-            CycleCut: There is nobody to wait for any more.
+            CycleCut: The process ends, so no answer is awaited.
         """
         ...
 
 
 class CycleCut(BaseException):
-    """The process ends while a cycle waits for an answer: what it would decide is of no use to anybody.
+    """The process ends while a cycle waits for an answer, so its decisions would not be used.
 
     No `Exception`, so that none of the fences around plugins takes it for a failure of theirs and decides on.
     """

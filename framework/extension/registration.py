@@ -64,13 +64,13 @@ class Extensions:
         self._choosing: tuple[tuple[str, Ledger], ...] = ()
         """Those of them that choose what tasks get."""
         self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
-        """By point, plugin and part."""
+        """Registrations by point, plugin and part."""
         self._tiers: dict[str, tuple[tuple[Registered[Any], ...], ...]] = {}
         self._functions: dict[str, tuple[Registered[Any], ...]] = {}
         self._option: PluginOption | None = None
         self.caller = Caller()
         self._guard: Guard | None = None
-        """Of the plugin that is registering, where it is from outside; built-in ones are typed and asked directly."""
+        """Guard of the external plugin that is registering. Built-in plugins are type-checked and called directly."""
         self._close_hooks: list[tuple[str, Callable[[], None]]] = []
         self._opened_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
@@ -168,7 +168,7 @@ class Extensions:
         self._preparers.append((self._registrant(plugin), self._checked("preparations", prepare)))
 
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
-        """Let a plugin add annotations to the binding of a task to the node of a column."""
+        """Let a plugin add annotations to the bindings of tasks, by task. It gets all tasks that one plan binds."""
         self._read_registration(uses.read_function, plugin, annotate)
         self._refuse_late(plugin, "annotations")
         self._annotators.append((self._registrant(plugin), self._checked("annotations", annotate)))
@@ -176,13 +176,14 @@ class Extensions:
     def register_plan_annotations(
         self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
     ) -> None:
-        """Let a plugin add annotations to the bindings of tasks, by task; told of all that one plan binds."""
+        """Let a plugin add annotations to the bindings of tasks, by task. It receives all tasks that one plan binds."""
         self._read_registration(uses.read_function, plugin, annotate)
         self._refuse_late(plugin, "annotations of plans")
         self._plan_annotators.append((self._registrant(plugin), self._checked("plan_annotations", annotate)))
 
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
-        """Let a plugin say which tasks somebody else binds to the node of a column, known by the plugin's name."""
+        """Let a plugin declare which tasks another binder, known by the plugin's name, binds to the node of a
+        column."""
         self._read_registration(uses.read_function, plugin, takes)
         self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
@@ -195,7 +196,7 @@ class Extensions:
 
     @contextmanager
     def acting(self, name: str) -> Iterator[None]:
-        """Let an action from outside run; what it tells the session is read."""
+        """Let an external action run, and validate the values that it passes to the session."""
         with Guard(partial(self.note_failure, name), self.caller, acts=True).running():
             yield
 
@@ -210,7 +211,7 @@ class Extensions:
             raise error
 
     def _registrant(self, plugin: str) -> str:
-        """Return under which name a plugin registers: what others share is nobody's and keeps the name it was given."""
+        """Return the name under which a plugin registers. A shared function keeps the name it was given."""
         option = self._option
         return option.instance if option is not None and option.plugin == plugin else plugin
 
@@ -293,7 +294,7 @@ class Extensions:
                 opening()
         except BaseException as error:  # a broken plugin must not end the cycle
             if not (is_checked or isinstance(error, Exception)):
-                raise  # somebody ended the program while a plugin of ours was opened
+                raise  # the process was interrupted while a built-in plugin was opened
             self.note_failure(option.instance, error)
             self._leave_out(option.instance)
             absent = in_place_of(option, guards_victims=may("guards_victims"), filters_nodes=may("filters_nodes"))

@@ -51,7 +51,7 @@ class Builder:
     takes_raw: bool = False
     """Whether `make` is given the raw mapping."""
     source: str = BUILT_IN
-    """Where it comes from, for messages: `built in`, an entry point, a file."""
+    """Source, for messages: `built in`, an entry point, a file."""
 
     def build(self, raw: Mapping[str, Any], path: str) -> Any:
         """Return a new plugin or action.
@@ -68,7 +68,7 @@ class Builder:
         if self.arguments is None:
             return self.make()
         decoded: tuple[Any, list[str]] = decode(self.arguments, raw, path)
-        return self.make(args=decoded[0])  # the warnings were told when the configuration was read
+        return self.make(args=decoded[0])  # the warnings were reported when the configuration was read
 
 
 @dataclass(slots=True)
@@ -173,11 +173,11 @@ class Registry:
 
 
 DEFAULT: Final = Registry()
-"""What is registered in this process; a daemon works with a copy."""
+"""Registry of this process. A daemon works with a copy."""
 
 
 _filling: ContextVar["Registry | None"] = ContextVar("_filling", default=None)
-"""Where `register_plugin` and `register_action` go: the registry that a file is being loaded into, else `DEFAULT`."""
+"""Target of `register_plugin` and `register_action`: the registry that a file is being loaded into, else `DEFAULT`."""
 
 
 @contextmanager

@@ -31,7 +31,7 @@ MOST_USES: Final[Mapping[str, int]] = {
     "notes": 10_000,
     "wakes": 1_000,
 }
-"""How often a plugin may do what, in one cycle."""
+"""Maximum number of uses of each kind by one plugin in one cycle."""
 
 _MOST_WORD: Final = 253
 """Characters of a name or a word for machines."""
@@ -46,10 +46,10 @@ class WrongUseError(PyroclastError):
 
 
 class Uses:
-    """What one plugin has told the session in this cycle."""
+    """Values that one plugin has passed to the session in this cycle."""
 
     def __init__(self, *, is_bounded: bool = True) -> None:
-        """Begin to count; what actions tell is not bounded in number, for they speak for all jobs."""
+        """Begin to count. Values from actions are not limited in number, because an action reports for all jobs."""
         self._is_bounded = is_bounded
         self._counts: Counter[str] = Counter()
 
@@ -114,7 +114,7 @@ def _amounts(value: Any) -> dict[str, int]:
     return {read_word(name): _count(amount) for name, amount in value.items()}
 
 
-# What is told ---------------------------------------------------------------------------------------------------------
+# Validation of values ------------------------------------------------------------------------------------------------
 
 
 def read_event(note: Any) -> EventNote:

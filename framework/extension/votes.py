@@ -34,8 +34,8 @@ def first_refusal(
     """Ask plugins for permission until one refuses; None where all permit.
 
     Args:
-        functions: Who is asked; what comes back is an `Answer`.
-        about: What they are asked about.
+        functions: Functions to call; each returns an `Answer`.
+        about: Arguments of the call.
         failed: Notes an exception.
         permitted: The boolean that permits: False for questions such as "is the queue overused".
         lends: Whether refusals that are `lendable` do not count.
@@ -91,9 +91,9 @@ def choose_victims(
 ) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
-    Inside a tier the lists of all plugins that care are intersected, in the order of the first; an empty list or an
-    empty intersection ends the tier without victims, and the next tier is asked. A plugin that fails spares everybody,
-    and no later tier is asked: it might have decided for fewer victims.
+    Inside a tier the lists of all plugins that do not abstain are intersected, in the order of the first; an empty list
+    or an empty intersection ends the tier without victims, and the next tier is asked. If a plugin fails, all
+    candidates are protected and no later tier is asked, because the plugin might have chosen fewer victims.
 
     Args:
         tiers: The plugins by tier.

@@ -17,11 +17,11 @@ class AffinityBounds:
         self._wanted: IntArray = np.flatnonzero(companions.wanted)
         self._wanting: IntArray = np.flatnonzero(companions.wanting)
         self._there = companions.before.copy()
-        """Wanted pods in each domain, shape (D,)."""
+        """Required companion pods in each domain, shape (D,)."""
         self._in_need: IntArray = np.zeros_like(self._there)
         """Placed tasks that want one, by domain, shape (D,)."""
         self._inside: BoolArray = companions.domains >= 0
-        """Where such tasks may lie as of the last check, shape (N,)."""
+        """Nodes that are allowed for such tasks as of the last check, shape (N,)."""
 
     def change(self, kind: int, column: int, times: int) -> None:
         """Count tasks on a node that are placed, or with a negative number taken back."""
@@ -35,13 +35,13 @@ class AffinityBounds:
         return self._inside if self._companions.wanting[kind] else None
 
     def is_dead(self, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
-        """Return whether the tasks that are left cannot all lie as they must, as far as counting tells.
+        """Return whether the tasks that are left cannot all satisfy their affinity. Only counts are checked.
 
         Args:
-            slots: How many tasks of each kind each node takes at most, shape (K, N).
+            slots: Maximum number of tasks of each kind on each node, shape (K, N).
             room: Room left on each node, shape (N, R).
             left: Tasks without a node, by kind, shape (K,).
-            spare: How many tasks may stay without a node.
+            spare: Number of tasks that may stay without a node.
         """
         domains = self._companions.domains
         to_come = self._wanted[left[self._wanted] > 0]

@@ -1,7 +1,7 @@
-"""Companions: which members of a gang must share a domain with which others, as far as required affinity tells.
+"""Companions: which members of a gang must share a domain with which others because of required affinity.
 
-Members that want their own kind lie in one domain all together (`regions`). The others need one of those whom they want
-in their domain, which may be placed before them.
+Members with affinity to their own kind all share one domain (`regions`). Each other member needs one member that its
+affinity selects in its domain, which may be placed before it.
 """
 
 from collections.abc import Sequence

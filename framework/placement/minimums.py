@@ -2,8 +2,8 @@
 
 A job is ready when its minimum is placed, with it the minimums of its roles, and as many of its sub-groups as each
 policy asks for. Chosen are few tasks that do that, waiting ones counted: first whole sub-groups, as long as their
-policy lacks some; then tasks of roles that lack some; then what the job as a whole still lacks. Part of a sub-group
-serves nobody: what belongs to sub-groups that are made up is preferred to what needs another one.
+policy lacks some; then tasks of roles that lack some; then what the job as a whole still lacks. A partial sub-group has
+no use, so tasks of completed sub-groups are preferred to tasks that need another one.
 
 Sub-groups are taken in their order, tasks in theirs. In a sub-group those go first whose roles lack them, of these the
 ones that other sub-groups have too few of.
@@ -48,7 +48,7 @@ def in_front(needed: Sequence[Task], tasks: Iterable[Task]) -> list[Task]:
 
 
 class _Choice:
-    """What a job lacks, and the tasks chosen to make up for it."""
+    """Shortages of a job, and the tasks chosen to fill them."""
 
     def __init__(self, session: Session, job: SessionJob, tasks: Iterable[Task]) -> None:
         self.steps: list[Step] = []
@@ -79,7 +79,7 @@ class _Choice:
         self._make_up(lambda _: self._total > 0)
 
     def _make_up(self, is_wanted: Callable[[SubJob], bool], *, then: Callable[[Task], bool] = lambda _: False) -> None:
-        """Take each sub-group that is wanted when its turn comes, and then single tasks that are."""
+        """Add each selected sub-group in turn, and then single selected tasks."""
         for part in self._parts:
             if 0 < self._missing[part.id] <= len(self._left[part.id]) and is_wanted(part):
                 self.steps.append((part, self._whole(part)))
@@ -101,7 +101,7 @@ class _Choice:
         return taken
 
     def _extend(self, is_wanted: Callable[[Task], bool]) -> None:
-        """Take each task that is wanted when its turn comes, of sub-groups that are made up."""
+        """Add each selected task of completed sub-groups in turn."""
         for part in self._parts:
             if self._missing[part.id] <= 0:
                 for task in list(self._left[part.id].values()):

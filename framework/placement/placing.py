@@ -40,16 +40,16 @@ class Worksheet:
         self.is_required = is_required
         """Whether the minimum number of sub-jobs needed this one when the worksheet was made."""
         self.needed = needed
-        """How many of the tasks, the first ones, the job's minimum needs; None where they stand in task order."""
+        """Number of the first tasks that the job's minimum needs; None if the tasks are in task order."""
         self._tasks = tasks
         self._position = 0
         self.failed_roles: dict[str, Refusal] = {}
-        """Roles of which some task found no node, with what it was told; tasks whose queue had no room do not count."""
+        """Roles of which a task found no node, with its refusal. Tasks whose queue had no capacity do not count."""
         self.is_uniform = len({task.template.number for task in tasks}) <= 1
         """Whether all tasks are of one template, those taken included."""
 
     def __bool__(self) -> bool:
-        """Tell whether any task is left."""
+        """Return whether any task is left."""
         return self._position < len(self._tasks)
 
     @property
@@ -69,7 +69,7 @@ class Worksheet:
 
     @property
     def position(self) -> int:
-        """How many tasks were taken."""
+        """Number of tasks that were taken."""
         return self._position
 
     def take(self, count: int = 1) -> Sequence[Task]:
@@ -111,7 +111,7 @@ class Worksheet:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """Where and for whom tasks are being placed."""
+    """Job and nodes for which tasks are being placed."""
 
     session: Session
     statement: Statement
@@ -128,7 +128,7 @@ def place_tasks(
     Args:
         session: The session.
         statement: Takes the placements.
-        job: Whose tasks.
+        job: Job of the tasks.
         worksheet: The tasks of one sub-job.
         domain: Nodes that may be used, shape (N,); all where None.
 
@@ -157,7 +157,7 @@ def place_tasks(
 
 
 def _note_full_queue(site: _Site, task: Task) -> None:
-    """Note that the queue has no room for any task of a job, where the first of equal ones tells."""
+    """Note that the queue has no capacity for any task of a job, if the first of equal tasks shows it."""
     sheet = site.worksheet
     session = site.session
     if sheet.position or not (sheet.is_uniform and session.queues.judges_templates):
@@ -191,7 +191,7 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     tasks = site.worksheet.take(len(columns))
     if site.statement.allocate(site.job, tasks, columns) is None:
         return True
-    # some ledger refused the run as a whole: place its tasks one by one and let each hear its own answer
+    # a ledger refused the run as a whole: place its tasks one by one, so that each gets its own answer
     site.worksheet.take(-len(columns))
     return False
 
@@ -290,7 +290,7 @@ def _role_has_failed(site: _Site, task: Task) -> bool:
 
 
 def _goes_on(site: _Site) -> bool:
-    """Tell whether placing further tasks of the sub-job can still make the job ready after one found no node."""
+    """Return whether placing further tasks of the sub-job can still make the job ready after one found no node."""
     job, sub_job, failed_roles = site.job, site.worksheet.sub_job, site.worksheet.failed_roles
     if job.min_available == len(job.tasks) or sub_job.min_available >= sub_job.size:
         return False
@@ -315,7 +315,7 @@ def _left_of(site: _Site, role: str) -> int:
 
 
 def _goes_on_with(site: _Site, role: str) -> bool:
-    """Tell whether other tasks of a role are tried after one of them found no node: members of some gangs are."""
+    """Return whether other tasks of a role are tried after one of them found no node: members of some gangs are."""
     group = site.session.snapshot.gangs.get(site.job.id)
     return group is not None and group.goes_on(role)
 

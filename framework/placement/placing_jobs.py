@@ -18,7 +18,7 @@ from pyroclast.model.tasks import Task
 
 __all__ = ["place_job", "required_sub_jobs", "worksheets_by_need", "worksheets_of"]
 
-"""What a job was told: of its tasks, of places they had, of itself, and of a misfit."""
+"""Saved results of a job: of its tasks, of their last places, of the job, and of its unschedulable template."""
 
 
 def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
@@ -72,7 +72,7 @@ def required_sub_jobs(session: Session, job: SessionJob) -> set[SubJobId]:
 def place_job(
     session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], *, root: int | None = None
 ) -> bool:
-    """Place tasks of a job until it is ready, within domains where its topology asks for them; tell whether it is.
+    """Place tasks of a job until it is ready, within domains where its topology asks for them. Return whether it is.
 
     A job with minimums of roles or sub-groups gets a second trial where the first one, in task order, leads nowhere:
     those that make it ready go first then, so that members it could do without do not take their room. Where that leads
@@ -81,8 +81,8 @@ def place_job(
     Args:
         session: The session.
         statement: Takes the placements.
-        job: Whose tasks.
-        sheets: The tasks, by sub-job; after a second trial that led somewhere, what that left.
+        job: Job of the tasks.
+        sheets: The tasks, by sub-job; after a successful second trial, the tasks that remain.
         root: Number of the domain in which to look, where it goes by domains; all of them where None.
     """
     attempt = _Attempt(len(statement.operations), job.reasons.copy(), root)
@@ -119,7 +119,7 @@ def _place_in_order(
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What was before a job was placed in order."""
+    """State before a job was placed in order."""
 
     operations: int
     """Length of the statement."""

@@ -14,7 +14,7 @@ __all__ = ["lacking_groups", "place_part", "place_parts"]
 
 
 def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], place: Callable[[Worksheet], bool]) -> bool:
-    """Place tasks of the sub-jobs until the job is ready, and tell whether it is.
+    """Place tasks of the sub-jobs until the job is ready, and return whether it is.
 
     Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
     a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
@@ -24,9 +24,9 @@ def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], plac
 
     Args:
         session: The session.
-        job: Whose sub-jobs.
-        sheets: What is to be placed, by sub-job.
-        place: Places tasks of one sub-job and tells whether it placed any.
+        job: Job of the sub-jobs.
+        sheets: Tasks to place, by sub-job.
+        place: Places tasks of one sub-job and returns whether it placed any.
     """
 
     def rank(sheet: Worksheet) -> tuple[Any, ...]:

@@ -37,13 +37,13 @@ class ShunBounds:
         return mask
 
     def is_dead(self, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
-        """Return whether the tasks that are left cannot all lie as they must, as far as counting tells.
+        """Return whether the tasks that are left cannot all satisfy their anti-affinity. Only counts are checked.
 
         Args:
-            slots: How many tasks of each kind each node takes at most, shape (K, N).
+            slots: Maximum number of tasks of each kind on each node, shape (K, N).
             room: Room left on each node, shape (N, R).
             left: Tasks without a node, by kind, shape (K,).
-            spare: How many tasks may stay without a node.
+            spare: Number of tasks that may stay without a node.
         """
         return any(
             side.lacks_room(self._without(1 - number), slots, room, left, spare)
@@ -60,7 +60,7 @@ class _Side:
         self._requests = problem.requests
 
     def lacks_room(self, inside: BoolArray, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
-        """Return whether its tasks that are left have no places on some nodes, as far as counting tells."""
+        """Return whether its remaining tasks have no places on some nodes, checked by counting."""
         waits = self._numbers[left[self._numbers] > 0]
         missing = np.maximum(left[waits] - slots[waits][:, inside].sum(axis=1), 0)
         if missing.sum() > spare:

@@ -1,4 +1,4 @@
-"""Shunning: which members of a gang share no domain with which others, as far as required anti-affinity tells."""
+"""Shunning: members of a gang that share no domain because of required anti-affinity."""
 
 from collections.abc import Sequence
 

@@ -26,7 +26,7 @@ class SpreadBounds:
         self._new: IntArray = np.zeros_like(spread.before)
         """Those of them that the search placed."""
         self._limit = _MANY
-        """How many tasks a domain may have at the end as of the last check."""
+        """Maximum number of tasks in a domain at the end, as of the last check."""
 
     def change(self, kind: int, column: int, times: int) -> None:
         """Count tasks on a node that are placed, or with a negative number taken back."""
@@ -43,13 +43,13 @@ class SpreadBounds:
         return self._counts[self._spread.domains] < self._limit
 
     def is_dead(self, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
-        """Return whether the tasks that are left cannot all be placed evenly, as far as counting tells.
+        """Return whether the tasks that are left cannot all be placed evenly, checked by counting.
 
         Args:
-            slots: How many tasks of each kind each node takes at most, shape (K, N).
+            slots: Maximum number of tasks of each kind on each node, shape (K, N).
             room: Room left on each node, shape (N, R).
             left: Tasks without a node, by kind, shape (K,).
-            spare: How many tasks may stay without a node.
+            spare: Number of tasks that may stay without a node.
         """
         own = left[self._kinds]
         most = int(own.sum())

@@ -1,6 +1,6 @@
-"""Spreading: how evenly members of a gang must lie, as far as topology spread constraints tell before any is placed.
+"""Spreading: limits from topology spread constraints that are known before any member of a gang is placed.
 
-A constraint tells how the whole gang must lie where it counts those members alone that have it, with the same nodes.
+A constraint limits the whole gang if it counts only the members that have it, over the same nodes.
 What other constraints permit depends on the order of placements; they are asked when something is placed.
 """
 

@@ -1,7 +1,7 @@
 """Orders of work: queues by need, jobs of a queue by rank.
 
 A job's key is taken when it is pushed; queues are compared with the keys they have after each turn, so a queue that was
-just served falls behind as its share grows. Who evicts has all queues ranked anew.
+just served falls behind as its share grows. An action that evicts has all queues ranked again.
 """
 
 import heapq

@@ -13,7 +13,7 @@ __all__ = ["VictimDomain", "domains_of", "masks_for", "numbers_for"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VictimDomain:
-    """Where a gang may go."""
+    """A domain that a gang may use."""
 
     number: int
     """Number in the tree of domains; the root's where the gang may go anywhere."""

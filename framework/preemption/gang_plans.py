@@ -45,7 +45,7 @@ class _Trials:
 
     def __init__(self, lacking: IntArray) -> None:
         self._lacking_at_first = self._lacking = lacking
-        """What the smallest choice of tasks lacks, base units, shape (R,)."""
+        """Resources that the smallest choice of tasks lacks, base units, shape (R,)."""
         self._units = self._untried = self._failed = 0
 
     def begin(self) -> None:
@@ -54,7 +54,7 @@ class _Trials:
         self._units = self._untried = 0
 
     def is_due(self, freed: IntArray) -> bool:
-        """Count a unit and what it frees, shape (R,); tell whether a trial is due that has not failed before."""
+        """Count a unit and what it frees, shape (R,). Return whether a trial is due that has not failed before."""
         self._units += 1
         self._untried += 1
         self._lacking = self._lacking - freed
@@ -84,7 +84,7 @@ class GangPlanner:
         self._planner = PreemptionPlanner(session, rule)
         self.action = rule.action
         self._failed: dict[tuple[Any, ...], tuple[int, str]] = {}
-        """What found no plan in which domain: the length of the log of nodes at that moment, and why."""
+        """Failed searches by domain: the length of the log of nodes at that moment, and the reason."""
 
     def place(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], *, goes_on: Callable[[], bool]
@@ -161,7 +161,7 @@ class GangPlanner:
         return None if self._planner.place_least_harmful(job, masks, *ways) else found
 
     def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
-        """Say why too few of a job's tasks for its minimum could run whoever goes; None where enough could."""
+        """Return why too few tasks for a job's minimum could run after any evictions; None if enough could."""
         placed = job.ready_count + job.waiting_count + job.pending_best_effort
         if len(tasks) < job.min_available - placed:
             return too_few_tasks(self.action, len(tasks))
@@ -177,7 +177,7 @@ class GangPlanner:
     def _place_unharmed(
         self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
     ) -> bool:
-        """Place the minimum in the first domain that needs no victim: a better one is not worth anybody's work."""
+        """Place the minimum in the first domain that needs no victim. A better one is not worth its search."""
         for domain in domains:
             with self._session.statement() as statement:
                 attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs=False), domain.mask)
@@ -258,7 +258,7 @@ class GangPlanner:
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
 
     def _could_hold(self, attempt: PlanBuilder, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
-        """Tell whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
+        """Return whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
         session = self._session
         future = session.nodes.columns().future_idle + freed
         room = np.maximum(future if attempt.domain is None else future[:, attempt.domain], 0)

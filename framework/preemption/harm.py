@@ -49,7 +49,7 @@ Unit = tuple[Task, ...]
 
 
 class Harm(NamedTuple):
-    """How much the victims of a plan matter; the least harmful plan is the smallest."""
+    """Harm of a plan's victims. The smallest value is the least harmful plan."""
 
     highest: int
     """The highest priority of a victim."""
@@ -82,7 +82,7 @@ class NodeSearch:
         self._now = 0
         """Nodes tried in this cycle that led nowhere at once."""
         self._left = most
-        """How many such there may still be, in all cycles."""
+        """Number of such nodes left, in all cycles."""
         self.is_stopped = False
         """Whether a node was not tried that would have come next."""
         self.runs: list[int] = [0]
@@ -128,7 +128,7 @@ class NodeSearch:
 
 @dataclass(slots=True)
 class Effort:
-    """What the searches for one namespace take in a session.
+    """Cost of the searches for one namespace in a session.
 
     A step is a node that is tried, a task that is evicted on trial, twenty tasks that plugins are asked about, or a
     thousand that a bound adds up.
@@ -176,7 +176,7 @@ def effort_of(scratch: Scratch, namespace: str) -> Effort:
 
 
 class HarmLimits(NamedTuple):
-    """What a search may evict."""
+    """Limits of a search for victims."""
 
     takes_gangs: bool
     """Whether gangs may go whole."""

@@ -1,4 +1,4 @@
-"""Harm bounds: how little harm any plan for a job can do, as far as amounts tell.
+"""Harm bounds: a lower bound on the harm of any plan for a job, from amounts alone.
 
 A plan that meets its bound is the least harmful one, and a search that could not beat a known plan need not begin.
 Amounts alone are looked at: predicates, limits of queues and plugins only make more evictions necessary, so a bound may
@@ -31,13 +31,13 @@ class Evictable:
     columns: IntArray
     """Column of each task's node, ascending, shape (V,)."""
     freed: IntArray
-    """What the eviction of each frees, base units, shape (V, R)."""
+    """Resources that each eviction frees, base units, shape (V, R)."""
     importance: IntArray
     """Priority by which each is compared, shape (V,)."""
     gangs: IntArray
     """Number of the gang that goes whole with each, or `SINGLE`, shape (V,)."""
     sizes: IntArray
-    """How many tasks go with each gang, shape (G,)."""
+    """Number of tasks that are evicted with each gang, shape (G,)."""
 
     def where(self, chosen: BoolArray) -> "Evictable":
         """Return some of the tasks."""

@@ -1,11 +1,12 @@
-"""Namespace turns: how much the jobs of one namespace may cost an evicting action in one cycle.
+"""Namespace turns: a limit on the cost of one namespace's jobs for an evicting action in one cycle.
 
 A node on which evictions are tried in vain costs as much as hundreds of placements, and jobs of which no two are alike
 share none of it. So each namespace has a share of such nodes in each action. Once it is used up, the search for the job
-at hand is cut and goes on in the next cycle, the other jobs of the namespace wait, and everybody else goes on at once.
+at hand is cut and goes on in the next cycle, the other jobs of the namespace wait, and all other namespaces continue at
+once.
 
-Jobs of such a namespace go by rounds: who had a turn waits until all others of the namespace had theirs, and keeps the
-reason that it was told then. Rounds outlive the cycle in its memory.
+Jobs of such a namespace take turns in rounds. A job that had a turn waits until all others of the namespace had theirs,
+and keeps the reason from its turn. Rounds outlive the cycle in its memory.
 """
 
 from collections import Counter
@@ -60,7 +61,7 @@ class NamespaceTurns:
         self._spent: Counter[str] = Counter()
         self._begun: set[JobId] = set()
         self._cut: dict[JobId, tuple[int, ...]] = {}
-        """How far the search came, by job."""
+        """Progress of the search, by job."""
         self._late: set[JobId] = set()
         self._waits: set[JobId] = set()
 
@@ -105,7 +106,7 @@ class NamespaceTurns:
         yield
 
     def close(self) -> None:
-        """Tell jobs that had no turn why, and remember whose turn is next."""
+        """Record the reason of jobs that had no turn, and remember the next turn."""
         deferred = [job for job in self._jobs if job.id in self._late or job.id in self._waits or job.id in self._cut]
         namespaces = Counter(job.job.namespace for job in deferred)
         for job in deferred:
@@ -114,7 +115,7 @@ class NamespaceTurns:
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
             self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
-        # what a job was told stays that while its turns take several cycles; which all see the same cluster in the end
+        # a job keeps its reason while its turns take several cycles, which all see the same cluster in the end
         long = (job for job in self._jobs if job.id in self._begun and self._known.get(job.id, _FIRST).passed)
         in_turn = set(namespaces).union(job.job.namespace for job in long)
         turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in in_turn}

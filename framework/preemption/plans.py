@@ -75,13 +75,14 @@ _FIRST_ASKED: Final = 64
 _CANDIDATES_PER_STEP = 20
 """Pods that plugins are asked about together, for the time of a step."""
 _TIMES_MORE: Final = 3
-"""How many candidates of a whole domain are asked about first, and how many times as many then; without effect."""
+"""Number of candidates of a whole domain in the first query, and the factor for later ones. Decisions do not depend on
+it."""
 
 _MOST_LOOKS: Final = 2_000
 """Tasks of whom it is said in one session that the rule spares them; without effect."""
 
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
-"""Where in their lives tasks are that anybody might think of as victims."""
+"""Statuses of tasks that can be victims."""
 
 _MOST_NODES: Final = 256
 """Nodes on which a place can be made, of which the least harmful one is taken."""
@@ -100,7 +101,7 @@ class PlanBuilder:
     places: list[tuple[Task, int]] = field(default_factory=list)
     """Tasks of the beneficiary and their columns, in order."""
     why: Refusal | None = None
-    """Why the first of its tasks found no place that did not."""
+    """Reason that the first failed task found no place."""
     tried: dict[int, str] = field(default_factory=dict)
     """For the task at hand: by column why evictions make no place there."""
     unplaced: tuple[Task, tuple[Any, ...], int, bytes | None] | None = None
@@ -160,7 +161,7 @@ class _Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """What evictions on one node came to."""
+    """Result of trial evictions on one node."""
 
     harm: Harm
     """Its priority is at least the floor of the search."""
@@ -171,7 +172,7 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Least:
-    """What the least harmful victim could be."""
+    """Lower bound of the harm of a victim."""
 
     lowest: int
     """The lowest priority of a job that may lose tasks."""
@@ -187,7 +188,7 @@ class PreemptionPlanner:
         self._rule = rule
         self._attempts = 0
         self._failed: dict[tuple[Any, ...], tuple[int, Refusal]] = {}
-        """What found no place in which domain: the length of the log of nodes at that moment, and why."""
+        """Failed searches by domain: the length of the log of nodes at that moment, and the reason."""
         self._looks = _MOST_LOOKS
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
         """For whom which gang may go whole, and the length of the log of nodes at that moment."""
@@ -211,7 +212,7 @@ class PreemptionPlanner:
         return effort_of(self._session.scratch, job.job.namespace)
 
     def _might_lose(self, job: SessionJob) -> bool:
-        """Tell whether a job might lose tasks to somebody; of other queues, whoever asks counts for nothing."""
+        """Return whether a job can lose tasks. For other queues the answer does not depend on the beneficiary."""
         return self._rule.same_queue or self._rule.spares(self._rule.vetoes, job, job) is None
 
     # Whole jobs -------------------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ class PreemptionPlanner:
         return [in_order, otherwise]
 
     def refusal_of(self, job: SessionJob, why: Refusal) -> Refusal:
-        """Say why a job has no plan: because there is none in order, or because the search for one gave up."""
+        """Return why a job has no plan: because there is none in order, or because the search for one gave up."""
         return search_ended(self._rule.action, why) if job.id in self._gave_up else why
 
     def _assigned(
@@ -516,7 +517,7 @@ class PreemptionPlanner:
         return harm.victims == 1 or harm.victims <= self._fewest_victims(attempt)
 
     def _fewest_victims(self, attempt: PlanBuilder) -> int:
-        """Return a number of victims below which no plan can have places for the tasks that the job needs.
+        """Return a lower bound of the number of victims of any plan for the tasks that the job needs.
 
         Of equal tasks each node has places for so many without evictions, and one more victim makes so many more at
         most. Where all of unlike tasks are needed, the free room and the victims must be as large as these together.
@@ -560,7 +561,7 @@ class PreemptionPlanner:
         refused: Callable[[Task], Refusal | None],
         domain: BoolArray | None,
     ) -> bool:
-        """Do the same where nobody need leave; tell whether there is such a plan."""
+        """Do the same if no eviction is needed. Return whether there is such a plan."""
         with self._session.statement() as statement:
             attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs=False), domain)
 
@@ -573,7 +574,7 @@ class PreemptionPlanner:
         return False
 
     def exchange(self, job: SessionJob, task: Task) -> bool:
-        """Place one task in the places of less important ones of its own job, as a plan; tell whether there is one."""
+        """Place one task in the places of less important tasks of its own job. Return whether there is such a plan."""
 
         def fill(attempt: PlanBuilder) -> bool:
             return self.place_by_evicting(attempt, task) is None and self.settles(attempt)
@@ -583,7 +584,7 @@ class PreemptionPlanner:
         )
 
     def _reaches_minimum(self, attempt: PlanBuilder, tasks: Sequence[Task], place: Callable[[Task], bool]) -> bool:
-        """Place what makes a job ready, and more as long as it starves; tell whether that is worth a plan."""
+        """Place what makes a job ready, and more as long as it starves. Return whether that is worth a plan."""
         session, job = self._session, attempt.job
         known: tuple[int, bool] = (-1, False)
 
@@ -611,7 +612,7 @@ class PreemptionPlanner:
             attempt: The plan in the making.
             tasks: Pending tasks of the job, first to be placed first.
             goes_on: Whether more is to be placed.
-            place: Places a task on the attempt's nodes, and tells whether it did.
+            place: Places a task on the attempt's nodes, and returns whether it did.
             masks: The nodes on which a sub-job may lie, best first; the attempt's where None.
         """
         job, domain, left = attempt.job, attempt.domain, {task.id: task for task in tasks}
@@ -649,7 +650,7 @@ class PreemptionPlanner:
         place: Callable[[Task], bool],
         where: Sequence[BoolArray | None],
     ) -> dict[TaskId, bool]:
-        """Place tasks of a sub-job on the first nodes where that makes it up; tell who was tried, and has a place."""
+        """Place tasks of a sub-job on the first nodes that complete it. Return whether each tried task has a place."""
         for attempt.domain in where:
             mark = attempt.mark()
             tried: dict[TaskId, bool] = {}
@@ -662,18 +663,18 @@ class PreemptionPlanner:
         return dict.fromkeys((task.id for task in tasks), False)
 
     def _is_made_up(self, part: SubJob) -> bool:
-        """Tell whether further tasks of a sub-job may be placed one by one."""
+        """Return whether further tasks of a sub-job may be placed one by one."""
         return not part.job.has_sub_group_policy or self._session.jobs.sub_job_pipelined(part)
 
     def _too_few(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> Refusal:
-        """Say why a job gets no plan all of whose tasks found places."""
+        """Return why a job gets no plan all of whose tasks found places."""
         if not attempt.job.waits_for_best_effort:
             return too_few_tasks(self._rule.action, len(tasks))
         message = "no node takes a member that asks for nothing, without which the minimum is not reached"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
 
     def completes(self, attempt: PlanBuilder) -> bool:
-        """Place members that ask for nothing where the minimum counts on them, and tell whether all have a place."""
+        """Place best-effort members if the minimum counts on them, and return whether all have a place."""
         job = attempt.job
         for task in self._session.jobs.pending_tasks(job) if job.waits_for_best_effort else ():
             if job.counts_as_placed(task) and not task.gated:
@@ -683,7 +684,7 @@ class PreemptionPlanner:
         return not job.waits_for_best_effort
 
     def finish(self, attempt: PlanBuilder) -> bool:
-        """Give back the victims that are not needed, and commit what is left as a plan; tell whether there is one."""
+        """Give back the victims that are not needed, and commit what is left as a plan. Return whether there is one."""
         if not self.settles(attempt):
             return False
         self.keep(attempt)
@@ -699,7 +700,7 @@ class PreemptionPlanner:
         return True
 
     def _is_had_in_turn(self, attempt: PlanBuilder) -> bool:
-        """Tell whether its tasks get their places one by one when all victims are gone, which is how they are bound.
+        """Return whether its tasks get their places one by one when all victims are gone, which is how they are bound.
 
         Else undo the plan. Where a ledger chooses for a task, a card for example, it may choose with all victims gone
         what was not free when the task was placed, and what only another of them can use.
@@ -725,7 +726,7 @@ class PreemptionPlanner:
         statement.commit()
 
     def _is_bound_later(self, attempt: PlanBuilder) -> bool:
-        """Tell whether another action binds what needs no evictions: held now it would never be bound.
+        """Return whether another action binds what needs no evictions: held now it would never be bound.
 
         Allocate does where it is still to come; what asks for nothing at all is for backfill alone.
         """
@@ -763,10 +764,10 @@ class PreemptionPlanner:
     # One task ---------------------------------------------------------------------------------------------------------
 
     def place_by_evicting(self, attempt: PlanBuilder, task: Task) -> Refusal | None:
-        """Place a task, unless it cannot run whoever goes, or its like found no place and nothing changed since.
+        """Place a task, unless no eviction helps it, or an equal task found no place and nothing changed since.
 
         Returns:
-            Why it has no place; None where it has.
+            The reason that it has no place; None if it has one.
         """
         session = self._session
         if not self._effort(attempt.job).search.may_try():
@@ -834,7 +835,7 @@ class PreemptionPlanner:
         return self._session.candidates.answers.unscored.get(task.id) or self._no_room(attempt, task)
 
     def _evict_for(self, attempt: PlanBuilder, task: Task, *, takes_gangs: bool) -> bool:
-        """Place a task on the first node on which evictions make a place; tells whether there is one."""
+        """Place a task on the first node on which evictions make a place. Return whether there is one."""
         limits, attempt.limits = attempt.limits, attempt.limits._replace(takes_gangs=takes_gangs)
         attempt.tried.clear()
         columns: Iterable[int] = (column for each in self._columns(attempt, task) for column in each.tolist())
@@ -1089,7 +1090,7 @@ class PreemptionPlanner:
         return [name for name in above if name != ROOT_QUEUE or queues[name].capability]
 
     def _no_room(self, attempt: PlanBuilder, task: Task) -> Refusal:
-        """Say why no evictions make room for a task on any node, after all were looked at."""
+        """Return why no evictions make room for a task on any node, after all were looked at."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
         helped = np.logical_or.reduce(
@@ -1100,9 +1101,9 @@ class PreemptionPlanner:
         return no_plan(session, self._rule.action, task, counts, counts)
 
     def note_vetoes(self, attempt: PlanBuilder, task: Task) -> None:
-        """Note who is spared by the rule, also on nodes where that leaves nobody to ask plugins about.
+        """Note the tasks that the rule protects, also on nodes without other candidates.
 
-        Of all searches of a session together no more tasks are looked at than somebody could read about.
+        The number of these tasks is limited for all searches of a session together.
         """
         if self._looks <= 0 or self._rule.within_job:
             return
@@ -1115,7 +1116,7 @@ class PreemptionPlanner:
                 return
 
     def place_without(self, attempt: PlanBuilder, task: Task) -> bool:
-        """Place a task where room is free or being released, by this plan too; tells whether there is a place."""
+        """Place a task where room is free or being released, by this plan too. Return whether there is a place."""
         session = self._session
         queue = session.queues.by_name[attempt.job.queue]
         if session.queues.allocatable(queue, task) is not None or not session.candidates.has_room(task):
@@ -1162,7 +1163,7 @@ class PreemptionPlanner:
         if not (possible & permitted).any():
             return  # candidates and their scores cost many times as much
         for group in session.candidates.answers.shard_groups(permitted):
-            # scores are compared among all nodes that evictions could ever help, whoever might go on them now
+            # scores are compared among all nodes that evictions could ever help, whatever pods can be evicted now
             by_score = rule.looks_first is Looks.BEST_SCORE and (group & possible).any()
             columns = session.candidates.of(task).ranked(task, group) if by_score else np.flatnonzero(group)
             yield columns[possible[columns]]
@@ -1222,7 +1223,7 @@ class PreemptionPlanner:
         return False
 
     def _still_in_the_way(self, task: Task, column: int) -> str:
-        """Say what keeps a task from a node although all have gone that may."""
+        """Return what keeps a task from a node although all have gone that may."""
         session, candidates = self._session, self._session.candidates.of(task)
         if candidates.takes(task, column):
             return QUEUE_FULL
@@ -1238,7 +1239,7 @@ class PreemptionPlanner:
         return self._rule.ask(task, sparable) if sparable else []
 
     def _proposed(self, attempt: PlanBuilder, task: Task, tasks: Iterable[Task]) -> list[Task]:
-        """Return those of some tasks that plugins are to be asked about, and tell others that the rule spares them."""
+        """Return the tasks that plugins are queried about, and record a veto for those that the rule protects."""
         session, rule = self._session, self._rule
         proposed = []
         for victim in tasks:
@@ -1261,9 +1262,10 @@ class PreemptionPlanner:
         return limits.highest == ANY_PRIORITY or self._rule.importance(victim, job) <= limits.highest
 
     def _sparable(self, attempt: PlanBuilder, task: Task, candidates: Iterable[Task]) -> Iterator[Task]:
-        """Leave out those that their gangs cannot spare, where no gang goes whole.
+        """Exclude candidates that their gangs cannot spare, if no gang is evicted whole.
 
-        They could not go whoever permits it, and would use up what plugins that count let others of their queue lose.
+        They cannot be evicted even with permission, and would use up the allowance that counting plugins give their
+        queue.
         """
         surplus: dict[JobId, Surplus] = {}
         active: dict[JobId, int] = {}
@@ -1282,10 +1284,10 @@ class PreemptionPlanner:
                 self._note_kept(attempt, task, victim)
 
     def permitted_in_turn(self, attempt: PlanBuilder, task: Task) -> Iterator[tuple[list[Task], bool]]:
-        """Yield who may go for a task anywhere in a plan's domain, first to go first: ever more of them.
+        """Yield growing lists of victims for a task in a plan's whole domain, first victim first.
 
         Asked as long as the plan is empty, and again only when it is so again. Each answer begins with the one before,
-        and tells whether it is the last.
+        and has a flag that is true for the last answer.
         """
         rule = self._rule
         domain = None if attempt.domain is None or attempt.domain.all() else attempt.domain
@@ -1364,7 +1366,7 @@ class PreemptionPlanner:
         return gang
 
     def _note_kept(self, attempt: PlanBuilder, task: Task, victim: Task) -> None:
-        """Tell a victim that its gang stays together, unless gangs are still to be taken whole."""
+        """Record for a candidate that its gang stays together, unless gangs can still be evicted whole."""
         if attempt.takes_gangs is self._rule.modes[-1]:
             self._session.evictions.note_veto(victim.id, task, self._rule.vetoes.together)
 
@@ -1385,8 +1387,8 @@ class PreemptionPlanner:
         if self._rule.same_queue and job.priority >= attempt.job.priority:
             # among equals shares decide, and they must allow for all that goes: else gangs would drive each other out
             return tuple(gang) if len(self._rule.ask(task, gang)) == len(gang) else None
-        # a gang is one thing: whether the first of it may go decides, so each is judged as if it were the first; but
-        # those who count how many go are told of all of it
+        # a gang is one unit: whether its first task may be evicted decides, so each task is validated as if it were the
+        # first. Plugins that count victims receive the whole gang
         return tuple(gang) if all(self._rule.ask(task, [each], gang=gang) for each in gang) else None
 
     def _fits(self, job: SessionJob, task: Task, column: int) -> bool:
@@ -1419,7 +1421,7 @@ class PreemptionPlanner:
                 attempt.statement.redo(done)
 
     def _may_be_unneeded(self, attempt: PlanBuilder, unit: Unit) -> bool:
-        """Tell whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
+        """Return whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
         nodes = self._session.nodes
         used = {column: task for task, column in attempt.places}
         back: dict[int, IntArray] = {}
@@ -1460,7 +1462,7 @@ class PreemptionPlanner:
 def _place_each(
     attempt: PlanBuilder, tasks: Sequence[Task], place: Callable[[Task], bool], where: Sequence[BoolArray | None]
 ) -> dict[TaskId, bool]:
-    """Place tasks one by one, each on the first nodes that take it; tell who was tried, and has a place."""
+    """Place tasks one by one, each on the first nodes that accept it. Return whether each tried task has a place."""
     tried = {}
     for task in tasks:
         for attempt.domain in where:
@@ -1489,7 +1491,7 @@ def harm_of_node(victims: Sequence[Task]) -> tuple[int, int, int, float]:
 
     As kube-scheduler does: the lowest of the highest priorities, then the lowest sum (each counts from the lowest
     possible priority, so that more victims are worse), then the fewest, then those that started last.
-    Nothing harms less than that nobody need go.
+    No victims is the least harm.
     """
     highest = max((victim.priority for victim in victims), default=-_LOWEST)
     started = min((start_of(victim) for victim in victims if victim.priority == highest), default=math.inf)
@@ -1501,7 +1503,7 @@ def start_of(task: Task) -> float:
     started = task.pod.status.start_time
     try:
         return unix_seconds(started) if started else math.inf
-    except ValueError:  # a time that nobody can read says no more than none
+    except ValueError:  # an unreadable time counts as no time
         return math.inf
 
 

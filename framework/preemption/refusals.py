@@ -81,7 +81,7 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
 
 
 _AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
-"""What is found only after plugins and rules were asked about pods."""
+"""Refusals that are found only after plugins and rules were queried about pods."""
 
 
 def search_ended(action: str, tried: Refusal | None) -> Refusal:
@@ -104,15 +104,16 @@ def no_domain(action: str) -> Refusal:
 
 
 def too_few_tasks(action: str, able: int) -> Refusal:
-    """Say that too few tasks of a job may have others evicted: the others wait for something else, or evict nobody."""
+    """Refuse because too few tasks of a job can preempt. The other tasks wait, or can preempt no pods."""
     message = f"{able} of its tasks may cause evictions, too few for its minimum"
     return Refusal(plugin=action, reason=TOO_FEW_TASKS, message=message)
 
 
 def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
-    """Say what keeps a task from running whoever goes, the first rule first; None where evictions may help.
+    """Return the first refusal of a task that no eviction resolves; None if evictions may help.
 
-    Its queue takes no work at all; what it names is not there; no node permits it, or none that does is large enough.
+    Such a refusal has one of these causes: its queue accepts no work, an object that it names does not exist, no node
+    permits it, or no permitted node is large enough.
     """
     job = session.jobs.of(task)
     refusal = None if job is None else session.queues.allocatable(session.queues.by_name[job.queue], task)

@@ -16,7 +16,7 @@ class Looks(Enum):
     """In which order nodes are tried."""
 
     BEST_SCORE = "best score"
-    """By score, best first."""
+    """Order by score, best first."""
     NAME = "name"
     LEAST_HARM = "least harm"
     """All are tried, and the one is taken whose victims matter least."""
@@ -31,7 +31,7 @@ class Ask(Protocol):
 
 
 class Vetoes:
-    """What an action says to tasks that it spares itself, without asking any plugin."""
+    """Refusals for tasks that an action protects itself, without a plugin."""
 
     __slots__ = (
         "action",
@@ -65,10 +65,10 @@ class Vetoes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Who may be evicted for whom, and where one looks first."""
+    """Rule of an eviction: its possible victims and beneficiaries, and the order of nodes."""
 
     statuses: frozenset[TaskStatus]
-    """Where in their lives victims may be."""
+    """Statuses of possible victims."""
     same_queue: bool
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
     looks_first: Looks
@@ -76,9 +76,9 @@ class Rule:
     least_harm: bool = True
     """Whether of all plans the least harmful one is taken, else the first one."""
     vetoes: Vetoes
-    """What is said to tasks that the action spares itself."""
+    """Refusals for tasks that the action protects itself."""
     spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None] = lambda *_: None
-    """Why a beneficiary (second) spares all tasks of a job (third); None where they may be considered."""
+    """Reason that a beneficiary (second) spares all tasks of a job (third); None if they are candidates."""
     alike: bool
     """Whether plugins judge equal beneficiaries alike; see `framework.extension.registration`."""
     protects_priority: bool = False
@@ -86,7 +86,7 @@ class Rule:
     within_job: bool = False
     """Whether victims are of the beneficiary itself; else they are of other jobs."""
     takes_gangs: bool = True
-    """Whether gangs may go whole where nobody can be spared."""
+    """Whether whole gangs can be evicted if no single task can be spared."""
     ask: Ask
     """Asks the plugins which of some candidates may give way to a task."""
     ask_first: Callable[[Task, Sequence[Task]], list[Task]] | None = None
@@ -103,7 +103,7 @@ class Rule:
         return (False, True) if self.takes_gangs else (False,)
 
     def concerns(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
-        """Tell whether tasks of a job are victims of this kind of eviction at all."""
+        """Return whether tasks of a job are victims of this kind of eviction at all."""
         if (victims_job.queue == beneficiary.queue) is not self.same_queue:
             return False
         return (victims_job is beneficiary) is self.within_job
@@ -132,7 +132,7 @@ class Rule:
         return task.priority if self.within_job else pod_priority(task, job)
 
     def considers_job(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:
-        """Tell whether any tasks of a job may be proposed."""
+        """Return whether any tasks of a job may be proposed."""
         return self.concerns(beneficiary, victims_job) and self.spares(self.vetoes, beneficiary, victims_job) is None
 
 

@@ -19,7 +19,7 @@ ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskSt
 
 
 class Surplus:
-    """What a job has above its minimums, spent task by task; made from the job as it stands, which must not change.
+    """Tasks of a job above its minimums, spent one by one. It is computed from the current job, which must not change.
 
     One of its own tasks that takes the place of the victims counts for its role and its sub-job as if it were there: a
     job that changes one worker for another has as many as before.
@@ -31,7 +31,7 @@ class Surplus:
         """Begin.
 
         Args:
-            job: Who loses tasks.
+            job: Job that loses tasks.
             successor: The task that takes their place, where it is one of the job's own.
         """
         self._job = job
@@ -49,11 +49,11 @@ class Surplus:
                 self._taken[part.id] -= 1
 
     def spares(self, task: Task) -> bool:
-        """Tell whether the job, its roles and its groups keep their minimums without one more task."""
+        """Return whether the job, its roles and its groups keep their minimums without one more task."""
         return self._ready > self._job.min_available and self._role_spares(task) and self._group_spares(task)
 
     def take(self, task: Task) -> bool:
-        """Spend the surplus on a task; tells whether there is enough."""
+        """Spend the surplus on a task. Return whether there is enough."""
         if not self.spares(task):
             return False
         self._ready -= 1
@@ -70,7 +70,7 @@ class Surplus:
         return not job.checks_roles or minimum <= 0 or job.role_count(task.role) - self._roles[task.role] > minimum
 
     def _group_spares(self, task: Task) -> bool:
-        """Tell whether enough sub-jobs of its group stay ready without a task."""
+        """Return whether enough sub-jobs of its group stay ready without a task."""
         part = self._part_of(task)
         if part is None or not self._breaks(part, task):
             return True
@@ -86,18 +86,18 @@ class Surplus:
 
 
 def can_spare(job: SessionJob, task: Task) -> bool:
-    """Tell whether a job keeps its minimums without one of its active tasks, or has no other one."""
+    """Return whether a job keeps its minimums without one of its active tasks, or has no other one."""
     return active_count(job) == 1 or Surplus(job).spares(task)
 
 
 def might_spare(job: SessionJob) -> bool:
-    """Tell whether some task of a job could be spared; a yes stays one while tasks of the job are evicted or return."""
+    """Return whether a task of a job can be spared. True stays true while tasks of the job are evicted or return."""
     # who was leaving before the session began is not one of the evicted, so the last of a gang may have company there
     return active_count(job) <= 1 or job.ready_count + job.counts[TaskStatus.RELEASING] > job.min_available
 
 
 def is_intact(job: SessionJob, lost: Sequence[Task] | None = None) -> bool:
-    """Tell whether a job has its minimums, or nothing on nodes any more.
+    """Return whether a job has its minimums, or nothing on nodes any more.
 
     Args:
         job: The job, after it lost tasks.
@@ -125,7 +125,7 @@ def active_count(job: SessionJob) -> int:
 
 
 def _groups_stand(job: SessionJob, lost: Sequence[Task]) -> bool:
-    """Tell whether enough sub-jobs are ready of each group in which some are not because of what they lost."""
+    """Return whether enough sub-jobs are ready of each group in which some are not because of what they lost."""
     minimums = job.min_sub_jobs
     if not minimums:
         return True

@@ -1,10 +1,10 @@
 """Victim order: which pod is evicted first.
 
-Of one job: reversed task order, so what was placed last goes first. Of one queue: the job that is served last. Of
-different queues: as plugins say for the beneficiary's queue, else the queue that is served last.
+In one job: reversed task order, so the task that was placed last is evicted first. In one queue: the job that is served
+last. Between queues: the order of plugins for the beneficiary's queue, else the queue that is served last.
 
-Of jobs that nobody tells apart, tasks go by turns, in reversed task order again, but for what plugins say of a job's
-own tasks: that is kept inside each job and not compared with others.
+Tasks of jobs that no plugin distinguishes are evicted in turns, again in reversed task order. The order of plugins for
+a job's own tasks holds inside each job and is not compared between jobs.
 """
 
 import heapq
@@ -56,9 +56,9 @@ def _job_keys(session: Session, job: SessionJob) -> list[Any]:
 
 
 class LongOrder:
-    """The same order over many jobs, for one session: sorted no further than somebody reads on.
+    """The same order over many jobs, for one session. It is sorted only as far as it is read.
 
-    What is known of a job and its tasks is kept while nothing of the job changes.
+    Values of a job and its tasks are cached while the job does not change.
     """
 
     def __init__(self, session: Session, statuses: frozenset[TaskStatus]) -> None:
@@ -127,7 +127,7 @@ _Keyed = tuple[tuple[Any, ...], Task]
 
 
 class _Order:
-    """Jobs of victims, in groups that nobody tells apart."""
+    """Jobs of victims, in groups that no plugin distinguishes."""
 
     def __init__(self, session: Session, queue: Queue, jobs: Iterable[SessionJob]) -> None:
         self._session = session
@@ -138,7 +138,7 @@ class _Order:
         self._queue_keys = {name: session.queues.order_key(session.queues.by_name[name]) for name in self._jobs}
 
     def groups(self, keys_of: Callable[[SessionJob], list[Any]]) -> Iterator[list[SessionJob]]:
-        """Yield the jobs, those first whose tasks go first, together where nobody tells them apart."""
+        """Yield groups of jobs that no plugin distinguishes, first victims first."""
         for name in sorted(self._jobs, key=cmp_to_key(self._compare)):
             keyed = [(keys_of(job), job) for job in self._jobs[name]]
             keyed.sort(key=itemgetter(0), reverse=True)

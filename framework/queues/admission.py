@@ -50,8 +50,8 @@ _SOME_ARE_GATED: Final = ScratchKey("some tasks are gated")
 _RULES: Final = ScratchKey("rules of queue admission")
 _ALL: Final = ScratchKey("queue admission of all plugins")
 _MOST_WAITING: Final = 2
-"""How many times its limit may be promised, in one account, to jobs that were tried and found no room, before no more
-jobs are admitted because of what could be evicted for them."""
+"""Multiple of an account's limit that may be promised to jobs that were tried and found no capacity. Above it,
+evictable resources admit no further jobs."""
 _MOST_SINGLE: Final = 3
 _MOST_TOGETHER: Final = 100
 """Jobs that are named as those whose end would admit another, alone and together."""
@@ -61,14 +61,14 @@ _RECLAIM: Final = frozenset({"reclaim", "gangreclaim"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRules:
-    """How the action enqueue is configured."""
+    """Configuration of the action enqueue."""
 
     counts_evictions: bool = True
     """Whether what could be evicted for a job, or is promised to less important jobs, does not count against it."""
     frees_unusable: bool = True
     """Whether promises to jobs that cannot use them do not count."""
     grace_seconds: float = 300.0
-    """How long an admitted job may lack pods before what is promised to it does not count."""
+    """Time that an admitted job may lack pods before its promised resources no longer count."""
 
 
 def rules_of(session: Session) -> AdmissionRules:
@@ -126,44 +126,44 @@ def lacks_pods(table: JobTable) -> BoolArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Account:
-    """What a job is held to: a queue, a queue above it, or the cluster. Amounts are base units by resource row."""
+    """Account that limits a job: a queue, a queue above it, or the cluster. Amounts are base units by resource row."""
 
     name: str
     """As messages name it."""
     jobs: BoolArray
     """Which jobs count in it, shape (J,)."""
     running: IntArray
-    """What each job takes there by what runs of it, shape (R, J)."""
+    """Resources of each job's running tasks in this account, shape (R, J)."""
     promised: IntArray
-    """What is promised there to each job that earlier cycles admitted, shape (R, J)."""
+    """Resources promised in this account to each job that earlier cycles admitted, shape (R, J)."""
     limit: Sequence[int]
     used: Sequence[int]
-    """What runs, at this moment."""
+    """Current resources of running tasks."""
     admitted: list[int]
-    """What is promised to admitted jobs, those of this cycle included; admission adds to it."""
+    """Resources promised to admitted jobs, including those of this cycle. Admission adds to it."""
 
 
 class Shortage(NamedTuple):
-    """Where a job's minimum does not fit."""
+    """Account in which a job's minimum does not fit."""
 
     account: Account
     rows: list[int]
     """In which resources."""
     promised: list[int]
-    """What is promised there to jobs that count against it, by row."""
+    """Resources promised in the account to jobs that count against it, by row."""
     holders: BoolArray
     """These jobs, as far as earlier cycles admitted them, shape (J,)."""
 
 
 class _Relief(NamedTuple):
-    """What does not count against jobs of one queue and priority in one account."""
+    """Resources that do not count against jobs of one queue and priority in one account."""
 
     promises: IntArray
     """Promises that do not count, shape (R,)."""
     evictable: IntArray
-    """What could be evicted, and what is promised to jobs that would lose it, shape (R,)."""
+    """Evictable resources, with resources promised to jobs that would lose them, shape (R,)."""
     waiting: IntArray
-    """What is promised to jobs that were tried and found no room, shape (R,)."""
+    """Resources promised to jobs that were tried and found no capacity, shape (R,)."""
     holders: BoolArray
     """Jobs whose promises count, shape (J,)."""
 
@@ -173,7 +173,7 @@ _Kind = frozenset[QueueName] | None
 
 
 class QueueAdmission:
-    """What one plugin's accounts leave for jobs at admission, in one cycle."""
+    """Resources that the accounts of one plugin leave for jobs at admission, in one cycle."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class QueueAdmission:
         self._table = session.snapshot.job_table
         session.scratch.setdefault(_ALL, []).append(self)
         self._accounts: dict[QueueName, tuple[int, list[Account]]] = {}
-        """By queue, with the length of the log of nodes at that moment."""
+        """Accounts by queue, with the length of the log of nodes at that moment."""
         self._refusals: dict[tuple[Any, ...], Refusal | None] = {}
         """Answers to jobs that are alike, since the last admission and the last change of a node."""
         self._answered_at = (0, 0)
@@ -209,7 +209,7 @@ class QueueAdmission:
         self._admitted_now: list[Job] = []
         """Jobs that this cycle has admitted and that reserve their minimum."""
         self._admitted_names: dict[str, tuple[int, list[JobId]]] = {}
-        """By name of an account: how many of these were looked at, and the names of those that count there."""
+        """Number of admitted jobs already checked, and the names of those that count, by name of an account."""
 
     def refusal(self, job: SessionJob) -> Refusal | None:
         """Refuse a job whose minimum does not fit; None where it may be admitted."""
@@ -526,7 +526,7 @@ def _are_enough(need: IntArray, gain: IntArray, chosen: Sequence[Job]) -> bool:
 
 
 def was_tried(job: Job) -> bool:
-    """Return whether enough of a job's pods for its minimum wait and were told so, or have places."""
+    """Return whether enough of a job's pods for its minimum have places, or wait with an unschedulable condition."""
     told = sum(task.status is TaskStatus.PENDING and _was_told(task) for task in job.tasks.values())
     placed = sum(task.status in COUNTED for task in job.tasks.values())
     return told > 0 and told + placed >= job.min_available

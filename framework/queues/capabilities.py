@@ -33,7 +33,7 @@ class Excess(NamedTuple):
     rows: list[int]
     """In which resources."""
     asked: IntArray
-    """What the job has and needs at least, base units, shape (R,)."""
+    """Minimum request of the job, base units, shape (R,)."""
     limit: IntArray
     """The capability, likewise."""
 

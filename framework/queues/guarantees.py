@@ -52,10 +52,10 @@ def _declared(session: Session) -> dict[QueueName, IntArray]:
 
 
 def _beyond(session: Session) -> tuple[dict[QueueName, BoolArray], BoolArray]:
-    """Return the resources of which a guarantee is more than there is: by queue, and of all other guarantees together.
+    """Return the resources of which a guarantee exceeds the total: by queue, and of all other guarantees together.
 
-    A guarantee that is too much by itself does not count among the others, so that it takes nothing from them. Of what
-    no node has there is nothing to keep.
+    A guarantee that is too much by itself does not count among the others, so that it takes nothing from them. A
+    resource that no node has is not kept.
     """
     declared, total = _declared(session), session.total
     alone: dict[QueueName, BoolArray] = {name: (each > total) & (total > 0) for name, each in declared.items()}

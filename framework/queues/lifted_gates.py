@@ -27,7 +27,7 @@ class LiftedGates:
         self._session = session
         self._reserve = reserve
         self._noted = 0
-        """How many of the gates lifted in this session are counted."""
+        """Number of the gates lifted in this session that are counted."""
         self._waiting = _let_in(session)
         for task in self._waiting.values():
             reserve(task, 1)

@@ -58,7 +58,7 @@ def _answers(session: Session) -> "_Answers":
 
 
 class _Answers:
-    """What was answered in one session."""
+    """Answers of one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -16,7 +16,7 @@ _NO_LIMIT: Final = "CapabilityZero"
 
 
 def queue_note(session: Session, queue: Queue, reason: str, message: str) -> EventNote | None:
-    """Return the event that tells a queue's owner something; None where it was told before."""
+    """Return an event for the owner of a queue; None if the same event was already recorded."""
     if not session.report.is_news(f"Queue/{queue.name}/{queue.uid}/{reason}", message):
         return None
     return EventNote(

@@ -1,7 +1,7 @@
 """Giving way: pending jobs of higher priority that fit nowhere else get the places that waiting gangs keep.
 
-Nobody is evicted for it: kept places are idle. Only as many are given as such a job lacks elsewhere, and only where its
-minimum has room then.
+No pod is evicted for it, because kept places are idle. Only the number that such a job lacks elsewhere is given, and
+only if its minimum fits then.
 """
 
 from collections import Counter
@@ -51,7 +51,7 @@ def columns_to_give(
 
     Args:
         session: The session; the places are not held yet.
-        job: Whose places they are.
+        job: Owner of the places.
         kept: Columns of the nodes.
         waiting: The jobs that wait for room.
     """

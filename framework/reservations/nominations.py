@@ -22,10 +22,10 @@ _KEEPING_ACTION: Final = "allocate"
 
 
 def made_by_plans(session: Session) -> Iterator[Promise]:
-    """Return what the plans of a session promised, first decided first.
+    """Return the promises of a session's plans, in the order of decisions.
 
-    Who lost the room of a victim before the victim had it has lost it to the new beneficiary too: rooms go on, and
-    nobody through whose hands one went may claim it by the rule by which it went.
+    A job that lost capacity to a victim has also lost it to the new beneficiary. Capacity moves on, and no earlier
+    owner may reclaim it by the rule by which it lost it.
     """
     jobs = session.snapshot.jobs
     for plan in session.plans:
@@ -70,9 +70,9 @@ def _kept_from_it(session: Session, before: Promise, owner: Job) -> Iterator[str
 
 
 def read_from_pods(session: Session) -> Iterator[Promise]:
-    """Return the promises that the pods themselves tell of, by their nominated nodes: all that a restart leaves.
+    """Return the promises that follow from the nominated nodes of pods. Only these survive a restart.
 
-    Who lost the room is not known then.
+    The jobs that lost the capacity are unknown then.
     """
     table = session.snapshot.job_table
     for job in table.select(table.counts[TaskStatus.PENDING] > 0):

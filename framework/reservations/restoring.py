@@ -3,8 +3,8 @@
 Between the opening of a session and its first action each beneficiary gets the nodes that were promised to it: it is
 bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,
 so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for those
-that pods on their way out still break. What cannot be kept is given up, and the job is told why; then it is a job like
-any other. When promises are given up: docs/decisions/0019-evictions-last.md.
+that pods on their way out still break. A place that cannot be kept is given up, and the job gets the reason. It is then
+a job like any other. Rules for giving up promises: docs/decisions/0019-evictions-last.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ from pyroclast.model.wire import unix_seconds
 __all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
 
 PATIENCE_SECONDS: Final = 300.0
-"""How long places are held beyond the moment at which the last pod on its way out should be gone."""
+"""Time that places are held after the last terminating pod should be gone."""
 
 _HAVE_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
 
@@ -40,7 +40,7 @@ _INSIDE_QUEUES: Final = frozenset({"preempt", "gangpreempt"})
 """Actions whose victims are of the beneficiary's queue."""
 
 _PLAN_ACTION: Final = "allocate"
-"""What plans are called that bind beneficiaries: they evict nobody."""
+"""Action name of plans that bind beneficiaries. They evict no pods."""
 
 
 def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> float | None:
@@ -65,7 +65,7 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
 
 
 def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
-    """Drop losers who lost nothing, and places of tasks that are gone, or run where nobody could want the room back."""
+    """Remove losers without lost pods, and places of tasks that are gone or that no job could reclaim."""
     for each in promises:
         promise = msgspec.structs.replace(each, losers={}) if each.losers and _cost_nobody(session, each) else each
         job = session.snapshot.jobs.get(promise.job)
@@ -81,14 +81,14 @@ def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
 
 
 def _cost_nobody(session: Session, promise: Promise) -> bool:
-    """Tell whether all who were to leave for it stayed: the server refused, and the plan was dropped."""
+    """Return whether all who were to leave for it stayed: the server refused, and the plan was dropped."""
     jobs = session.snapshot.jobs
     victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in promise.victims.items()]
     return bool(victims) and all(victim is not None and victim.status in ALLOCATED_STATUSES for victim in victims)
 
 
 def _is_of_use(task: Task, node: NodeName, promise: Promise) -> bool:
-    """Tell whether a task waits for its place, or has it while somebody could want it back."""
+    """Return whether a task waits for its place, or runs there while another job could still reclaim the capacity."""
     if task.status is TaskStatus.PENDING:
         return bool(promise.losers) or task.id not in promise.loose
     # on its way out it has it still: the server may yet keep whom a plan evicts
@@ -131,7 +131,7 @@ class _Holding:
         self._is_lent = False
         """Whether a place is beyond the share of the queue."""
         self._leaving: dict[NodeName, float] = {}
-        """By node with pods on their way out: when the last of them should be gone, seconds since 1970."""
+        """Time at which the last terminating pod of a node should be gone, seconds since 1970, by node."""
 
     def hold(self, wanted: Sequence[_Wanted]) -> float | None:
         """Bind or hold; returns when patience ends, None where nothing is held."""

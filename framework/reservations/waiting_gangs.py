@@ -71,7 +71,7 @@ def _short_role(session: Session, job: SessionJob) -> str:
 
 
 def _place(session: Session, statement: Statement, job: SessionJob, task: Task) -> None:
-    """Hold the best node for a task; why there is none it was told when it was tried."""
+    """Hold the best node for a task. If there is none, the task already has the reason from its trial."""
     if (
         session.queues.allocatable(session.queues.by_name[job.queue], task)
         or session.candidates.pre_predicate(task)

@@ -32,7 +32,7 @@ _PROTECTED: Final[Mapping[str, str]] = {
     "QueueNotReclaimable": "of a queue that is not reclaimable",
     "GangKeptTogether": "needed by its gang",
 }
-"""What is said of pods by the reason for which they are protected; other reasons are a plugin's."""
+"""Refusals of protected pods by the reason for the protection. Other reasons belong to plugins."""
 
 
 class EvictionSearch:
@@ -62,7 +62,7 @@ class EvictionSearch:
         self._protected.setdefault(what, set()).add(victim)
 
     def in_words(self) -> str:
-        """Say how many pods were considered and what protected them; empty where none was."""
+        """Return how many pods were considered and what protected them; empty where none was."""
         considered = {task.id for candidates in self._asked for task in candidates}.union(*self._protected.values())
         if not considered:
             return ""
@@ -77,7 +77,7 @@ def _pods(pods: Iterable[TaskId]) -> str:
 
 
 class SessionEvictions:
-    """What is asked about victims in one session, and what was answered."""
+    """Queries about victims in one session, and their answers."""
 
     def __init__(self, snapshot: Snapshot, extensions: Extensions, action: Callable[[], str]) -> None:
         """Take the snapshot and the plugins of a session, and what returns the running action."""
@@ -88,9 +88,9 @@ class SessionEvictions:
         self._action = action
         self.vetoes: SealedDict[TaskId, SealedDict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = SealedDict()
         self.search = EvictionSearch("", None)
-        """What was considered in the last search for victims."""
+        """Candidates of the last search for victims."""
         self.promises = Promises(caller=extensions.caller)
-        """What was promised in earlier cycles, as far as it stands."""
+        """Valid promises of earlier cycles."""
 
     def judges_alike(self, point: Point[Any]) -> bool:
         """Return whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
@@ -175,7 +175,7 @@ class SessionEvictions:
             context: A `framework.preemption.gang_plans.GangEviction`.
             beneficiary: A task of the gang.
             candidates: First to go first.
-            gang: Of a gang that would go whole, all its tasks; else nobody.
+            gang: All tasks of a gang that would be evicted whole; otherwise empty.
             first_tier: Whether to ask the first tier with an answer alone.
             protects_deserved: As for `reclaimable`, where room is taken from other queues.
         """
@@ -191,7 +191,7 @@ class SessionEvictions:
         )
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
-        """Return which running tasks should leave for nobody's sake, and may: the first tier that names any decides."""
+        """Return the running tasks to evict without a preemptor. The first tier that names any task decides."""
         for tier in self._extensions.tiers(contract.VICTIM_TASKS):
             named: dict[TaskId, Move] = {}
             for each in tier:
@@ -251,7 +251,7 @@ class SessionEvictions:
         return self.search
 
     def note_veto(self, victim: TaskId, beneficiary: Task, refusal: Refusal) -> None:
-        """Note why a task was spared: once for each job that asked and each plugin, for as many as anybody reads."""
+        """Note why a task was protected, once for each beneficiary job and plugin. The number of notes is limited."""
         self.search_for(beneficiary).note_protected(victim, refusal)
         known = self.vetoes.get(victim)
         if known is None:

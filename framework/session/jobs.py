@@ -27,7 +27,7 @@ from pyroclast.model.tasks import Task, TaskStatus, task_order_key
 __all__ = ["SessionJobs"]
 
 _MOST_FIRST_TOLD: Final = 256
-"""Jobs that are told in one cycle for the first time that they wait for their turn."""
+"""Maximum number of jobs that get the reason that they wait for their turn for the first time in one cycle."""
 
 
 class SessionJobs:
@@ -46,7 +46,7 @@ class SessionJobs:
         self._left_out: tuple[NamespaceWindow, IntArray] = NO_WINDOW, np.zeros(0, dtype=np.int64)
         """Their columns, and of which window."""
         self._later: tuple[NamespaceWindow | None, BoolArray] = None, np.zeros(0, dtype=np.bool_)
-        """Which of them are told in later cycles that they wait, and of which window."""
+        """Jobs that get this reason in later cycles, and the window that excluded them."""
         self._jobs: dict[JobId, SessionJob] = {}
 
     # Which there are --------------------------------------------------------------------------------------------------
@@ -67,8 +67,8 @@ class SessionJobs:
         """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids.
 
         Jobs that found no room in the last cycle are passed over while nothing of them changed and no node, or not
-        their queue, has room for any of their tasks: trying them would come to the same end, and what they were told
-        stands.
+        their queue, has capacity for any of their tasks. Another trial would have the same result, so their last
+        reasons stand.
         """
         pending = self._waiting_here()
         return self._looked_at(pending & ~self.skipped.among(pending))
@@ -135,13 +135,13 @@ class SessionJobs:
         return None if task.job is None else self.get(task.job)
 
     def is_left_out(self, job: SessionJob) -> bool:
-        """Return whether a job is not tried since its namespace used up its share: what it was told stands."""
+        """Return whether a job is not tried because its namespace used up its share. Its last reasons stand."""
         return job.id in self.window.left_out
 
     def recall_passed_over(self) -> None:
-        """Let jobs that were passed over take up again what they were told, where that is to be written.
+        """Restore the last reasons of skipped jobs whose status is to be written.
 
-        They have news all the same, or what was told does not show in the cluster yet.
+        These jobs have other changes, or the cluster does not show the last reasons yet.
         """
         self._caller.for_actions("recall_passed_over")
         for job in self.to_close():
@@ -149,11 +149,11 @@ class SessionJobs:
                 job.recall()
 
     def standing(self, job: Job) -> Standing | None:
-        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        """Return the result of a job in the last cycle; None if the job changed since."""
         return self._settled.standing(job, self._snapshot.job_table)
 
     def standings_of_left_out(self) -> Iterator[tuple[Job, Standing | None]]:
-        """Yield the jobs that are left out of this cycle, with what they were told in the last one."""
+        """Yield the jobs that are left out of this cycle, with their results of the last one."""
         jobs = self._snapshot.jobs
         return self._settled.standings((jobs[each] for each in self.window.left_out), self._snapshot.job_table)
 
@@ -220,7 +220,7 @@ class SessionJobs:
     # Answers ----------------------------------------------------------------------------------------------------------
 
     def job_valid(self, job: SessionJob) -> Refusal | None:
-        """Tell whether a job can be taken up: None, or why not."""
+        """Return whether a job can be taken up: None, or why not."""
         return first_refusal(self._extensions.functions(contract.JOB_VALID), job, failed=self._failed)
 
     def job_ready(self, job: SessionJob) -> bool:
@@ -241,7 +241,7 @@ class SessionJobs:
         return not vetoed_by
 
     def missing(self, sub_job: SubJob) -> int:
-        """Count how many placements a part of a job needs before anybody need be asked whether it is ready, at least 1.
+        """Return the minimum number of placements before a sub-job can be ready, at least 1.
 
         A job without policy is its only part.
         """
@@ -263,7 +263,7 @@ class SessionJobs:
         return most
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:
-        """Tell whether a part of a job is ready; a job without policy is its only part."""
+        """Return whether a part of a job is ready; a job without policy is its only part."""
         if not sub_job.job.has_sub_group_policy:
             return self.job_ready(sub_job.job)
         return all(
@@ -271,7 +271,7 @@ class SessionJobs:
         )
 
     def job_pipelined(self, job: SessionJob) -> bool:
-        """Tell whether a job's places may be held for room that is being released."""
+        """Return whether a job's places may be held for room that is being released."""
         return cast_votes(self._extensions.tiers(contract.JOB_PIPELINED), job, failed=self._failed)[0]
 
     def sub_job_pipelined(self, sub_job: SubJob) -> bool:
@@ -281,7 +281,7 @@ class SessionJobs:
         return cast_votes(self._extensions.tiers(contract.SUB_JOB_PIPELINED), sub_job, failed=self._failed)[0]
 
     def job_starving(self, job: SessionJob) -> bool:
-        """Tell whether evictions may be made for a job; no where no plugin says so."""
+        """Return whether evictions may be made for a job; no where no plugin says so."""
         tiers = self._extensions.tiers(contract.JOB_STARVING)
         return bool(tiers) and all(self._extensions.ask_or(each, False, job) for each in tiers[0])
 
@@ -291,7 +291,7 @@ class SessionJobs:
         return [] if permitted else refusals
 
     def job_enqueued(self, job: SessionJob) -> None:
-        """Tell everybody that a job has passed the gate."""
+        """Notify all plugins that a job was admitted by its queue."""
         self._caller.for_actions("job_enqueued")
         job.phase = PodGroupPhase.INQUEUE
         job.touched = True

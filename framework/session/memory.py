@@ -1,8 +1,8 @@
 """Memory: the serialisable state that one cycle passes to the next.
 
-Dropping it changes no decision as far as the cluster shows the same: it saves work that would come to the same end, and
-it keeps promises (room held for a beneficiary), which are read from nominated nodes where there is no memory of them;
-those of members of gangs, who made nobody leave, begin anew.
+Dropping it changes no decision as far as the cluster shows the same. It saves work that would have the same result. It
+also keeps promises (capacity held for a beneficiary). Without memory they are read from nominated nodes. Promises to
+gang members that evicted no pods then begin anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,8 @@ __all__ = ["Assignment", "Memory", "Round", "Settled", "Turn"]
 _NEVER: Final = -1
 """A revision that no job has."""
 _MOST_TOLD: Final = 100_000
-"""Texts about one job, or about all else, that are remembered; who is forgotten is told once more."""
+"""Maximum number of remembered texts about one job, or about everything else. A forgotten text is published once
+more."""
 _MOST_SEARCHES: Final = 32
 """Searches of one job that are remembered; without effect on the outcome."""
 
@@ -37,13 +38,13 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     snapshot: int
     """Generation of the snapshot that it saw, of a turn over several cycles the first one; -1 where it had none yet."""
     told: Refusal | None
-    """Why nothing was evicted for it."""
+    """Reason that no pods were evicted for it."""
     passed: tuple[int, ...] = ()
-    """How far a turn came that goes on, see `framework.preemption.harm.NodeSearch`; empty where none does."""
+    """Progress of an unfinished turn, see `framework.preemption.harm.NodeSearch`; empty if no turn is unfinished."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far the waiting jobs of a namespace came that take turns; see `namespace_windows`."""
+    """Progress of a namespace whose waiting jobs take turns; see `namespace_windows`."""
 
     after: str
     """The last job, by name, that had its turn; empty where a round begins."""
@@ -54,7 +55,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What the next cycle should know."""
+    """State for the next cycle."""
 
     cycle: int = 0
     """Number of the last cycle."""
@@ -63,10 +64,10 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     quiet_configuration: int = -1
     """Generation of the configuration of that cycle."""
     quiet_until: float | None = None
-    """When patience with held places ends, or a pod without a job is to be told, seconds since 1970: until then
-    it stays quiet; None for no end."""
+    """Time at which the wait for held places ends, or a pod without a job gets its condition, seconds since 1970.
+    Cycles stay quiet until then; None for no end."""
     promises: tuple[Promise, ...] | None = None
-    """What plans with evictions promised, in the order of their making; None where nothing is remembered of it."""
+    """Promises of plans with evictions, in the order of the plans; None if the memory has none."""
 
     runs: Mapping[str, float] = {}
     """When plugins that act from time to time last did, by instance, seconds since 1970."""
@@ -75,12 +76,12 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
 
     rounds: Mapping[str, Round] = {}
-    """By namespace whose waiting jobs are too many unlike ones for one cycle; see `namespace_windows`."""
+    """Progress by namespace with more unlike waiting jobs than one cycle tries; see `namespace_windows`."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
-    """By action the jobs of namespaces that used up their share; see `framework.preemption.namespace_turns`."""
+    """Jobs of namespaces that used up their share, by action; see `framework.preemption.namespace_turns`."""
 
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
-        """Tell whether a cycle on this snapshot, with this configuration, would decide nothing."""
+        """Return whether a cycle on this snapshot, with this configuration, would decide nothing."""
         in_time = self.quiet_until is None or now < self.quiet_until
         return in_time and (self.quiet_snapshot, self.quiet_configuration) == (snapshot, configuration)
 
@@ -92,15 +93,16 @@ class Assignment:
     places: Sequence[tuple[int, int]] | None
     """Kind and column of each task that has a node, in the order of placing; None where no assignment was found."""
     steps: int
-    """How many placements were tried."""
+    """Number of placements that were tried."""
     is_exhaustive: bool
     """Whether all possibilities were looked at, so that without places there is no assignment."""
 
 
 class Settled:
-    """What need not be done again; a cache beside the memory, never serialised, without which decisions are the same.
+    """Results that need not be computed again: a cache beside the memory. It is never serialised and changes no
+    decision.
 
-    Of each job: whether its status was found to be written as it should be, and what it was told when it was refused. A
+    For each job it has whether the written status was found correct, and the result of the last refusal. A
     revision is never used twice, so a column with the revision it had is the same job in the same state.
     """
 
@@ -123,13 +125,13 @@ class Settled:
         self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
         self._standing: dict[JobId, Standing] = {}
         self.remedies: dict[JobId, Remedy] = {}
-        """What jobs were told would let them run."""
+        """Last blocking jobs of each job."""
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
         self._told: dict[str, str] = {}
         self._told_jobs: dict[JobId, dict[str, str]] = {}
 
     def unsettled(self, table: JobTable) -> BoolArray:
-        """Tell which columns need a look at the end of a cycle, shape (J,)."""
+        """Return which columns need a look at the end of a cycle, shape (J,)."""
         self._fit(table.revision.size)
         mask: BoolArray = table.revision != self._revisions[: table.revision.size]
         return mask
@@ -140,7 +142,7 @@ class Settled:
         self._revisions[column] = table.revision[column] if is_settled else _NEVER
 
     def standing(self, job: Job, table: JobTable) -> Standing | None:
-        """Return what a job was told in the last cycle, where nothing of it changed since."""
+        """Return the result of a job in the last cycle; None if the job changed since."""
         known = self._standing.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
@@ -153,7 +155,7 @@ class Settled:
             yield job, standing if is_same else None
 
     def remember(self, job: Job, standing: Standing) -> None:
-        """Keep what a job was told."""
+        """Store the result of a job."""
         self._fit(job.column + 1)
         self._standing[job.id] = standing
         if standing.remedy is not None:
@@ -166,7 +168,7 @@ class Settled:
         self._by_queue[job.column] = standing.misfits_queue
 
     def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
-        """Tell which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.
+        """Return which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.
 
         Returns:
             Three arrays of shape (J,).
@@ -176,12 +178,12 @@ class Settled:
         return self._refused[columns] == table.revision, self._misfits[columns], self._by_queue[columns]
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
-        """Tell whether a text differs from the last one about the same thing, and keep it.
+        """Return whether a text differs from the last one about the same thing, and keep it.
 
         Args:
-            about: What it is about.
-            text: What is told.
-            job: Whose owner is told; what jobs were told is forgotten when they are gone.
+            about: Subject of the text.
+            text: Text to publish.
+            job: Job whose owner gets the text. Texts about jobs are forgotten when the jobs are gone.
         """
         told = self._told if job is None else self._told_jobs.setdefault(job, {})
         is_news = told.get(about) != text
@@ -191,7 +193,7 @@ class Settled:
         return is_news
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
-        """Forget what jobs were told that are no more."""
+        """Forget results of jobs that no longer exist."""
         if len(self._standing) > len(jobs):
             self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
             self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}

@@ -1,10 +1,10 @@
 """Namespace windows: which pending jobs of a namespace a cycle tries, if the namespace has too many unlike ones.
 
 Each template is asked about over all nodes, and its refusal explained, so that thousands of jobs of which no two are
-alike cost everybody's cycle seconds. So a namespace has a share of templates. Where its waiting jobs have more, half of
+alike cost every cycle seconds. So a namespace has a share of templates. Where its waiting jobs have more, half of
 the share goes to the first of them, by priority and age, and half goes round among the others: in each cycle those
 follow by name that did not have their turn yet. Jobs are taken whole. All others are left out: they are not tried, and
-what they were told stands. Whose turn is next outlives the cycle in its memory.
+their last reasons stand. The next turn outlives the cycle in its memory.
 """
 
 from bisect import bisect_right
@@ -34,12 +34,12 @@ SHARE_USED: Final = "NamespaceShareUsed"
 
 @dataclass(frozen=True, slots=True)
 class NamespaceWindow:
-    """What a cycle leaves out."""
+    """Jobs that a cycle leaves out."""
 
     left_out: Mapping[JobId, Refusal] = field(default_factory=SealedDict)
     """Jobs that are not tried, and why."""
     rounds: Mapping[str, Round] = field(default_factory=SealedDict)
-    """By namespace how far the cycle came."""
+    """Progress of the cycle, by namespace."""
 
     def is_whole(self, generation: int) -> bool:
         """Return whether all jobs were tried on a snapshot, by its generation, in this cycle and those before."""
@@ -85,7 +85,7 @@ def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:
 
 
 class _Looks:
-    """What looking at jobs costs, in templates."""
+    """Cost of trying jobs, in templates."""
 
     def __init__(self) -> None:
         self._templates: set[int] = set()

@@ -3,7 +3,7 @@
 Counts are integers by domain (the values of a node label) and change by one when a pod comes or goes, so that a plugin
 asks for arrays instead of looking at pods. A pod counts as Kubernetes' filters see it: pipelined ones are there, those
 evicted in this session are gone, those that were already terminating still are (and can be left out). Everything is
-built at the first question, so that a cycle in which nobody asks pays nothing.
+built at the first question, so that a cycle without queries pays nothing.
 
 A plugin calls `session_pods(session)` when it opens; N nodes, D domains of a label.
 """
@@ -70,7 +70,7 @@ class NodeGroup:
 
 
 class DomainCounts:
-    """Pods counted by the domains of a node label; read only for everybody but this file."""
+    """Pods counted by the domains of a node label. Only this file may write to it."""
 
     __slots__ = (
         "_at",
@@ -104,7 +104,7 @@ class DomainCounts:
 
     @property
     def occupied(self) -> BoolArray:
-        """Tell which nodes lie in a domain with at least one pod, shape (N,); do not write, do not keep."""
+        """Return which nodes lie in a domain with at least one pod, shape (N,); do not write, do not keep."""
         if self._occupied is None:
             self._occupied = (self.padded > 0)[self.codes]
         return self._occupied
@@ -150,7 +150,7 @@ class HeldTerm:
 
     term: PodTerm
     weight: int
-    """Of preferred terms, as written; 1 of required ones."""
+    """Weight of a preferred term, as written; 1 for a required term."""
     holders: DomainCounts
     """Pods that have it, by the domains of its topology key; may count none any more."""
 
@@ -182,7 +182,7 @@ class _Likes:
 
 
 class _Selected:
-    """Pods that a selection selects, and their counts by domain that somebody asked for."""
+    """Pods that a selection matches, and their counts by each queried domain."""
 
     __slots__ = ("counts_terminating", "domains", "likes", "selection")
 
@@ -193,7 +193,7 @@ class _Selected:
         self.domains: dict[tuple[str, Hashable], DomainCounts] = {}
 
     def takes(self, likes: _Likes) -> bool:
-        """Tell whether such pods are selected."""
+        """Return whether such pods are selected."""
         if likes.is_terminating and not self.counts_terminating:
             return False
         return all(matcher.matches(likes.namespace, likes.labels) for matcher in self.selection)

@@ -19,7 +19,7 @@ __all__ = ["Promise", "Promises", "loser_of", "terms"]
 
 
 class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one plan promised."""
+    """Promise of one plan."""
 
     job: JobId
     """The beneficiary."""
@@ -30,16 +30,17 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     made: float
     """Its moment, seconds since 1970."""
     places: Mapping[TaskId, NodeName]
-    """Node by task: of those that wait for it, and of those that have got it while somebody could want it back."""
+    """Node by task: for tasks that wait for it, and for tasks that run there while another job could still reclaim the
+    capacity."""
     loose: tuple[TaskId, ...] = ()
     """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
     losers: Mapping[str, str] = {}
-    """Who lost pods for it, by name (see `loser_of`), and on which terms (see `terms`)."""
+    """Jobs or queues that lost pods for it, by name (see `loser_of`), with the terms (see `terms`)."""
     until: float | None = None
-    """When whoever waits gives up places that it found without evictions, seconds since 1970; None where evictions made
-    them."""
+    """Time at which a waiting job gives up places that it found without evictions, seconds since 1970; None if
+    evictions made them."""
     victims: Mapping[TaskId, JobId] = {}
-    """The pods that were to leave for it, with their jobs: where all of them stayed nobody lost anything."""
+    """Pods to evict for it, with their jobs. If all of them stayed, no job lost capacity."""
 
 
 class Promises:
@@ -65,7 +66,7 @@ class Promises:
         return Promises(tuple(promises), self._caller)
 
     def __bool__(self) -> bool:
-        """Tell whether anything is promised."""
+        """Return whether anything is promised."""
         return bool(self.standing)
 
     def give_up(self, task: TaskId) -> None:
@@ -74,7 +75,7 @@ class Promises:
         set.add(self.given_up, task)
 
     def is_held(self, task: TaskId) -> bool:
-        """Tell whether a task has, or waits for, a place that it was promised."""
+        """Return whether a task has, or waits for, a place that it was promised."""
         is_given_up = task in self.given_up
         return not is_given_up and any(task not in promise.loose for promise in self._by_task.get(task, ()))
 
@@ -83,7 +84,7 @@ class Promises:
         return [promise for promise in self._by_task.get(task, ()) if promise.places[task] == node]
 
     def has_lost(self, job: JobId) -> bool:
-        """Tell whether a job has lost room to another one, so that it may not take from whom its like may."""
+        """Return whether a job has lost room to another one, so that it may not take from whom its like may."""
         return f"job/{job}" in self._losers
 
     def refusal(
@@ -99,7 +100,7 @@ class Promises:
         """Refuse to evict a task whose room the beneficiary's queue or job lost to it, while the terms are the same.
 
         Args:
-            victim: Who would go.
+            victim: Task to evict.
             beneficiary: The job that would gain.
             owner: The victim's job.
             jobs: All jobs.
@@ -120,8 +121,9 @@ class Promises:
     def after(self) -> Iterator[Promise]:
         """Return what is left of them at the end of the session, places of tasks that were evicted in it among it.
 
-        The server may keep whom a plan evicts. And places that are given up stay known while somebody lost pods for
-        them: the task may come to run there by another way, and who made room for it may not take that back either.
+        The server may refuse an eviction. Places that are given up also stay known while a job or queue lost pods for
+        them: the task may later run there for another reason, and a job that lost the capacity may not reclaim it then
+        either.
         """
         for promise in self.standing:
             given_up = self.given_up & promise.places.keys()

@@ -28,7 +28,7 @@ class SessionQueues:
         """Whether idle room is being lent, so that shares do not count; see `framework.queues.lending`."""
 
     def overused(self, queue: Queue) -> Refusal | None:
-        """Tell whether a queue has had enough: the refusal that says so, or None."""
+        """Return whether a queue has had enough: the refusal that says so, or None."""
         return first_refusal(
             self._extensions.functions(contract.OVERUSED),
             queue,
@@ -38,7 +38,7 @@ class SessionQueues:
         )
 
     def allocatable(self, queue: Queue, task: Task) -> Refusal | None:
-        """Tell whether a queue may take one more task: None, or why not."""
+        """Return whether a queue may take one more task: None, or why not."""
         return first_refusal(
             self._extensions.functions(contract.ALLOCATABLE),
             queue,
@@ -48,7 +48,7 @@ class SessionQueues:
         )
 
     def headroom(self, queue: Queue, task: Task, most: int) -> int:
-        """Count how many tasks like this one a queue may take, at most `most`; 1 where somebody must be asked."""
+        """Return how many tasks like this one a queue may accept, at most `most`; 1 if plugins must be queried."""
         for each in self._extensions.functions(contract.ALLOCATABLE):
             headroom = each.lent_headroom if self.lends and each.lent_headroom else each.headroom
             most = 1 if headroom is None else min(most, self._extensions.ask_or(each, 1, queue, task, asking=headroom))
@@ -72,7 +72,7 @@ class SessionQueues:
         return all(each.headroom is not None for each in self._extensions.functions(contract.ALLOCATABLE))
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
-        """Tell whether a queue may take room from others for tasks: None, or why not."""
+        """Return whether a queue may take room from others for tasks: None, or why not."""
         return first_refusal(self._extensions.functions(contract.PREEMPTIVE), queue, tasks, failed=self._failed)
 
     def order_key(self, queue: Queue) -> tuple[Any, ...]:

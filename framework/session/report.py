@@ -17,7 +17,7 @@ __all__ = ["SessionReport"]
 
 
 class SessionReport:
-    """What plugins and actions of one session have to say."""
+    """Reports from plugins and actions of one session."""
 
     def __init__(self, snapshot: Snapshot, settled: Settled, caller: Caller, runs: Mapping[str, float]) -> None:
         self._resources = snapshot.resources
@@ -41,15 +41,15 @@ class SessionReport:
         self.lacking_pods_since: Mapping[str, float] = SealedDict()
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
         self.rounds: SealedDict[str, Round] = SealedDict()
-        """By namespace how far the last cycle came with its waiting jobs, see `framework.session.namespace_windows`."""
+        """Progress of the last cycle with waiting jobs, by namespace, see `framework.session.namespace_windows`."""
         self.turns: SealedDict[str, Mapping[JobId, Turn]] = SealedDict()
-        """By action the jobs of namespaces that used up their share; kept between cycles."""
+        """Jobs of namespaces that used up their share, by action. Kept between cycles."""
         self.wakes: float | None = None
         """When a cycle is due though nothing changes, seconds since 1970; None for never."""
         self.quotas: SealedList[QuotaFigures] = SealedList()
-        """How elastic quotas stand."""
+        """Usage of elastic quotas."""
         self.differences: SealedDict[QueueName, SealedDict[str, int]] = SealedDict()
-        """What queues hold more than the requests of their tasks say, thousandths by name; for their status."""
+        """Amounts that queues hold beyond the requests of their tasks, thousandths by name, for their status."""
 
     def nominate(self, tasks: Iterable[TaskId]) -> None:
         """Let pods name the nodes they wait for."""
@@ -156,7 +156,7 @@ class SessionReport:
         list.append(self.quotas, figures)
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
-        """Tell whether something is said about an object, or a job, for the first time, or otherwise than before."""
+        """Return whether something is said about an object, or a job, for the first time, or otherwise than before."""
         if self._caller.guard is not None:
             about, text = self._caller.guard.read("notes", uses.read_news, about, text)
         return self._settled.is_news(about, text, job=job)

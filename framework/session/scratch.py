@@ -9,7 +9,7 @@ __all__ = ["Scratch", "ScratchKey"]
 
 
 class ScratchKey:
-    """A key of the framework, whose values are the same whoever asks."""
+    """A key of the framework. Its values do not depend on the caller."""
 
     __slots__ = ("_what",)
 
@@ -17,7 +17,7 @@ class ScratchKey:
         self._what = what
 
     def __repr__(self) -> str:
-        """Say what is kept by it."""
+        """Return what is kept by it."""
         return f"ScratchKey({self._what!r})"
 
 

@@ -65,20 +65,20 @@ class Session:
         self.now = now
         """The moment of the cycle, seconds since 1970."""
         self.seed = seed
-        """Of everything that is chosen by chance."""
+        """Seed of every random choice."""
         self.uid = str(uuid5(NAMESPACE_OID, f"{seed}/{cycle}/{now}"))
         """Id of the session, as PodGroup conditions carry it; equal inputs give equal ids."""
         self.outside: Mapping[str, Outside] = MappingProxyType(dict(outside))
-        """Who answers what plugins ask beyond the snapshot, by instance; empty where nobody does."""
+        """Services that plugins query beyond the snapshot, by instance; empty if there are none."""
         self.total: IntArray = snapshot.nodes.allocatable.sum(axis=1)
         self.total.flags.writeable = False
-        """What all nodes offer together, base units, shape (R,)."""
+        """Total allocatable resources of all nodes, base units, shape (R,)."""
         self.action = ""
         """The action that is running, or empty."""
         self.following_actions: Sequence[str] = profile.actions
         """The actions that come after the running one; an action may be listed twice."""
         self.extensions = Extensions(profile)
-        """What plugins register, and how they are asked."""
+        """Functions that plugins register, and their dispatch."""
         caller = self._caller = self.extensions.caller
         self.scratch = Scratch(caller)
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
@@ -101,7 +101,7 @@ class Session:
         self.deferred = DeferredStatements(caller)
         """Statements of gangs of which some members still wait."""
         self.plans: SealedList[Plan] = SealedList()
-        """What was committed."""
+        """Plans that were committed."""
         self.searches_gangs = True
         """Whether members of a gang are searched for places together where placing them in order finds none."""
         self.search_steps = 0

@@ -45,11 +45,11 @@ class SkippedJobs:
         self.jobs: Sequence[Job] = ()
         """Jobs that are not tried again because nothing changed for them."""
         self.refreshed_reasons: SealedDict[tuple[QueueName | None, int | None, tuple[Any, ...]], Refusal] = SealedDict()
-        """By queue, where it is the queue's doing, and template: why jobs passed over wait, with the amounts of now."""
+        """Reason that skipped jobs wait, with current amounts, by queue (if the queue is the cause) and template."""
         self.passed_by_share: SealedList[tuple[Task, Sequence[Job]]] = SealedList()
-        """Of the jobs passed over, those that only their queue's share keeps, with one of their equal tasks."""
+        """Skipped jobs that wait only because of their queue's share, with one of their equal tasks."""
         self.out_of_reach: BoolArray | None = None
-        """Of those, the jobs that no eviction helps, shape (J,); None before anybody is passed over."""
+        """Those jobs that no eviction helps, shape (J,); None before any job is skipped."""
         self._passed: tuple[Sequence[Job], frozenset[JobId]] | None = None
 
     def among(self, pending: BoolArray) -> BoolArray:
@@ -70,7 +70,7 @@ class SkippedJobs:
             if task is None or (self._candidates.has_room(task) and not self._candidates.of(task).is_hopeless(task)):
                 mask &= ~columns
                 continue
-            # nodes can refuse for other reasons than before: who was told something else is told anew
+            # nodes can refuse for other reasons than before: a job with another last reason gets a new one
             reason = self._candidates.explain(task)
             mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
             dict.__setitem__(self.refreshed_reasons, (None, number, ()), reason)
@@ -84,7 +84,7 @@ class SkippedJobs:
         return mask
 
     def _ask_again_about_remedies(self, mask: BoolArray) -> None:
-        """Take out of a mask, shape (J,), the jobs that were told of a remedy which may be none any more."""
+        """Remove from a mask, shape (J,), the jobs whose blocking jobs may have changed."""
         known: dict[int, bool] = {}
         for job_id, remedy in self._settled.remedies.items():
             job = self._snapshot.jobs.get(job_id)
@@ -94,7 +94,7 @@ class SkippedJobs:
                 mask[job.column] = known[id(remedy)]
 
     def stands(self, remedy: Remedy) -> bool:
-        """Tell whether a remedy of the last cycle is one as far as room and those that should end tell."""
+        """Return whether the last blocking jobs still hold, by free resources and by the jobs that should end."""
         jobs = [self._snapshot.jobs.get(each) for each in remedy.jobs]
         allocated = self._snapshot.job_table.allocated
         if any(job is None or not allocated[:, job.column].any() for job in jobs):
@@ -102,7 +102,7 @@ class SkippedJobs:
         return self._nodes.room_on(remedy.nodes) == remedy.room
 
     def _still_kept_by_queue(self, mask: BoolArray, templates: IntArray) -> BoolArray:
-        """Tell which of some jobs their queue would refuse once more in the same words; what it has, only grows."""
+        """Return which of some jobs their queue would refuse once more in the same words; what it has, only grows."""
         table = self._snapshot.job_table
         mask = mask.copy()
         for queue, number in sorted(set(zip(table.queue[mask].tolist(), templates[mask].tolist(), strict=True))):
@@ -140,7 +140,7 @@ class SkippedJobs:
             self.jobs = tuple(each for each in self.jobs if each.id != job.id)
 
     def is_passed_over(self, job: SessionJob) -> bool:
-        """Tell whether a job is not tried again because nothing changed for it: what it was told stands."""
+        """Return whether a job is skipped because nothing changed for it. Its last reasons stand."""
         if self._passed is None or self._passed[0] is not self.jobs:
             self._passed = (self.jobs, frozenset(each.id for each in self.jobs))
         return job.id in self._passed[1]

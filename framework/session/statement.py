@@ -39,11 +39,11 @@ class Operation:
         self.change = change
         self.before = before
         self.reason = reason
-        """Of an eviction: the action."""
+        """Action of an eviction."""
         self.message = message
-        """Of an eviction for nobody's sake: for people, by which rule."""
+        """Message of an eviction without a preemptor: the rule, for people."""
         self.evicts_for = evicts_for
-        """Of a pipelined place: whether its room comes from evictions, so that the node is nominated."""
+        """Whether the resources of a pipelined task come from evictions, so that the node is nominated."""
 
 
 Commit = Callable[[Sequence[Operation]], Refusal | None]
@@ -99,7 +99,7 @@ class Statement:
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
 
     def evict(self, job: SessionJob, task: Task, reason: str, message: str = "") -> Refusal | None:
-        """Ask a running or bound task to leave; `reason` names the action, `message` the rule where nobody gains."""
+        """Evict a running or bound task. `reason` names the action, `message` the rule if no job gains."""
         assert task.node is not None, "only a task on a node can be evicted"
         column = self._nodes.table.column[task.node]
         leaving = task.moved(TaskStatus.RELEASING, task.node)
@@ -183,7 +183,7 @@ class Statement:
     def commit(self) -> None:
         """Hand the operations on as one plan; allocated tasks are binding from now on.
 
-        Where a plugin fails that prepares the bindings, everything is undone and the jobs are told.
+        If a plugin that prepares the bindings fails, everything is undone and the jobs get the reason.
         """
         assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True

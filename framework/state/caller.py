@@ -7,7 +7,7 @@ __all__ = ["Caller", "Reads"]
 
 
 class Reads(Protocol):
-    """Who reads what code from outside tells the session."""
+    """Validator of the values that external code passes to the session."""
 
     def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
         """Return arguments as they are read."""
@@ -19,7 +19,7 @@ class Reads(Protocol):
 
 
 class Caller:
-    """Whose code is running."""
+    """The plugin or action whose code is running."""
 
     __slots__ = ("guard",)
 

@@ -1,7 +1,7 @@
 """Departed members: the minimum of a sub-group decreases by members that succeeded and were deleted.
 
-Of pods that are gone only their number is known, so they are taken for those that sub-groups lack: first of the
-sub-groups that lack the fewest. Sub-groups of which no pod is left have succeeded whole as long as the number lasts.
+Only the number of deleted pods is known, so they count for the sub-groups that lack members, first for those that lack
+the fewest. Sub-groups without any pod count as succeeded while the number lasts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ __all__ = ["Needs", "needs_without"]
 
 
 class Needs(NamedTuple):
-    """What the policies of a job ask for yet."""
+    """Remaining requirements of a job's policies."""
 
     sizes: Mapping[SubJobId, int]
     """Least number of pods by sub-group; those that are not named need the size of their policy."""

@@ -48,7 +48,7 @@ class Domains:
         self._room: tuple[IntArray, IntArray] | None = None
         self.allocatable: IntArray = topology.sums(nodes.table.allocatable)
         self.allocatable.setflags(write=False)
-        """What the nodes of each domain offer, base units, shape (R, D)."""
+        """Allocatable resources of the nodes of each domain, base units, shape (R, D)."""
 
     @property
     def is_flat(self) -> bool:
@@ -56,7 +56,7 @@ class Domains:
         return len(self.topology.domains) == 1
 
     def mask(self, number: int) -> BoolArray:
-        """Tell which nodes a domain has, shape (N,); do not write."""
+        """Return which nodes a domain has, shape (N,); do not write."""
         mask = self._masks.get(number)
         if mask is None:
             mask = self._masks[number] = np.zeros(self.topology.nodes, dtype=np.bool_)
@@ -150,7 +150,7 @@ class Domains:
         return np.array([each for each in placed if each is not None], dtype=np.int64)
 
     def beside(self, part: SubJob, places: IntArray | None = None) -> BoolArray | None:
-        """Tell where one more task of a sub-job may lie beside what is placed of it and its job, shape (N,).
+        """Return where one more task of a sub-job may lie beside what is placed of it and its job, shape (N,).
 
         None where it may lie anywhere. As long as nothing is placed: in any domain that is allowed.
 
@@ -181,7 +181,7 @@ class Domains:
         return [number for number, count in zip(numbers, found, strict=True) if count == max(found)]
 
     def _inside_any(self, numbers: Sequence[int]) -> BoolArray:
-        """Tell which nodes some of these domains have, shape (N,)."""
+        """Return which nodes some of these domains have, shape (N,)."""
         inside = np.zeros(self.topology.nodes, dtype=np.bool_)
         for number in set(numbers) - {child for each in numbers for child in self.topology.domains[each].children}:
             inside |= self.mask(number)
@@ -241,7 +241,7 @@ class Domains:
 
 
 class DomainNodes(Mapping[str, Sequence[NodeName]]):
-    """Names of nodes by domain, listed only when somebody looks."""
+    """Names of nodes by domain, listed only on access."""
 
     def __init__(self, domains: Domains, numbers: Sequence[int], names: Sequence[NodeName]) -> None:
         self._topology = domains.topology
@@ -271,7 +271,7 @@ def topologies_of(job: SessionJob) -> Iterator[wire.NetworkTopologySpec]:
 
 
 def asks_for_hard_topology(job: SessionJob) -> bool:
-    """Tell whether some topology of a job is hard, so that somebody must keep to it."""
+    """Return whether some topology of a job is hard, so that a plugin must enforce it."""
     return any(
         each.mode != "soft" and (each.highest_tier_allowed is not None or bool(each.highest_tier_name))
         for each in topologies_of(job)

@@ -26,7 +26,7 @@ from pyroclast.model.wire import NetworkTopologySpec, SubGroupPolicySpec
 __all__ = ["NOBODY", "SessionJob", "SubJob"]
 
 NOBODY: Final = Departed(0, 0)
-"""Of jobs whose pods are all there."""
+"""Departed members of jobs whose pods all exist."""
 _PENDING: Final = TaskStatus.PENDING
 _NO_MINIMUMS: Final[Mapping[str, int]] = SealedDict()
 _ROLE_READY: Final = READY_STATUSES
@@ -80,7 +80,7 @@ class SessionJob:
         self.queue: QueueName = job.queue
         """Name of its queue."""
         self.standing = standing
-        """What it was told in the last cycle, where nothing of it changed since."""
+        """Result of the last cycle; None if the job changed since."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
         self.counts: SealedList[int] = SealedList(table.counts[:, job.column].tolist())
@@ -97,10 +97,10 @@ class SessionJob:
         self.allocated: IntArray = table.allocated[:, job.column]
         """Requests of tasks in an allocated status, base units, shape (R,)."""
         self.changes = 0
-        """How often its tasks changed in this session."""
+        """Number of changes of its tasks in this session."""
         self.phase = job.phase
         self.reasons = Reasons()
-        """Why it waits; a trial puts back what was there before it."""
+        """Reasons that it waits. A trial restores the earlier ones."""
         self.was_broken = was_broken
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
         self.kept_by_share = False
@@ -110,7 +110,7 @@ class SessionJob:
         self.start_refused_by = ""
         """The first plugin that did so in this cycle: nothing is evicted for the job then."""
         self.touched = False
-        """Whether this session placed, evicted or admitted anything of it, or has something new to tell it."""
+        """Whether this session placed, evicted or admitted any of its tasks, or has a new reason for it."""
         self._sub_jobs: SealedDict[SubJobId, SubJob] | None = None
         self._roles: Counter[tuple[str, TaskStatus, bool]] | None = None
         """Tasks by role, status and whether they ask for nothing; counted at the first question."""
@@ -294,7 +294,7 @@ class SessionJob:
 
     @property
     def _needs(self) -> Needs:
-        """What sub-groups need beside members that have departed; pods count as they were when the session began."""
+        """Requirements of sub-groups beside departed members. Pods count as they were when the session began."""
         policies = self.job.group.spec.sub_group_policy
         division = SubJobDivision(self.id, policies)
         present: list[Counter[SubJobId]] = [Counter() for _ in policies]
@@ -393,19 +393,20 @@ class SessionJob:
 
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
-        """Why the job waits: what kept it, what its gang was found to lack, and why nobody is evicted for it."""
+        """Reasons that the job waits: its refusals, its gang's shortage, and the reasons that no pods are evicted for
+        it."""
         verdict = self.reasons.verdict or self.reasons.cause
         return (*self.reasons.refusals, *(() if verdict is None else (verdict,)), *self.told_evictions.values())
 
     @property
     def told_evictions(self) -> Mapping[str, Refusal]:
-        """Why actions evict nothing for the job, by action; what already keeps the job itself is not said again."""
+        """Reasons that actions evict nothing for the job, by action. Refusals of the job itself are not repeated."""
         causes = self.reasons.refusals if self.reasons.cause is None else (*self.reasons.refusals, self.reasons.cause)
         return said_once(self.reasons.eviction_refusals, causes, self.reasons.task_refusals)
 
     @property
     def permanent_cause(self) -> Refusal | None:
-        """Why the whole job cannot run whatever ends or is evicted; None where it may."""
+        """Reason that the whole job cannot run after any end or eviction of other jobs; None if it may."""
         return self.reasons.cause or next((each for each in self.reasons.refusals if not each.resolvable), None)
 
     def note_cause(self, cause: Refusal | None) -> None:
@@ -417,7 +418,7 @@ class SessionJob:
             self.touched = True
 
     def refuse(self, refusal: Refusal) -> bool:
-        """Note why the job waits; the same reason of the same plugin is noted once. Tells whether that is news."""
+        """Note why the job waits. The same reason of the same plugin is noted once. Return whether it is new."""
         if self._caller.guard is not None:
             self._caller.for_actions("refuse")
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.reasons.refusals):
@@ -428,9 +429,9 @@ class SessionJob:
         return is_news
 
     def refuse_eviction(self, action: str, refusal: Refusal) -> None:
-        """Note why an action evicts nobody for the job, also one that is else passed over: queues may have changed.
+        """Note why an action evicts no pods for the job. Skipped jobs are noted too, because queues may have changed.
 
-        Counts and amounts may be others than before without that anybody need be told: they stand in the report.
+        Changed counts and amounts need no new message, because the report has them.
         """
         if self._caller.guard is not None:
             self._caller.for_actions("refuse_eviction")
@@ -440,7 +441,7 @@ class SessionJob:
         self.touched = self.touched or known is None or _words(known) != _words(told)
 
     def recall(self) -> None:
-        """Take up again what it was told in the last cycle and has not been told in this one."""
+        """Restore the reasons of the last cycle that this cycle has not set."""
         if self._caller.guard is not None:
             self._caller.for_actions("recall")
         if self.standing is not None:
@@ -526,7 +527,7 @@ class SubJob:
         self._members = None if members is None else tuple(members)
         self._own: frozenset[TaskId] | None = None
         self.topology = topology
-        """How far apart its tasks may lie, as its policy says, or the job where no policy made it."""
+        """Topology constraint of its tasks, from its policy, or from the job if no policy made it."""
 
     @property
     def tasks(self) -> Mapping[TaskId, Task]:
@@ -537,7 +538,7 @@ class SubJob:
         return SealedDict((task_id, tasks[task_id]) for task_id in self._members)
 
     def holds(self, task: TaskId) -> bool:
-        """Tell whether a task is one of its own."""
+        """Return whether a task is one of its own."""
         if self._own is None:
             self._own = frozenset(self.job.tasks if self._members is None else self._members)
         return task in self._own

@@ -40,7 +40,7 @@ class NodeColumns:
         """Column numbers in the table, shape (n,)."""
         self._state = state
         self.allocatable = allocatable
-        """What each node offers, shape (R, n)."""
+        """Allocatable resources of each node, shape (R, n)."""
         self.reported = reported
         """The same without oversubscription, shape (R, n)."""
         self.rows = rows
@@ -120,22 +120,22 @@ class NodeView:
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """What the node offers, thousandths by resource name."""
+        """Allocatable resources of the node, thousandths by resource name."""
         return self._amounts(self._nodes.table.allocatable[:, self.column])
 
     @property
     def used(self) -> Mapping[str, int]:
-        """What is used, thousandths by resource name."""
+        """Used resources, thousandths by resource name."""
         return self._amounts(self._nodes.state[self._nodes.rows.used, self.column])
 
     @property
     def idle(self) -> Mapping[str, int]:
-        """What is free now, thousandths by resource name; a name with nothing free is absent."""
+        """Free resources, thousandths by resource name. A name with nothing free is absent."""
         return self._amounts(self._nodes.columns(np.array([self.column])).idle[:, 0])
 
     @property
     def future_idle(self) -> Mapping[str, int]:
-        """What will be free, thousandths by resource name; a name with nothing free is absent."""
+        """Future free resources, thousandths by resource name. A name with nothing free is absent."""
         return self._amounts(self._nodes.columns(np.array([self.column])).future_idle[:, 0])
 
     def _amounts(self, vector: IntArray) -> Mapping[str, int]:
@@ -143,7 +143,7 @@ class NodeView:
 
 
 class Needs:
-    """What placing a task of one template changes in a column of the state, one vector per verb."""
+    """Changes to a column of the state by a task of one template, one vector per verb."""
 
     __slots__ = ("_changes", "_rows", "_scored", "amounts", "checked", "request", "thresholds")
 
@@ -161,23 +161,23 @@ class Needs:
         self._rows = rows
         self._scored = template.scored_cpu_millis, template.scored_memory_bytes
         self._changes: dict[str, IntArray] = {}
-        """By verb, as far as they were asked for: most templates that wait are not placed."""
+        """Vectors by verb, computed on demand, because most waiting templates are not placed."""
         for array in (self.checked, self.thresholds):
             array.setflags(write=False)
 
     @property
     def allocate(self) -> IntArray:
-        """What placing a task on free room adds, shape (rows.height,)."""
+        """Change by a task that is placed on free resources, shape (rows.height,)."""
         return self._change("allocate", used=1, viewed=1)
 
     @property
     def pipeline(self) -> IntArray:
-        """What placing a task on room that is being released adds, likewise."""
+        """Change by a task that is placed on resources that are being released, likewise."""
         return self._change("pipeline", pipelined=1, viewed=1)
 
     @property
     def evict(self) -> IntArray:
-        """What evicting a task adds, likewise."""
+        """Change by the eviction of a task, likewise."""
         return self._change("evict", releasing=1, viewed=-1)
 
     def _change(self, verb: str, **signs: int) -> IntArray:
@@ -226,7 +226,7 @@ class SessionNodes:
     ) -> None:
         self._caller = caller or Caller()
         self.uncounted: Mapping[TaskId, IntArray] = SealedDict() if uncounted is None else uncounted
-        """What of requests no node offers, so that it does not count for queues, by task, shape (R,)."""
+        """Requested resources that no node offers, so that they do not count for queues, by task, shape (R,)."""
         self.table = table
         self.resources = resources
         self.rows = table.rows
@@ -291,7 +291,7 @@ class SessionNodes:
         return self.columns(np.array(columns, dtype=np.int64)).future_idle.tobytes()
 
     def amounts_key(self, column: int) -> bytes:
-        """Return a key of all amounts of a node: nodes with equal keys are equal to whoever looks at amounts alone."""
+        """Return a key of all amounts of a node. Nodes with equal keys are equal to a rule that checks only amounts."""
         capacity = self._capacities.get(column)
         if capacity is None:
             table = self.table

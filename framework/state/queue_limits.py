@@ -17,13 +17,13 @@ _MOST_NAMED: Final = 3
 def amounts_beyond(
     space: ResourceSpace, rows: Sequence[int], would: Sequence[int], may: Sequence[int]
 ) -> dict[str, tuple[int, int]]:
-    """Return what a refusal says of amounts: by resource what a queue would have, and what it may have, thousandths.
+    """Return the amounts of a refusal by resource: what a queue would have, and what it may have, thousandths.
 
     Args:
         space: The resources.
         rows: Those in which it would have too much.
-        would: By row what it would have, base units.
-        may: By row what it may, base units.
+        would: Resources that it would have, by row, base units.
+        may: Resources that it may have, by row, base units.
     """
     scales = space.scales
     return {space.names[row]: (would[row] * MILLI // scales[row], may[row] * MILLI // scales[row]) for row in rows}

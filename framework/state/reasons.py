@@ -12,7 +12,7 @@ __all__ = ["Reasons"]
 
 
 class Reasons:
-    """What keeps one job and its tasks; the job writes it, and everything else reads it.
+    """Reasons that one job and its tasks wait. Only the job writes them.
 
     `copy` before a trial and putting the copy back after it leave no trace of the trial.
     """
@@ -31,21 +31,21 @@ class Reasons:
 
     def __init__(self) -> None:
         self.refusals: SealedList[Refusal] = SealedList()
-        """Why the job waits, first binding rule first."""
+        """Reasons that the job waits, first binding rule first."""
         self.task_refusals: SealedDict[TaskId, Refusal] = SealedDict()
-        """Why tasks of it have no place."""
+        """Reasons that its tasks have no place."""
         self.eviction_refusals: SealedDict[str, Refusal] = SealedDict()
-        """By action why it evicts nothing for the job."""
+        """Reasons that no pods are evicted for the job, by action."""
         self.last_places: SealedDict[TaskId, Task] = SealedDict()
-        """Where undone attempts had put tasks: for messages only."""
+        """Places of tasks in undone attempts, for messages only."""
         self.misfit: int | None = None
         """Number of the template of all its pending tasks, where there is no room for even one of them."""
         self.misfits_queue = False
         """Whether it is the queue that has no room, else no node."""
         self.verdict: Refusal | None = None
-        """Why it lacks its minimum, summed up as the session closes."""
+        """Reason that it lacks its minimum, summarised when the session closes."""
         self.cause: Refusal | None = None
-        """Why it can never run as nodes and queues are, as the session found at its end."""
+        """Reason that it can never run with the current nodes and queues, found when the session closes."""
         self.remedy: Remedy | None = None
         """The jobs whose end would let it run, as the session found at its end."""
 

@@ -1,4 +1,4 @@
-"""Standing: what a job was told in the last cycle, as long as nothing of it changes."""
+"""Standing: the result of a job in the last cycle, valid while the job does not change."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,30 +12,30 @@ __all__ = ["Remedy", "Standing", "said_once"]
 
 
 class Remedy(msgspec.Struct, frozen=True, gc=False):
-    """Whose end would let a job run, and what that was found on."""
+    """Jobs whose end would let a job run, and the nodes of that finding."""
 
     jobs: tuple[JobId, ...]
     nodes: tuple[NodeName, ...]
-    """Where these run."""
+    """Nodes of these jobs."""
     room: bytes
     """Room free now or later on these nodes: as long as it is the same, so is the answer."""
 
 
 class Standing(msgspec.Struct, frozen=True, gc=False):
-    """What a job was told, as long as nothing of it changes."""
+    """Result of a job, valid while the job does not change."""
 
     revision: int
     refusals: tuple[Refusal, ...]
-    """What kept it, apart from its tasks."""
+    """Refusals of the job, apart from its tasks."""
     cause: Refusal | None
-    """Why it can never run as nodes and queues are."""
+    """Reason that it can never run with the current nodes and queues."""
     verdict: Refusal | None
-    """What its gang was found to lack."""
+    """Shortage of its gang."""
     eviction_refusals: Mapping[str, Refusal]
-    """By action why nobody is evicted for it."""
+    """Reasons that no pods are evicted for the job, by action."""
     task_refusals: Mapping[TaskId, Refusal]
     remedy: Remedy | None
-    """Whose end would let it run, where that is known."""
+    """Jobs whose end would let it run, if known."""
     misfit: int | None
     """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
     misfits_queue: bool

@@ -26,7 +26,7 @@ def group_of(job: JobId, policy: SubGroupPolicySpec) -> str:
 
 
 class SubJobDivision:
-    """How the policies of one PodGroup divide its tasks."""
+    """Division of the tasks of one PodGroup by its policies."""
 
     __slots__ = ("_job", "_policies")
 

@@ -21,7 +21,7 @@ LISTS: Final = (
     ("network-topology-aware", "hypernode.binpack.resources", "hypernode.binpack.resources."),
     ("resource-strategy-fit", "sra.resources", "sra.resourceWeight."),
 )
-"""Of a plugin: the key that lists resources, and the prefix of the keys that weigh those listed."""
+"""Key that lists resources, and prefix of the keys with the weights of these resources, by plugin."""
 
 NODE_ORDER_WEIGHTS: Final = {
     "leastrequested.weight": 1,
@@ -50,7 +50,7 @@ WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "reclaim": {"predicateErrorCacheEnable": ALWAYS_KEPT},
 }
-"""Of an action or plugin: arguments that are accepted because Volcano has them, with what makes them needless."""
+"""Arguments that are accepted because Volcano has them, with the reason that they are needless, by action or plugin."""
 
 ANCESTOR_LEVEL: Final = "ancestorReclaimLevel"
 """Argument of capacity."""
@@ -79,7 +79,7 @@ def lint_arguments(option: PluginOption) -> Iterator[Finding]:
 
 
 def lint_action_arguments(profile: Profile, path: str) -> Iterator[Finding]:
-    """Yield arguments of actions that never run, or that nobody reads."""
+    """Yield arguments of actions that never run, and arguments that no action reads."""
     for action, arguments in profile.action_arguments.items():
         yield from _needless(action, arguments, f"{path}.{action}.arguments")
         read_by_others = action == "allocate" and GANG_ACTIONS.intersection(profile.actions)

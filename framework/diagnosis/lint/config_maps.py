@@ -1,4 +1,4 @@
-"""ConfigMaps as they are applied: which of their entries are configurations, and keys that nobody reads."""
+"""ConfigMaps as they are applied: which of their entries are configurations, and which keys are not read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["lint_config_map"]
 
 CUSTOMARY_KEY: Final = "volcano-scheduler.conf"
-"""Where Volcano's manifests, and their `--scheduler-conf`, have the configuration."""
+"""Key of the configuration in Volcano's manifests and in their `--scheduler-conf`."""
 
 FIELDS: Final = ("apiVersion", "kind", "metadata", "data", "binaryData", "immutable")
 
@@ -52,12 +52,12 @@ def _lint_entry(key: str, text: object, check: Callable[[str], Iterable[Finding]
 
 
 def _is_configuration(text: str) -> bool:
-    """Tell whether a text is meant as a configuration: a key of one stands in it, if misspelt; or it is faulty."""
+    """Return whether a text is meant as a configuration: a key of one stands in it, if misspelt; or it is faulty."""
     if not text.strip():
         return True
     try:
         documents = read_yaml_documents(text)
     except ConfigError:
-        return True  # the fault is for whoever reads it to tell
+        return True  # the reader of the configuration reports the fault
     keys = [str(key) for document in documents if isinstance(document, Mapping) for key in document]
     return any(key in TOP_KEYS or did_you_mean(key, TOP_KEYS) for key in keys)

@@ -7,7 +7,7 @@ __all__ = ["Finding", "Severity"]
 
 
 class Severity(StrEnum):
-    """How much it matters."""
+    """Severity of a finding."""
 
     FAULT = "fault"
     """The scheduler would refuse it."""
@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found, and where."""
+    """A finding and its path."""
 
     severity: Severity
     path: str

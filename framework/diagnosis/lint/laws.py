@@ -20,7 +20,7 @@ SHARES: Final = frozenset({"capacity", "elastic-quota", "proportion"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
-    """What an action keeps to in every tier."""
+    """Rules that an action keeps in every tier."""
 
     keepers: frozenset[str]
     """Plugins that keep it where they name victims."""

@@ -19,7 +19,7 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "kueue.x-k8s.io": "an object of Kueue; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
     "scheduling.run.ai": "an object of KAI; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
 }
-"""What objects of other schedulers are, by API group."""
+"""Descriptions of other schedulers' objects, by API group."""
 NOTHING_FOUND: Final = "no configuration: expected actions and tiers, a ConfigMap that holds them, or Queues"
 
 

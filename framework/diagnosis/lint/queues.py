@@ -9,7 +9,7 @@ from pyroclast.model.quantity import parse as parse_quantity
 __all__ = ["lint_queue"]
 
 ZERO_IS_UNLIMITED: Final = frozenset({"cpu", "memory"})
-"""Of these a capability of 0 sets no limit; of others it forbids."""
+"""Resources for which a capability of 0 sets no limit. For other resources it forbids their use."""
 AMOUNTS: Final = ("capability", "deserved", "guarantee.resource")
 
 

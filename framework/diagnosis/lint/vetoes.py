@@ -1,4 +1,4 @@
-"""Plugins that spare pods, where nobody asks them: a tier is asked for victims only when those before it name none."""
+"""Vetoes: plugins that protect pods but are not queried. A tier is queried only if earlier tiers name no victims."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
@@ -24,7 +24,7 @@ FLAGS: Final[Mapping[str, str | None]] = {
     "gangpreempt": None,
     "gangreclaim": None,
 }
-"""By evicting action the flag of the point where it asks for victims; None where no flag gates it."""
+"""Flag of the point at which an action queries for victims, by evicting action; None if no flag gates it."""
 
 
 def lint_vetoes(profile: Profile) -> Iterator[Finding]:

@@ -19,11 +19,11 @@ BUDGET: Final = 2_000
 """Placements that a search may take back before it gives up."""
 
 _BY_SCORE: Final = 100
-"""How many of them a search may spend on following the scores."""
+"""Number of these placements that a search may spend on following the scores."""
 _BY_ROOM: Final = 1_200
-"""How many of them a search may spend on leaving the least room, before scores are followed for the rest."""
+"""Number of these placements that a search may spend on leaving the least free capacity, before it follows scores."""
 _BEFORE_COMPLETION: Final = 300
-"""After how many of them nodes are completed, where tasks ask for nearly all room."""
+"""Number of these placements after which nodes are completed, if tasks request nearly all capacity."""
 _SETS_PER_STEP: Final = 4
 """Sets of tasks for a node that are looked at in the stead of one placement: they cost less."""
 _MOST_PAIRS: Final = 4_000
@@ -37,11 +37,11 @@ def assign(problem: AssignmentProblem, *, trial: Trial | None = None, budget: in
 
     Args:
         problem: The tasks and the nodes.
-        trial: What depends on tasks that are placed, where something does; holds the placements on return.
-        budget: How many placements may be taken back, in all.
+        trial: Checks that depend on tasks that are already placed, if there are any; holds the placements on return.
+        budget: Total number of placements that may be undone.
 
     Returns:
-        The places, or none: `is_exhaustive` tells whether there is no assignment, or the budget ended.
+        The places, or none: `is_exhaustive` is true if there is no assignment, and false if the budget ended.
     """
     is_by_room = problem.is_by_room and trial is None
     completes = is_by_room and not problem.spare_in_all and _is_tight(problem)

@@ -44,12 +44,12 @@ def _suffice(session: Session, job: SessionJob, chosen: Sequence[Task]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surplus:
-    """How many of a gang's tasks may stay without a node."""
+    """Number of a gang's tasks that may stay without a node."""
 
     roles: Sequence[str]
     """The roles that have minimums; all others count as one more, which comes last."""
     spare: Sequence[int]
-    """By role, those without minimum included."""
+    """Surplus by role, including roles without a minimum."""
     in_all: int
 
     def role_of(self, task: Task) -> int:

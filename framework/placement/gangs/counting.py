@@ -1,9 +1,9 @@
 """Counting: whether sub-groups of a gang are more than their domains hold, seen before any search for domains.
 
-Of equal sub-groups each domain holds so many. Of unlike ones it holds no more than it would if all their tasks were as
-small as the smallest, and no more than its room holds of the sub-groups that ask for the least. A few large sub-groups
-may be too many where all of them are not, so those that ask for much of a resource are counted apart. K kinds of tasks,
-P sub-groups, N nodes, R resources, D domains.
+A domain holds a fixed number of equal sub-groups. It holds no more unequal sub-groups than if all their tasks were as
+small as the smallest, and no more than its capacity holds of the sub-groups with the smallest requests. A few large
+sub-groups may be too many where all of them are not, so those that ask for much of a resource are counted apart. K
+kinds of tasks, P sub-groups, N nodes, R resources, D domains.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _MANY: Final = 1 << 40
 def are_too_many(
     session: Session, problem: AssignmentProblem, members: Members, options: Mapping[SubJobId, Sequence[int]]
 ) -> bool:
-    """Return whether sub-jobs are more than their domains hold, as far as counting tells; never a wrong yes.
+    """Return whether sub-jobs are more than their domains hold, checked by counting. Never wrongly true.
 
     Args:
         session: The session.

@@ -42,7 +42,7 @@ def _shunning(tasks: Sequence[Task]) -> Iterator[tuple[bool, ...]]:
 
 
 def _terms(task: Task) -> list[PodAffinityTerm]:
-    """Return what a pod shuns on its host in its own namespace, as far as labels alone tell."""
+    """Return what a pod's anti-affinity excludes on its host in its own namespace. Only labels are checked."""
     affinity = task.template.spec.affinity
     if affinity is None or affinity.pod_anti_affinity is None:
         return []

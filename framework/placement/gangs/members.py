@@ -96,7 +96,7 @@ def room_of(session: Session, *, on_idle: bool) -> IntArray:
 def problem_of(
     session: Session, members: Members, room: IntArray, masks: Masks, surplus: Surplus | None = None
 ) -> AssignmentProblem:
-    """Return the problem of placing members on some room, shape (R, N), as far as nodes alone tell.
+    """Return the problem of placing members on free resources, shape (R, N). Only nodes are checked.
 
     Where members are not plain, plugins may refuse what it permits.
     """
@@ -148,7 +148,7 @@ def _allowed(session: Session, task: Task) -> BoolArray:
     if is_plain(session, task):
         permitted = (
             candidates.permitted_by_facts
-        )  # all that room does not tell; what else may refuse is asked at placing
+        )  # checks beyond resources; other rules are checked when a task is placed
     else:
         candidates.refresh(task)
         permitted = candidates.allowed

@@ -27,7 +27,7 @@ class _Level:
     column: int
     sets: Iterator[Sequence[int]]
     waste: IntArray
-    """What may be wasted before this node is filled, shape (R,)."""
+    """Resources that may be wasted before this node is filled, shape (R,)."""
     chosen: Sequence[int] = ()
 
 

@@ -18,10 +18,10 @@ __all__ = ["AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Kinds whose tasks must lie evenly over domains of nodes: none may have many more than the least full; D domains.
+    """Kinds whose tasks must lie evenly over D domains: no domain may exceed the least full one by much.
 
-    In whatever order tasks are placed, the counts at the end alone tell whether some order is permitted: one that
-    always goes to the least full domain that still gets a task.
+    The final counts alone decide whether a permitted order exists: the order that always uses the least full domain
+    that still gets a task.
     """
 
     kinds: BoolArray
@@ -31,7 +31,7 @@ class Spread:
     before: IntArray
     """Tasks in each domain that were placed already, shape (D,)."""
     max_skew: int
-    """How many more tasks a domain may have than the least full one."""
+    """Maximum number of tasks that a domain may have above the least full one."""
     is_from_zero: bool
     """Whether the least counts as 0, since the domains are too few."""
 
@@ -67,26 +67,26 @@ class AssignmentProblem:
     """Tasks that need a node: all of them, but for those that may be spared."""
 
     requests: IntArray
-    """What a task of each kind takes, base units, shape (K, R)."""
+    """Request of a task of each kind, base units, shape (K, R)."""
     thresholds: IntArray
     """The least room that a node must have for it, base units, shape (K, R): the request, or far below 0 where the
     resource does not count for this kind."""
     counts: Sequence[int]
-    """How many tasks there are of each kind, shape (K,)."""
+    """Number of tasks of each kind, shape (K,)."""
     room: IntArray
     """Room on each node, base units, shape (R, N)."""
     allowed: BoolArray
     """Which nodes permit each kind, room apart, shape (K, N)."""
     scores: FloatArray
-    """How good each node is for each kind, shape (K, N); higher is better."""
+    """Score of each node for each kind, shape (K, N); higher is better."""
     alike: IntArray
     """Number of the group of each node, shape (N,): nodes of one group differ in nothing but their room."""
     roles: Sequence[int] = ()
     """Number of the role of each kind, shape (K,); 0 for all where empty."""
     spare: Sequence[int] = (0,)
-    """How many tasks of each role may stay without a node."""
+    """Number of tasks of each role that may stay without a node."""
     spare_in_all: int = 0
-    """How many tasks may stay without a node in all."""
+    """Total number of tasks that may stay without a node."""
     opens: Sequence[bool] = ()
     """Whether nodes that do not permit a kind now may permit it once others are placed, shape (K,); no where empty."""
     spreads: Sequence[Spread] = ()
@@ -122,7 +122,7 @@ class AssignmentProblem:
 
 
 class Trial(Protocol):
-    """What depends on tasks that are already placed, asked while the search goes on."""
+    """Checks that depend on tasks that are already placed, called during the search."""
 
     def permitted(self, kind: int) -> BoolArray | None:
         """Return which nodes permit the next task of a kind as things stand, shape (N,); all where None."""

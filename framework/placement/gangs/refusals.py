@@ -1,4 +1,4 @@
-"""Why a gang was refused after a search for an assignment of its members."""
+"""Refusals: the reasons that a gang is refused after a search for an assignment of its members."""
 
 from typing import Final
 
@@ -16,8 +16,8 @@ def no_assignment(size: int, tried: Refusal | None) -> Refusal:
     """Refuse a gang for which there is no assignment.
 
     Args:
-        size: How many tasks it needs.
-        tried: What a task was told for which the others, as they were placed in order, left no node.
+        size: Number of tasks that it needs.
+        tried: Refusal of a task that got no node after the others were placed in order.
     """
     return _refusal(NO_ASSIGNMENT, f"no assignment of the {size} tasks that the gang needs to nodes exists", tried)
 

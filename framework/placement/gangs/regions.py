@@ -33,7 +33,7 @@ Count = Callable[[int], bool]
 _STEPS: Final = 50
 """Placements that may be taken back when sub-groups are looked at on the way to a region."""
 _STEPS_PER_LOOK: Final = 10
-"""What a look at sub-groups counts beside its placements."""
+"""Cost of checking sub-groups, in placements."""
 
 
 def regions_of(
@@ -147,7 +147,7 @@ def _size_of(members: Members, part: SubJobId) -> int:
 
 
 def _holds(problem: AssignmentProblem, members: Members, masks: Masks, count: Count) -> bool:
-    """Return whether the members of the sub-jobs that masks name have places together, as far as nodes tell."""
+    """Return whether the members of the sub-jobs in `masks` have places together. Only nodes are checked."""
     rows, inside = [], []
     for row, part in enumerate(members.parts):
         if part is not None and part in masks:
@@ -195,7 +195,7 @@ def confined(session: Session, members: Members, problem: AssignmentProblem) -> 
 
 
 def _holding_values(problem: AssignmentProblem, codes: IntArray, count: int) -> BoolArray:
-    """Return which values of a label may hold all tasks but the spared ones, as far as counting tells, shape (V,)."""
+    """Return which values of a label may hold all tasks except the surplus, checked by counting, shape (V,)."""
     labelled = np.flatnonzero(codes >= 0)
     codes = codes[labelled]
     slots = TreeSearch(problem).slots[:, labelled]

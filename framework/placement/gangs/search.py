@@ -50,7 +50,7 @@ _IN_REGIONS: Final = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a task goes."""
+    """Assignment of a task to a node."""
 
     task: Task
     column: int
@@ -60,12 +60,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
-    """Where a gang may go in a session from which victims are evicted on trial."""
+    """Nodes that a gang may use in a session from which victims are evicted on trial."""
 
     nodes: BoolArray
     """Shape (N,)."""
     scores: FloatArray
-    """How good each node is, shape (N,); higher is better. What plugins say of nodes does not count."""
+    """Score of each node, shape (N,); higher is better. Scores of plugins do not count."""
     domains: Mapping[SubJobId, Sequence[int]] = field(default_factory=dict)
     """Numbers of the domains in which each sub-job may lie, best first, where some have domains of their own."""
 
@@ -358,7 +358,7 @@ class GangSearch:
             self._job.refuse(found)
 
     def _refusal(self, tried: Refusal | None) -> Refusal:
-        """Say why the gang has no places, with what a task was told for which the others left no node."""
+        """Return the reason that the gang has no places, with the refusal of a task that found no node."""
         if self._by_queue is not None:
             return self._by_queue
         if self._is_exhaustive:
@@ -402,7 +402,7 @@ def could_be_placed(session: Session, job: SessionJob, task: Task) -> bool:
 
 
 def refused_alone(session: Session, job: SessionJob, task: Task) -> Refusal | None:
-    """Say why a task has no place though nothing else is placed; None where it has one."""
+    """Return why a task has no place though nothing else is placed; None where it has one."""
     refusal = session.queues.allocatable(session.queues.by_name[job.queue], task)
     refusal = refusal or session.candidates.pre_predicate(task)
     if refusal is not None:

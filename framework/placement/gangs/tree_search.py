@@ -72,19 +72,19 @@ class TreeSearch:
         self._asks: BoolArray = problem.requests > 0
         self._divisors = np.where(self._asks, problem.requests, 1)
         self.weights = _weights(problem)
-        """What one base unit of each resource is worth, shape (R,)."""
+        """Weight of one base unit of each resource, shape (R,)."""
         self.sizes: FloatArray = problem.requests @ self.weights
-        """How much a task of each kind takes, shape (K,)."""
+        """Weighted request of a task of each kind, shape (K,)."""
         self.slots: IntArray = np.zeros(problem.allowed.shape, dtype=np.int64)
-        """How many tasks of each kind each node still takes at most, shape (K, N)."""
+        """Maximum number of tasks of each kind that each node can still hold, shape (K, N)."""
         self.placed_on: dict[int, list[int]] = {}
         """Kinds that this search placed, by column."""
         self.moves: list[Move] = []
-        """What was done to come here, in order."""
+        """Moves that led to this state, in order."""
         self.steps = 0
         """Moves tried."""
         self._failures: IntArray = np.zeros(self.left.size, dtype=np.int64)
-        """How often a task of each kind found no place in a branch, shape (K,)."""
+        """Number of branches in which a task of each kind found no place, shape (K,)."""
         self._saved: list[tuple[IntArray, list[tuple[int, BoolArray, IntArray]]]] = []
         self._capacity: IntArray = np.zeros(self.left.size, dtype=np.int64)
         self._open: IntArray = np.zeros(self.left.size, dtype=np.int64)
@@ -338,7 +338,7 @@ class TreeSearch:
         return np.where(fits, np.minimum(times, self._most[kind]), 0)
 
     def is_dead(self) -> bool:
-        """Return whether the tasks that are left cannot all be placed, as far as counting tells."""
+        """Return whether the tasks that are left cannot all be placed, checked by counting."""
         missing = np.maximum(self.left - self._capacity, 0)
         if missing.any():
             if missing.sum() > self._spare_in_all:

@@ -35,9 +35,9 @@ class GangTrial:
         Args:
             session: The session.
             statement: Takes the placements.
-            job: Whose members.
+            job: Job of the members.
             members: Tasks by kind, first to be placed first.
-            on_idle: Whether only room counts that is free now, else also room that is being released.
+            on_idle: Whether only resources that are free now count; otherwise also resources that are being released.
         """
         self._session = session
         self._statement = statement
@@ -47,7 +47,7 @@ class GangTrial:
         self._placed = [0] * len(members)
         self._kinds: list[int] = []
         self.by_queue: Refusal | None = None
-        """Why the queue did not take the last task that was refused; None where it was something else."""
+        """Refusal of the queue for the last refused task; None if another rule refused it."""
 
     def permitted(self, kind: int) -> BoolArray | None:
         """Return which nodes permit the next task of a kind as things stand, room included, shape (N,)."""

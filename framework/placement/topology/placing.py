@@ -1,9 +1,9 @@
 """Placing in domains: a domain is chosen for a whole job, or each of its sub-jobs, before the nodes in it.
 
-Plugins give the domains level by level. Of a level those whose nodes could not take what is missing, even if nothing
-else counted, are left out by one bound over all of them; the rest are scored, all of them, and tried best first. A
-trial is an attempt inside the statement that is undone exactly. A job that is divided is tried whole in each domain
-of a level, and the domain whose sub-jobs' scores add up highest is taken.
+Plugins give the domains level by level. One bound removes the domains of a level whose nodes lack capacity for the
+missing tasks. The remaining domains are all scored, and tried best first. A trial is an attempt inside the statement
+that is undone exactly. A job that is divided is tried whole in each domain of a level, and the domain whose sub-jobs'
+scores add up highest is taken.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ NO_DOMAIN_FITS: Final = "NoDomainFits"
 
 
 def goes_by_domains(session: Session, job: SessionJob) -> bool:
-    """Tell whether domains limit a job or one of its sub-jobs."""
+    """Return whether domains limit a job or one of its sub-jobs."""
     domains = session.topology.domains
     if domains.limit_of_job(job) is not None:
         return True
@@ -58,7 +58,7 @@ class DomainSearch:
         self._for_part: frozenset[int] | None = None
 
     def place(self) -> bool:
-        """Place tasks in the best domain; tell whether the job is ready."""
+        """Place tasks in the best domain. Return whether the job is ready."""
         session, job = self._session, self._job
         tasks = [task for sheet in self._sheets for task in sheet.left()]
         room = RoomInDomains(session, tasks)
@@ -80,7 +80,7 @@ class DomainSearch:
         if self._for_part is None:
             levels = self._session.topology.gradients_for_part(sheet.sub_job, root, ALLOCATE)
             self._for_part = frozenset(number for inner in levels for number in inner)
-        # where nobody is asked about sub-jobs the job's own domains are theirs
+        # if no plugin is asked about sub-jobs, they use the job's own domains
         is_anywhere = not self._session.extensions.functions(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
         fit = [number for number in level if is_anywhere or number in self._for_part]
         return self._place_sheet(sheet, fit) is not None
@@ -102,7 +102,7 @@ class DomainSearch:
         return None
 
     def _begin_trial(self, sheet: Worksheet) -> None:
-        """Forget what earlier trials, in other domains, were told."""
+        """Discard the results of earlier trials in other domains."""
         self._is_tried = True
         sheet.failed_roles.clear()
         for task in sheet.left():
@@ -159,7 +159,7 @@ class DomainSearch:
     # Saying why not
 
     def _refuse(self, room: RoomInDomains) -> None:
-        """Say how far the domains of each tier are from taking what is missing."""
+        """Return how far the domains of each tier are from taking what is missing."""
         job = self._job
         if not self._is_tried:
             job.reasons.task_refusals = SealedDict({**job.reasons.task_refusals, **self._told})
@@ -196,7 +196,7 @@ class DomainSearch:
 
 
 class _Nearest:
-    """How near domains come to taking some tasks, tier by tier."""
+    """Largest number of tasks that domains hold, tier by tier."""
 
     def __init__(self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int) -> None:
         """Look at the domains that are allowed.
@@ -226,6 +226,6 @@ class _Nearest:
         )
         around = f" around {tree.domains[held].name}, where it runs" if held >= 0 else ""
         self.most = max(counts, default=-1)
-        """How many tasks the roomiest takes; negative where there is none."""
+        """Number of tasks that the largest domain holds; negative if there is none."""
         self.words = f"{what}: best {fits}" if allowed else f"{what}: there is none{around}"
         self.words_by_room = f"{what}, though by room alone {fits}"
