@@ -120,7 +120,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
     decided = bool(
         report.plans or report.group_statuses or report.pod_conditions or session.evictions.promises.given_up
     )
-    # who only waits for promised room is quiet; other places that wait are decided anew each time
+    # a job that only waits for promised capacity is quiet; other waiting places are decided again each time
     waits = any(not session.evictions.promises.is_held(task) for places in report.pipelined.values() for task in places)
     quiet_now = not (decided or waits or watches_clock or _owes_turns(session))
     return Memory(
@@ -178,7 +178,7 @@ class _Opening:
         """Value assumed for a plugin that fails before it declares this."""
 
     def may(self, what: Ability) -> bool:
-        """Return whether the plugin may do something, unless its class or the plugin itself says no."""
+        """Return whether the plugin may do something, unless its class or the plugin itself denies it."""
         is_denied = self._plugin is not None and says_no(self._plugin, what)
         return not is_denied and self._registry.may(self._option.plugin, what)
 
@@ -268,7 +268,7 @@ def _failure_samples(session: Session) -> Iterator[Sample]:
 
 
 def empty_report(cycle: int, generation: int) -> CycleReport:
-    """Return the report of a cycle that says nothing."""
+    """Return an empty report of a cycle."""
     nothing: dict[JobId, Any] = {}
     return CycleReport(
         cycle=cycle,

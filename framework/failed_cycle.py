@@ -21,17 +21,17 @@ REASON: Final = "SchedulerError"
 MOST_JOBS: Final = 1000
 """Jobs that report one failed cycle. The other jobs report later ones, while cycles fail."""
 MOST_PODS: Final = 1000
-"""Pods, likewise."""
+"""Maximum number of pods that report one failed cycle."""
 
 
 def failed_report(snapshot: Snapshot, *, cycle: int, generation: int, error: str) -> CycleReport:
-    """Return what a failed cycle has to say: to each job and pod that waits that it failed, and why.
+    """Return the report of a failed cycle: the failure and its reason for each waiting job and pod.
 
     Args:
-        snapshot: What the cycle saw.
+        snapshot: Snapshot of the cycle.
         cycle: Its number.
         generation: Generation of the configuration.
-        error: What it failed with.
+        error: Error message.
     """
     message = f"the scheduling cycle failed, and the next one tries again: {error}"
     table = snapshot.job_table

@@ -20,7 +20,7 @@ __all__ = ["CandidateNodes"]
 
 
 class CandidateNodes:
-    """The nodes of one session, as those where tasks may go."""
+    """The nodes of one session, with their suitability for tasks."""
 
     def __init__(self, answers: NodeAnswers) -> None:
         self.answers = answers
@@ -38,7 +38,7 @@ class CandidateNodes:
         self._extensions.observe(self._forget)
 
     def _forget(self) -> None:
-        """Ask anew: other functions are registered."""
+        """Discard all answers, because other functions are registered."""
         self.answers.forget()
         for known in (self._store, self._fits_empty, self._places_empty, self._explained):
             known.clear()
@@ -53,7 +53,7 @@ class CandidateNodes:
         return known
 
     def pre_predicate(self, task: Task) -> Refusal | None:
-        """Ask what can be asked before looking at nodes; a task with a required rule that no plugin serves waits."""
+        """Run the checks that need no nodes. A task with a required rule that no plugin serves waits."""
         refusal = self.answers.beyond_bounds(task)
         refusal = refusal or first_refusal(
             self._extensions.functions(contract.PRE_PREDICATE), task, failed=self._extensions.note_failure
@@ -115,7 +115,7 @@ class CandidateNodes:
         return NodeSizes(self._nodes.table.allocatable)
 
     def explain(self, task: Task, domain: BoolArray | None = None) -> Refusal:
-        """Return why no node takes a task: nodes counted by the first rule that refuses them, or who would not score."""
+        """Return why no node takes a task: nodes by the first refusing rule, or a plugin that refused to score."""
         if task.id in self.answers.unscored:
             return self.answers.unscored[task.id]
         if (refusal := self.answers.beyond_bounds(task)) is not None:

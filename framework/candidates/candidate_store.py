@@ -1,7 +1,7 @@
 """Candidate store: the candidates of the templates that were asked about last, within a budget of memory.
 
-Candidates cost several numbers a node, and a cluster may have as many templates as pods. What the budget drops is made
-anew when it is asked for; what it says is the same, since candidates follow from the session alone.
+Candidates cost several numbers a node, and a cluster may have as many templates as pods. Dropped candidates are
+computed again on demand, with the same result, since candidates follow from the session alone.
 """
 
 from typing import TYPE_CHECKING, Final

@@ -31,7 +31,7 @@ _FEW: Final = 8
 """Touched nodes that are looked up one by one; more are evaluated together. Without effect on the outcome."""
 _FAILED: Final = object()
 _LEVELS: Final = 8
-"""Look-ahead on one node in one go: a balance of wasted and repeated work, without effect on the outcome."""
+"""Number of look-ahead steps per call: a balance of wasted and repeated work. Decisions do not depend on it."""
 
 
 class Choice:
@@ -122,7 +122,7 @@ class Candidates:
     # Keeping true -----------------------------------------------------------------------------------------------------
 
     def refresh(self, task: Task) -> None:
-        """Ask again about the nodes touched since the last time."""
+        """Update the answers for nodes that changed since the last call."""
         log = self._answers.nodes.log
         if self._cursor == len(log):
             return
@@ -194,7 +194,7 @@ class Candidates:
         return idle & future, future
 
     def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
-        """Return the functions that have a say about this template: None over all nodes means never."""
+        """Return the functions that concern this template. None over all nodes means never."""
         return tuple(
             each for each in functions if self._answers.extensions.ask_or(each, _FAILED, task, columns) is not None
         )
@@ -250,8 +250,7 @@ class Candidates:
         return self._best_of(task, self.permit_pairs(task, feasible))
 
     def _best_ranked(self, task: Task, beyond: Beyond | None, domain: BoolArray | None) -> int | None:
-        """Find the best node with free resources by the standing scores, after the other plugins have permitted
-        nodes."""
+        """Find the best node with free resources by the standing scores, after other plugins permitted nodes."""
         ranked = self._ranked
         permitted = None if beyond is None else self.asked_anew(task)
         for mask in (domain, permitted):
@@ -342,8 +341,7 @@ class Candidates:
         return ScoredNodes(self._answers, task, columns, self.scores[columns], self._normalised).ranked()
 
     def asked_anew(self, task: Task) -> BoolArray | None:
-        """Query the functions that depend on more than the node: a mask, shape (N,), or None if no function restricts
-        nodes."""
+        """Query the functions that depend on more than the node: a mask, shape (N,), or None if none restricts."""
         beyond = self._answers.beyond(task)
         return None if beyond is None else self._permitted(beyond.verdicts, task, self._answers.nodes.columns())
 
@@ -382,8 +380,7 @@ class Candidates:
     # Runs -------------------------------------------------------------------------------------------------------------
 
     def can_look_ahead(self, task: Task) -> bool:
-        """Whether amounts and groups of nodes decide the nodes of this template's tasks, so that one call places a
-        run."""
+        """Whether amounts and groups of nodes decide the nodes of this template's tasks, so one call places all."""
         self.refresh(task)
         if self.depends_on_pods:
             return False

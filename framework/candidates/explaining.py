@@ -167,7 +167,7 @@ class _Tally:
                 self.refuse(self.open == column, reason, each.plugin)
 
     def refusal(self, nodes: int) -> Refusal:
-        """Put the counts into words."""
+        """Build a refusal message from the counts."""
         ranked = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         counts: Counter[str] = Counter()
         for (text, _, _), count in ranked:
@@ -184,8 +184,7 @@ class _Tally:
         )
 
     def _amounts(self) -> dict[str, tuple[int, int]]:
-        """Return the amounts that reasons report: for each short resource the request and the most left,
-        thousandths."""
+        """Return the amounts that reasons report: for each short resource, the request and the most left."""
         space, request = self._answers.resources, self._answers.nodes.needs(self._task.template).request
         return self._told | {
             space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])

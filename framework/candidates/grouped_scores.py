@@ -78,7 +78,7 @@ class _Heaps:
         return int(ties[0] if ties.size == 1 else ties[self.top_column[ties].argmin()])
 
     def replace(self, group: int, rank: float) -> None:
-        """Put a group's best candidate back with another rank, or drop it where that is minus infinity."""
+        """Put a group's best candidate back with another rank, or drop it if the rank is minus infinity."""
         heap = self._heaps[group]
         if rank == _NEVER:
             heapq.heappop(heap)

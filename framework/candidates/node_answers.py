@@ -1,4 +1,4 @@
-"""Node answers: what plugins say about nodes and a task, with what a failing one amounts to."""
+"""Node answers: answers of plugins about nodes and a task, with the defaults of failing plugins."""
 
 import math
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class NodeFunctions:
 
 
 class Beyond:
-    """The functions that depend on more than the node and have a say about one task; at least one."""
+    """The functions that depend on more than the node and concern one task; at least one."""
 
     __slots__ = ("grouped", "scores", "verdicts")
 
@@ -108,7 +108,7 @@ class NodeAnswers:
         )
 
     def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
-        """Ask a predicate over arrays; a failing one refuses every node."""
+        """Query a predicate over arrays. A failing one refuses every node."""
         try:
             verdicts: ReasonArray | None = each.function(task, columns)
             if verdicts is not None and verdicts.shape != columns.index.shape:
@@ -126,7 +126,7 @@ class NodeAnswers:
         return reasons
 
     def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
-        """Ask a score over arrays; a failing one adds nothing."""
+        """Query a score over arrays. A failing one adds nothing."""
         scores: FloatArray | None = self.extensions.ask_or(each, None, task, columns)
         if scores is not None and scores.shape != columns.index.shape:
             self.extensions.note_failure(
@@ -140,7 +140,7 @@ class NodeAnswers:
         return each.cares is None or bool(self.extensions.ask_or(each, True, task, asking=each.cares))
 
     def beyond(self, task: Task) -> Beyond | None:
-        """Return the functions beyond the node that have a say about a task as things stand; None where none has."""
+        """Return the functions beyond the node that currently concern a task; None if there are none."""
         last, version, known = self._beyond
         if last is not task or version != len(self.nodes.log):
             known = self._concerned(task)
@@ -161,7 +161,7 @@ class NodeAnswers:
         return Beyond(verdicts, scores) if verdicts or scores else None
 
     def normalised(self, each: Registered[Any], raw: FloatArray) -> FloatArray | float:
-        """Rescale the scores of candidates as a plugin says; one that fails adds nothing."""
+        """Rescale the scores of candidates with the plugin's function. A failing one adds nothing."""
         assert each.normalise is not None, "asked of scores that are rescaled"
         try:
             return finite(each.normalise(raw))
@@ -170,7 +170,7 @@ class NodeAnswers:
             return 0.0
 
     def ask_pair(self, each: Registered[Any], task: Task, node: NodeView) -> Reason | None:
-        """Ask a predicate about one node; None where it permits."""
+        """Query a predicate about one node; None if it permits."""
         try:
             answer = each.function(task, node)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
@@ -178,7 +178,7 @@ class NodeAnswers:
         return _reason_of(each, answer)
 
     def ask_pairs(self, each: Registered[Any], task: Task, columns: Sequence[int]) -> list[Reason | None]:
-        """Ask a predicate about several nodes, in one go where it can be; for each None where it permits."""
+        """Query a predicate about several nodes, in one call if possible; None for each node that it permits."""
         nodes = [self.nodes.view(column) for column in columns]
         if each.many is None or len(nodes) <= 1:
             return [self.ask_pair(each, task, node) for node in nodes]
@@ -191,7 +191,7 @@ class NodeAnswers:
         return [_reason_of(each, answer) for answer in answers]
 
     def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
-        """Ask for the score of one node; a failing function gives 0."""
+        """Query the score of one node. A failing function gives 0."""
         try:
             return _finite_number(float(each.function(task, node)))
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
@@ -256,7 +256,7 @@ def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:
 
 
 def finite(scores: FloatArray) -> FloatArray:
-    """Let scores pass: one that is not a finite number would decide for every node.
+    """Return the scores if all are finite. A score that is not finite would decide for every node.
 
     Raises:
         ValueError: One of them is infinite or no number.
@@ -268,7 +268,7 @@ def finite(scores: FloatArray) -> FloatArray:
 
 
 def _finite_number(score: float) -> float:
-    """Let one score pass; raises as `finite`."""
+    """Return the score if it is finite; raises as `finite`."""
     if not math.isfinite(score):
         raise ValueError(f"the score {score} is no finite number")
     return score

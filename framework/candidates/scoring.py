@@ -132,7 +132,7 @@ class ScoredNodes:
 
 
 def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registered[Any]:
-    """Let naming a node that is no candidate count as a failure: it may not even have room."""
+    """Treat the name of a node that is no candidate as a failure, because the node may even lack capacity."""
 
     def choose(task: Task, by_score: Mapping[float, Sequence[NodeView]]) -> NodeName | None:
         name: NodeName | None = chooser.function(task, by_score)

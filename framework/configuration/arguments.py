@@ -57,7 +57,7 @@ def argument(
         key: Spelling in the file; None where only `prefix` is read, or where the field's name is the spelling.
         default: Value when the key is absent; lists and mappings are copied. Without one the key must be given.
         prefix: Collects `<prefix><name>: value` into a mapping field by name.
-        listed: Of a mapping field with key and prefix: the key lists names (`a, b`), `<prefix><name>` gives their
+        listed: For a mapping field with key and prefix: the key lists names (`a, b`), `<prefix><name>` gives their
             values, and this is the value of a listed name without one. Values of names not listed have no effect.
         least: Smallest value, of numbers and of a mapping's numbers; anything less warns and keeps the default.
         most: Largest value, likewise.

@@ -25,7 +25,7 @@ MAX_DIGITS: Final = 64
 """Texts longer than this are not read as numbers; bounds the work."""
 
 
-class Mismatch(ValueError):  # noqa: N818 - it is caught and told as a fault or a warning, never shown as an error
+class Mismatch(ValueError):  # noqa: N818 - it is caught and reported as a fault or a warning, never shown as an error
     """A value is not of the wanted type."""
 
     def __init__(self, got: object, expected: str, path: str = "", others: Sequence["Mismatch"] = ()) -> None:
@@ -181,8 +181,7 @@ SEQUENCES: Final[Collection[Any]] = {tuple, list, Sequence}
 
 
 def _union(options: Sequence[Any], value: object) -> Any:
-    """Read the first option that accepts the value. If the value has the shape of one option, report the faults inside
-    it."""
+    """Read the first option that accepts the value. If the value has an option's shape, report the faults inside."""
     mismatches = []
     for option in options:
         if option is type(None):

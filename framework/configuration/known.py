@@ -15,6 +15,6 @@ class Known:
     argument_types: Mapping[str, type] = field(default_factory=dict)
     """Dataclass of arguments by plugin; arguments of plugins that are not here are not checked."""
     action_argument_types: Mapping[str, type] = field(default_factory=dict)
-    """Dataclass of arguments by action, likewise."""
+    """Dataclass of arguments by action."""
     absent_flags_on: bool = True
     """Whether a flag that is not written has its default; else it is off, and combinations are not checked."""

@@ -41,7 +41,7 @@ def parse(
     strict: bool = False,
     generation: int = 1,
 ) -> Parsed:
-    """Return what a configuration says.
+    """Parse a configuration.
 
     Args:
         text: YAML or JSON; or the mapping that stands in it, where `absentFlags` may overrule the parameter.

@@ -62,7 +62,7 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str) -> Any:
-    """Return what a text of one YAML document says; empty ones beside it, as behind a last `---`, say nothing.
+    """Parse a text of one YAML document. Empty documents beside it, as after a last `---`, are ignored.
 
     Raises:
         ConfigError: It is no YAML, a key stands twice, or there are several documents.
@@ -74,7 +74,7 @@ def read_yaml(text: str) -> Any:
 
 
 def read_yaml_documents(text: str) -> list[Any]:
-    """Return what each document of a text says.
+    """Parse each document of a text.
 
     Raises:
         ConfigError: It is no YAML, or a key stands twice.

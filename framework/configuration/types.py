@@ -17,7 +17,7 @@ __all__ = ["Configuration", "Parsed", "PluginOption", "Profile"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginOption:
-    """One plugin as it stands in a tier."""
+    """One plugin entry of a tier."""
 
     plugin: str
     """The kind of plugin, `extender`: the name that finds its builder."""

@@ -348,7 +348,7 @@ class _Ending:
         return self._places.is_enough(self._in_cells[self._cells], self._in_queue)
 
     def end(self, number: int, *, back: bool = False) -> None:
-        """Let a job end, by its position, or come back."""
+        """End a job on trial, by its position, or restore it."""
         columns, freed, cells, helped = self._places.of_job(number)
         self._room[:, columns] += -freed if back else freed
         after = self._places.on(self._room[:, columns], helped)

@@ -32,7 +32,7 @@ _MOST_TRIALS: Final = 16
 _TRIALS_EACH: Final = 3
 """Trials for one job, of single jobs, and as many of several."""
 _MOST_THINNED: Final = 8
-"""Jobs of which each is left out in turn; of more the bound alone says who is needed."""
+"""Maximum number of jobs that are left out in turn. For more jobs, the bound alone decides which are needed."""
 _OF_ACCOUNTS: Final = frozenset({"QueueQuotaInsufficient", "ClusterOverused"})
 """Reasons of refusals at admission that the end of other jobs may change."""
 _MOST_CHANGES: Final = 4_000

@@ -111,7 +111,7 @@ class Closing:
             opposite = _OPPOSITE.get(condition.type)
             known = present.get(opposite) if opposite is not None else None
             if known is not None and known.status == "True" and all(each.type != opposite for each in conditions):
-                # both may not be true at once: who set one true has found the other false
+                # both may not be true at once: a controller that set one true has found the other false
                 conditions.append(
                     GroupCondition(
                         type=known.type,
@@ -127,7 +127,7 @@ class Closing:
         self, job: SessionJob, phase: PodGroupPhase, conditions: list[GroupCondition]
     ) -> GroupStatus | None:
         if job.job.is_made_up:
-            return None  # there is no object that could say it
+            return None  # no object can carry it
         old = job.job.group.status
         known = {each.type: each for each in old.conditions}
         changed = [each for each in conditions if _says_more(each, known.get(each.type))]
@@ -149,7 +149,7 @@ class Closing:
         )
 
     def _annotations(self, job: SessionJob) -> Mapping[str, str]:
-        """Say in which domain a job with a topology lies; empty where the object says so, or says nothing rightly."""
+        """Return the domain of a job with a topology as annotations; empty if the object already matches."""
         session = self._session
         if not (job.has_topology and session.topology.is_served):
             return {}
@@ -253,7 +253,7 @@ def _is_untold(job: SessionJob, conditions: list[GroupCondition]) -> bool:
 
 
 def _says_more(condition: GroupCondition, known: wire.PodGroupCondition | None) -> bool:
-    """Return whether a condition says something else than one that is written, apart from amounts."""
+    """Return whether a condition differs from the written one, apart from amounts."""
     if known is None or (condition.status, condition.reason) != (known.status, known.reason):
         return True
     return without_amounts(condition.message) != without_amounts(known.message)
@@ -291,7 +291,7 @@ def _none_any_more(task: Task) -> NodeName | None:
 
 
 def is_told(task: Task) -> bool:
-    """Return whether a pod says why it waits."""
+    """Return whether a pod's conditions have the reason that it waits."""
     return any(each.type == "PodScheduled" and each.status == "False" for each in task.pod.status.conditions)
 
 

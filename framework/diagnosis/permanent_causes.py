@@ -71,7 +71,7 @@ def _cause(session: Session, job: SessionJob) -> Refusal | None:
         message = ": ".join(filter(None, (message, ", ".join(lacking))))
         return Refusal(plugin="scheduler", reason=CAN_NEVER_RUN, message=message, resolvable=False)
     if len(nowhere) == len(tasks):
-        return None  # each of them says so itself
+        return None  # each of them reports it itself
     cause = job.reasons.task_refusals[nowhere[0].id]
     return replace(cause, message=f"{nowhere[0].name}: {cause.message}", resolvable=False)
 
@@ -84,7 +84,7 @@ def _refuse_member(session: Session, job: SessionJob, task: Task) -> None:
 
 
 def _refused_by_queue(session: Session, job: SessionJob, tasks: Sequence[Task], needed: int) -> Refusal | None:
-    """Say that the members needed ask for more than the job's queue, or one above it, may ever have."""
+    """Refuse if the needed members request more than the job's queue, or one above it, may ever have."""
     excess = beyond_capability(session, job.queue, job.allocated, tasks, needed)
     if excess is None:
         return None

@@ -137,7 +137,7 @@ def _reason(value: Any) -> Reason:
 
 
 def _refusal(value: Refusal) -> Refusal:
-    """Return a refusal whose fields have the types that they say, since they end in messages and records."""
+    """Return a refusal whose fields have their declared types, since they end in messages and records."""
     return Refusal(
         plugin=_text(value.plugin),
         reason=_text(value.reason),

@@ -45,7 +45,7 @@ class Guard:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let code run that may change the session: an action, or a plugin that is opened."""
+        """Run code that may change the session: an action, or a plugin that is opened."""
         before, self._caller.guard, self._may_act = (self._caller.guard, self._may_act), self, True
         try:
             yield

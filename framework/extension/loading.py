@@ -200,10 +200,10 @@ def _builder_in(target: Any, source: str, *, is_needed: bool = True) -> Callable
 
 
 def _register(registry: Registry, name: str, builder: Callable[..., Any], source: str) -> None:
-    """Register a builder after a look at what it makes.
+    """Register a builder after a check of its result.
 
-    A `new(arguments)` is called once with no arguments: it must have defaults, or say with a `ConfigError` that it
-    needs some; then the name is compared when the plugin is made for a configuration.
+    A `new(arguments)` is called once with no arguments: it must have defaults, or raise a `ConfigError` if it needs
+    arguments; then the name is compared when the plugin is made for a configuration.
     """
     if not inspect.isclass(builder):
         try:

@@ -103,16 +103,16 @@ class Extensions:
     def register(
         self, point: Point[F], plugin: str, function: F, *, part: str = "", **options: Unpack[RegistrationOptions]
     ) -> None:
-        """Let a plugin answer at a point, for as long as the session is open.
+        """Register a function of a plugin at a point, for as long as the session is open.
 
         Args:
-            point: The question; its Protocol says when it is asked and what its answers mean.
+            point: The question; its Protocol documents when it is called and what its answers mean.
             plugin: Name of the plugin, as it will appear in refusals; a plugin that stands in the configuration under
                 an instance name is known by that.
             function: Answers. A later registration of the same plugin and part replaces the earlier.
             part: Names one of several functions of the plugin at this point. They stand in the order of registration
                 under the plugin's name and flag, each with its own options.
-            options: What else is known of the function, see `RegistrationOptions`.
+            options: Options of the function, see `RegistrationOptions`.
 
         Raises:
             LateRegistrationError: All plugins are opened.
@@ -129,7 +129,7 @@ class Extensions:
         self._forget_answers(point.name)
 
     def register_rule(self, plugin: str, rule: str) -> None:
-        """Say that a plugin keeps tasks to a required rule, one of `model.required_rules`; else tasks with it wait."""
+        """Declare that a plugin enforces one of `model.required_rules`. Tasks with an unserved rule wait."""
         self._read_registration(uses.read_rule, plugin, rule)
         self._refuse_late(plugin, "a required rule")
         self._serving.append((self._registrant(plugin), rule))
@@ -154,7 +154,7 @@ class Extensions:
         return any(self._chooses(plugin, ledger, task) for plugin, ledger in self._choosing)
 
     def _chooses(self, plugin: str, ledger: Ledger, task: Task) -> bool:
-        """Ask one ledger; where it fails its choice is tried out once more than needed."""
+        """Query one ledger. If it fails, its choice is tried once more than needed."""
         try:
             return ledger.chooses_for(task)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
@@ -162,13 +162,13 @@ class Extensions:
             return True
 
     def register_preparations(self, plugin: str, prepare: Callable[[Task, int], Sequence[Preparation]]) -> None:
-        """Let a plugin say what must be done before a task may be bound to the node of a column."""
+        """Register a function with the preparations before a task may be bound to the node of a column."""
         self._read_registration(uses.read_function, plugin, prepare)
         self._refuse_late(plugin, "preparations")
         self._preparers.append((self._registrant(plugin), self._checked("preparations", prepare)))
 
     def register_annotations(self, plugin: str, annotate: Callable[[Task, int], Mapping[str, str]]) -> None:
-        """Let a plugin add annotations to the bindings of tasks, by task. It gets all tasks that one plan binds."""
+        """Let a plugin add annotations to the binding of a task to the node of a column."""
         self._read_registration(uses.read_function, plugin, annotate)
         self._refuse_late(plugin, "annotations")
         self._annotators.append((self._registrant(plugin), self._checked("annotations", annotate)))
@@ -182,8 +182,7 @@ class Extensions:
         self._plan_annotators.append((self._registrant(plugin), self._checked("plan_annotations", annotate)))
 
     def register_delegate(self, plugin: str, takes: Callable[[Task, int], bool]) -> None:
-        """Let a plugin declare which tasks another binder, known by the plugin's name, binds to the node of a
-        column."""
+        """Register a selector of tasks that another binder, known by the plugin's name, binds to a node."""
         self._read_registration(uses.read_function, plugin, takes)
         self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
@@ -196,7 +195,7 @@ class Extensions:
 
     @contextmanager
     def acting(self, name: str) -> Iterator[None]:
-        """Let an external action run, and validate the values that it passes to the session."""
+        """Run an external action, and validate the values that it passes to the session."""
         with Guard(partial(self.note_failure, name), self.caller, acts=True).running():
             yield
 
@@ -240,7 +239,7 @@ class Extensions:
         return steps
 
     def delegate_for(self, task: Task, column: int) -> str:
-        """Return who binds a task in the scheduler's place, the first that takes it, or ""; raises `BindingRefused`."""
+        """Return the delegate that binds a task, the first that accepts it, or ""; raises `BindingRefused`."""
         return next((each[0] for each in self._delegates if self._ask_for_binding(each, task, column)), "")
 
     def _ask_for_binding(self, registered: tuple[str, Callable[..., Any]], *about: Any) -> Any:
@@ -277,14 +276,14 @@ class Extensions:
         is_checked: bool = False,
         may: Callable[[Ability], bool] = lambda _: True,
     ) -> None:
-        """Let one plugin register; one that fails is left out and named, the others go on.
+        """Let one plugin register. A failing plugin is left out and named, and the others continue.
 
         Args:
             option: Its place in the configuration.
             opening: Lets it register.
             is_checked: Whether its answers are checked: those of plugins from outside.
-            may: Asked where it fails: whether it may spare victims (`guards_victims`), so that none go that it could
-                have spared, and have predicates (`filters_nodes`), so that no pod is placed.
+            may: Called if it fails: whether it may protect victims (`guards_victims`), so that none of these is
+                evicted, and may have predicates (`filters_nodes`), so that no pod is placed.
         """
         self.caller.for_actions("open_plugin")
         self._option = option
@@ -378,7 +377,7 @@ class Extensions:
             return otherwise
 
     def keys(self, point: Point[Any], subject: Any, *, across_jobs: bool = False) -> list[Any]:
-        """Ask the functions of an ordering point for their keys; one that fails puts what it was asked about last.
+        """Query the functions of an ordering point for their keys. A failing function puts its subject last.
 
         Args:
             point: The order.
@@ -412,7 +411,7 @@ def _registered(plugin: str, function: Any, options: RegistrationOptions) -> Reg
 
 
 def _guarded(guard: Guard, point: Point[Any], each: Registered[Any]) -> Registered[Any]:
-    """Return a registration whose answers are read."""
+    """Return a registration whose answers are validated."""
     if point is PREDICATE and not each.reasons:
         each = replace(each, reasons=(Reason(f"refused by {each.plugin}"),))  # what verdict 1 means without reasons
     reasons = None if each.reasons_of is not None else len(each.reasons)

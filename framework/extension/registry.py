@@ -73,7 +73,7 @@ class Builder:
 
 @dataclass(slots=True)
 class Registry:
-    """Plugins and actions by name; a name belongs to the first who takes it."""
+    """Plugins and actions by name. A name belongs to its first registration."""
 
     plugins: dict[str, Builder] = field(default_factory=dict)
     actions: dict[str, Builder] = field(default_factory=dict)
@@ -112,9 +112,9 @@ class Registry:
         return known is None or known.source != BUILT_IN
 
     def may(self, plugin: str, what: Ability) -> bool:
-        """Return whether a plugin may do something, unless its class says no, as far as it is known before it is made.
+        """Return whether a plugin may do something, unless its class denies it. Only the class is known at this time.
 
-        That of a function is the class that it says it returns.
+        The class of a function is its declared return type.
         """
         known = self.plugins.get(plugin)
         return known is None or not says_no(_class_made_by(known.make), what)
@@ -129,7 +129,7 @@ class Registry:
         return _types(self.plugins)
 
     def action_argument_types(self) -> dict[str, type]:
-        """Return the dataclass of arguments by action, likewise."""
+        """Return the dataclass of arguments by action."""
         return _types(self.actions)
 
     def build_plugin(self, option: PluginOption) -> Plugin:
@@ -182,7 +182,7 @@ _filling: ContextVar["Registry | None"] = ContextVar("_filling", default=None)
 
 @contextmanager
 def filling(registry: Registry) -> Iterator[None]:
-    """Let what is registered in a block go into a registry, so that a file loaded anew does not meet itself."""
+    """Direct the registrations in a block to a registry, so that a reloaded file does not conflict with itself."""
     token = _filling.set(registry)
     try:
         yield
@@ -200,7 +200,7 @@ def register_plugin(name: str, builder: Callable[..., Any]) -> None:
 
 
 def register_action(name: str, builder: Callable[..., Any]) -> None:
-    """Make an action known, likewise; raises as `register_plugin`."""
+    """Register an action; raises as `register_plugin`."""
     (_filling.get() or DEFAULT).register_action(name, builder, source=_origin(builder))
 
 
@@ -260,7 +260,7 @@ def says_no(declares: Plugin | type[Plugin], what: Ability) -> bool:
 
 
 def _class_made_by(make: Callable[..., Any]) -> type[Plugin]:
-    """Return the class of what a builder makes; `Plugin` itself where it does not say."""
+    """Return the class of a builder's plugins; `Plugin` itself if it is not declared."""
     try:
         made = make if inspect.isclass(make) else get_type_hints(make).get("return")
     except Exception:  # noqa: BLE001  # annotations from outside may name anything

@@ -135,7 +135,7 @@ def read_event(note: Any) -> EventNote:
 
 
 def read_job(job: Any) -> SessionJob:
-    """Return a job that something is said about."""
+    """Return the validated job of a report."""
     if not isinstance(job, SessionJob):
         raise _expected("a job", job)
     return job
@@ -182,7 +182,7 @@ def read_sample_amounts(amounts: Any, resources: int) -> list[int]:
 
 
 def read_difference(queue: Any, more: Any, queues: Mapping[Any, Any]) -> tuple[str, dict[str, int]]:
-    """Return what a queue holds more than its tasks say."""
+    """Return the difference between a queue's usage and the requests of its tasks."""
     if read_word(queue) not in queues:
         raise ValueError(f"there is no queue {queue!r}")
     return queue, _amounts(more)
@@ -216,7 +216,7 @@ def read_quota_figures(figures: Any) -> QuotaFigures:
 
 
 def read_news(about: Any, text: Any) -> tuple[str, str]:
-    """Return what is said about an object."""
+    """Return the validated text about an object."""
     return read_word(about), read_text(text)
 
 

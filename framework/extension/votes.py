@@ -55,10 +55,10 @@ def first_refusal(
 
 
 def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Refusal]]:
-    """Let tiers vote: a reject ends with no; a permit makes its tier say yes; where all abstain the answer is yes.
+    """Combine votes by tier: a reject ends with no, a permit makes its tier answer yes, and no vote at all is a yes.
 
     Returns:
-        The outcome, and the refusals of those who rejected.
+        The outcome, and the refusals of the plugins that rejected.
     """
     for tier in tiers:
         permitted = False
@@ -78,7 +78,7 @@ def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Re
 
 
 Limit = Callable[[list[Task]], tuple[list[Task], dict[TaskId, Refusal]]]
-"""Narrows the victims of a tier; returns those that are left, and why the others are spared."""
+"""Narrows the victims of a tier. Returns the victims that are left, and the refusals of the others."""
 
 
 def choose_victims(
@@ -103,7 +103,7 @@ def choose_victims(
         limit: What holds in every tier: it narrows the intersection.
 
     Returns:
-        The victims, and by task id the refusal of the plugin that spared it first in the deciding tier.
+        The victims, and by task id the refusal of the first plugin that protected it in the deciding tier.
     """
     vetoes: dict[TaskId, Refusal] = {}
     known = {task.id for task in candidates}

@@ -9,7 +9,7 @@ __all__ = ["AffinityBounds"]
 
 
 class AffinityBounds:
-    """The domains that have whom others need, and those that need one; D domains."""
+    """Domains with required companions, and domains that need one; D domains."""
 
     def __init__(self, problem: AssignmentProblem, companions: Companions) -> None:
         self._companions = companions

@@ -64,7 +64,7 @@ class _Choice:
             self._groups[part.group] -= self._missing[part.id] <= 0
         own = {task_id: part.id for part in self._parts for task_id in part.tasks}
         self._left: dict[SubJobId, dict[TaskId, Task]] = {part.id: {} for part in self._parts}
-        """Among whom is chosen, by sub-group."""
+        """Tasks to choose from, by sub-group."""
         for task in tasks:
             if not job.counts_as_placed(task):
                 self._left[own[task.id]][task.id] = task

@@ -123,7 +123,7 @@ class _Site:
 def place_tasks(
     session: Session, statement: Statement, job: SessionJob, worksheet: Worksheet, domain: BoolArray | None = None
 ) -> bool:
-    """Place tasks in order until the sub-job is ready, the worksheet is empty, or going on is in vain.
+    """Place tasks in order until the sub-job is ready, the worksheet is empty, or no further task can be placed.
 
     Args:
         session: The session.
@@ -197,13 +197,13 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
 
 
 def _joins_run(site: _Site, task: Task) -> bool:
-    """Whether a task is placed like its like before it: also not one whose role has failed, which is refused itself."""
+    """Whether a task joins a run of equal tasks. A task of a failed role does not: it is refused itself."""
     has_failed = bool(task.role) and task.role in site.worksheet.failed_roles and not _goes_on_with(site, task.role)
     return not has_failed and _stands_alone(site, task)
 
 
 def _of_kind(site: _Site, first: Task, joins: Callable[[Task], bool]) -> Callable[[Task], bool]:
-    """Let those join alone of whom the same is true as of the first, beside their template, for allocatable."""
+    """Restrict a run to tasks of the same template that are equal to the first one for allocatable."""
     session = site.session
     if not session.queues.tells_kinds:
         return joins
@@ -212,7 +212,7 @@ def _of_kind(site: _Site, first: Task, joins: Callable[[Task], bool]) -> Callabl
 
 
 def _stands_alone(site: _Site, task: Task) -> bool:
-    """Whether a task goes where any of its template goes; labels and claims are not part of the template."""
+    """Whether a task fits the same nodes as its template. Labels and claims are not part of the template."""
     session = site.session
     if task.pod.status.nominated_node_name:
         return False
@@ -274,7 +274,7 @@ def _nominated(site: _Site, task: Task) -> Choice | None:
 
 
 def _role_has_failed(site: _Site, task: Task) -> bool:
-    """Skip a task when another of its role found no node, and say so."""
+    """Skip a task if another task of its role found no node, and note the reason."""
     first = site.worksheet.failed_roles.get(task.role) if task.role else None
     if first is None or _goes_on_with(site, task.role):
         return False

@@ -22,7 +22,7 @@ __all__ = ["place_job", "required_sub_jobs", "worksheets_by_need", "worksheets_o
 
 
 def worksheets_of(session: Session, job: SessionJob) -> list[Worksheet]:
-    """Return the tasks to be placed, by sub-job; `place_parts` says in which order sub-jobs are taken."""
+    """Return the tasks to be placed, by sub-job; `place_parts` decides the order of sub-jobs."""
     waiting = _waiting(session, job)
     if not job.has_sub_group_policy:
         return [Worksheet(part, waiting) for part in job.sub_jobs.values()]
@@ -130,10 +130,10 @@ class _Attempt:
 def _place_by_search(
     session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], attempt: _Attempt
 ) -> bool:
-    """Search for places for all that make a job ready, where placing in order did not make it ready.
+    """Search places for all tasks that make a job ready, if placing in order did not.
 
-    Places that wait for room that is being released are taken again where none is free. Where nothing is found the
-    tasks are refused with what is true of the cluster as it stands.
+    Places that wait for room that is being released are taken again where none is free. If nothing is found, the tasks
+    are refused with reasons for the current cluster.
     """
     tasks = [task for sheet in sheets for task in sheet.tasks]
     if not session.searches_gangs or not may_be_missed(session, job, tasks, is_uniform=_is_uniform(sheets)):

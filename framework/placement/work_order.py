@@ -32,7 +32,7 @@ class WorkOrder:
             self._keys[name] = session.queues.order_key(session.queues.by_name[name])
 
     def next_queue(self) -> Queue | None:
-        """Take the queue whose turn it is; None when no queue is left. Give it back with `return_queue`."""
+        """Remove and return the next queue; None if no queue is left. Give it back with `return_queue`."""
         if not self._keys:
             return None
         name = min(self._keys, key=self._keys.__getitem__)
@@ -45,11 +45,11 @@ class WorkOrder:
         return heapq.heappop(heap)[1] if heap else None
 
     def return_job(self, job: SessionJob) -> None:
-        """Put a job back that has work left, ranked anew."""
+        """Return a job that has work left, ranked again."""
         heapq.heappush(self._jobs[job.queue], (self._session.jobs.order_key(job), job))
 
     def return_queue(self, queue: Queue) -> None:
-        """Put a queue back, ranked anew."""
+        """Return a queue, ranked again."""
         self._keys[queue.name] = self._session.queues.order_key(queue)
 
     def rank_anew(self) -> None:

@@ -19,7 +19,7 @@ from pyroclast.model.tasks import TaskStatus, TaskTemplate
 __all__ = ["EvictableRoom"]
 
 _MOST_QUEUES = 32
-"""Queues whose sums are kept; without effect on decisions."""
+"""Number of queues whose sums are cached. Decisions do not depend on it."""
 
 _HOLDERS: Final = ScratchKey("what holds room on nodes")
 """Key of the session's scratch: what the first question of all rules found."""

@@ -22,7 +22,7 @@ class VictimDomain:
 
 
 def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomain]:
-    """Return the domains in which a gang may go; all nodes where it does not mind.
+    """Return the domains that a gang may use; all nodes if it has no topology constraint.
 
     Args:
         session: The session.
@@ -37,14 +37,14 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomai
 
 
 def masks_for(session: Session, part: SubJob, domain: VictimDomain) -> list[BoolArray | None]:
-    """Return the nodes on which a part may go inside its job's domain."""
+    """Return the nodes that a sub-job may use inside its job's domain."""
     if not _has_own_domains(session, part):
         return [domain.mask]
     return [session.topology.domains.mask(number) for number in numbers_for(session, part, domain)]
 
 
 def numbers_for(session: Session, part: SubJob, domain: VictimDomain) -> list[int]:
-    """Return the domains in which a part may go inside its job's domain, best first."""
+    """Return the domains that a sub-job may use inside its job's domain, best first."""
     if not _has_own_domains(session, part):
         return [domain.number]
     return _flat(session.topology.gradients_for_part(part, domain.number, EVICT))

@@ -94,11 +94,11 @@ class GangPlanner:
         Args:
             job: The beneficiary.
             tasks: Its pending tasks, first to be placed first.
-            domains: Where it may go, best first.
+            domains: Domains that it may use, best first.
             goes_on: Whether the minimum still lacks tasks.
 
         Returns:
-            None where it has places; else why not, and nothing has changed.
+            None if it has places; otherwise the reason, and nothing has changed.
         """
         refusal = self._in_vain(job, tasks)
         if refusal is not None:
@@ -188,7 +188,7 @@ class GangPlanner:
     def _make_room_unless_in_vain(
         self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
     ) -> str | None:
-        """Make room, unless a gang like it found none in this domain and nothing has changed since; or say why not."""
+        """Make room, or return why not. Skip it if an equal gang failed in this domain and nothing changed."""
         session, job = self._session, attempt.job
         if job.has_sub_group_policy or job.pending_best_effort or any(map(session.candidates.answers.beyond, tasks)):
             return self._make_room(attempt, domain, tasks, goes_on)

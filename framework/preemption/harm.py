@@ -1,6 +1,6 @@
-"""Harm: of the plans that place the most tasks of a job, the one is taken whose victims matter least.
+"""Harm: of the plans that place the most tasks of a job, the least harmful one is chosen.
 
-The highest priority among the victims counts first, then the number of gangs that go whole, then the number of victims.
+The highest priority among the victims counts first, then the number of whole gangs, then the number of victims.
 A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
 """
 
@@ -32,7 +32,7 @@ EFFORT: Final = ScratchKey("effort of searches by namespace")
 """Key of the session's scratch: by namespace an `Effort`, since no tenant may use up the budget of another."""
 
 ANY_PRIORITY: Final = 1 << 62
-"""As a limit: victims of every priority may go."""
+"""Limit that permits victims of every priority."""
 NO_VICTIM: Final = -(1 << 62)
 """The highest priority where nothing is evicted."""
 _MOST_SEARCHES: Final = 64
@@ -42,7 +42,7 @@ _MOST_STEPS: Final = 20_000
 _MOST_ON_TRIAL: Final = 20_000
 """Tasks that are evicted on trial in one session to find an assignment for unlike tasks of one namespace."""
 UNLIMITED: Final = 1 << 62
-"""As a number of nodes that are tried in vain."""
+"""Unlimited number of failed nodes."""
 
 Unit = tuple[Task, ...]
 """Tasks that are evicted together: one, or a whole gang."""
@@ -68,8 +68,8 @@ class Harm(NamedTuple):
 class NodeSearch:
     """The nodes that a search for one job tries, in the order in which it tries them.
 
-    A search that is cut goes on in another cycle. It then takes the nodes that it tried in vain before for tried, and
-    repeats only what succeeded: so it comes to the same end as one that was not cut, as far as the cluster is the same.
+    A search that is cut goes on in another cycle. It then skips the nodes that failed before, and repeats only
+    successes. So its result equals that of an uncut search, as far as the cluster is the same.
     """
 
     __slots__ = ("_left", "_most_now", "_now", "_passed", "_passing", "is_stopped", "runs")
@@ -86,7 +86,7 @@ class NodeSearch:
         self.is_stopped = False
         """Whether a node was not tried that would have come next."""
         self.runs: list[int] = [0]
-        """Nodes in vain between two successes."""
+        """Numbers of failed nodes between two successes."""
 
     @property
     def is_cut(self) -> bool:
@@ -99,12 +99,12 @@ class NodeSearch:
         return not self.is_stopped
 
     def goes_on(self) -> None:
-        """Let the search be cut no more: a plan was found, and less harmful ones may exist."""
+        """Make the search uncuttable: a plan was found, and less harmful ones may exist."""
         self._most_now = UNLIMITED
         self.is_stopped = self._left <= 0
 
     def passes_over(self) -> bool:
-        """Return whether the next node was tried in vain in an earlier cycle."""
+        """Return whether the next node failed in an earlier cycle."""
         if not self._passing:
             return False
         self._passing -= 1
@@ -113,13 +113,13 @@ class NodeSearch:
         return True
 
     def note_in_vain(self) -> None:
-        """Count the next node, which was tried in vain."""
+        """Count the next node, which failed."""
         self.runs[-1] += 1
         self._now += 1
         self._left -= 1
 
     def note_success(self, *, is_kept: bool) -> None:
-        """Note that the next node was a success; one that others are compared with costs as much as one in vain."""
+        """Note that the next node was a success. A success that others are compared with costs as much as a failure."""
         self._now += not is_kept
         self._left -= not is_kept
         self.runs.append(0)
@@ -151,15 +151,15 @@ class Effort:
         """Begin the search for another job.
 
         Args:
-            passed: How far earlier cycles came with it, see `NodeSearch.runs`.
-            most: Nodes tried in vain, those of earlier cycles included, after which the search gives up.
-            most_now: Nodes tried in vain after which it goes on in another cycle.
+            passed: Progress of earlier cycles, see `NodeSearch.runs`.
+            most: Failed nodes, including those of earlier cycles, after which the search gives up.
+            most_now: Failed nodes after which it continues in another cycle.
         """
         self.search = NodeSearch(passed, most=most, most_now=most_now)
         return self.search
 
     def note_in_vain(self) -> None:
-        """Count a node that was tried in vain."""
+        """Count a node that failed."""
         self.in_vain += 1
         self.search.note_in_vain()
 
@@ -179,7 +179,7 @@ class HarmLimits(NamedTuple):
     """Limits of a search for victims."""
 
     takes_gangs: bool
-    """Whether gangs may go whole."""
+    """Whether whole gangs may be evicted."""
     highest: int = ANY_PRIORITY
     """The highest priority that a victim may have."""
     protected: frozenset[TaskId] = frozenset()
@@ -226,10 +226,10 @@ def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: E
     are protected with it. Searches that could not find a better plan, as their bounds show, do not begin.
 
     Args:
-        modes: Whether gangs may go whole, in the order in which plans are sought.
+        modes: Whether whole gangs may be evicted, in the order in which plans are searched.
         search: Looks for a plan within limits, and counts its steps.
         bound: Returns how little harm is possible within limits, and counts its steps.
-        effort: What all searches of the session take.
+        effort: Cost of all searches of the session.
     """
     searches = _Searches(modes, search, bound, effort)
     best = searches.below(frozenset())

@@ -35,7 +35,7 @@ class Evictable:
     importance: IntArray
     """Priority by which each is compared, shape (V,)."""
     gangs: IntArray
-    """Number of the gang that goes whole with each, or `SINGLE`, shape (V,)."""
+    """Number of the gang that is evicted whole with each task, or `SINGLE`, shape (V,)."""
     sizes: IntArray
     """Number of tasks that are evicted with each gang, shape (G,)."""
 

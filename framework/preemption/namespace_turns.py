@@ -1,6 +1,6 @@
 """Namespace turns: a limit on the cost of one namespace's jobs for an evicting action in one cycle.
 
-A node on which evictions are tried in vain costs as much as hundreds of placements, and jobs of which no two are alike
+A node on which trial evictions fail costs as much as hundreds of placements, and jobs of which no two are alike
 share none of it. So each namespace has a share of such nodes in each action. Once it is used up, the search for the job
 at hand is cut and goes on in the next cycle, the other jobs of the namespace wait, and all other namespaces continue at
 once.
@@ -27,7 +27,7 @@ from pyroclast.model.sealed import SealedDict
 __all__ = ["MOST_STEPS", "NamespaceTurns"]
 
 MOST_STEPS: Final = 256
-"""Nodes on which evictions are tried in vain for one namespace, by one action in one cycle."""
+"""Maximum number of failed nodes for one namespace, by one action in one cycle."""
 _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
 _FIRST: Final = Turn(is_over=False, snapshot=-1, told=None)

@@ -79,7 +79,7 @@ _TIMES_MORE: Final = 3
 it."""
 
 _MOST_LOOKS: Final = 2_000
-"""Tasks of whom it is said in one session that the rule spares them; without effect."""
+"""Maximum number of tasks with a note that the rule protects them, in one session. Decisions do not depend on it."""
 
 _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 """Statuses of tasks that can be victims."""
@@ -114,7 +114,7 @@ class PlanBuilder:
 
     @property
     def takes_gangs(self) -> bool:
-        """Whether gangs may go whole."""
+        """Whether whole gangs may be evicted."""
         return self.limits.takes_gangs
 
     def fails_like(self, task: Task, session: Session) -> bool:
@@ -151,7 +151,7 @@ class PlanBuilder:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A node for a task, with who would go from it."""
+    """A node for a task, with its victims."""
 
     key: tuple[Any, ...]
     """The less, the better."""
@@ -191,7 +191,7 @@ class PreemptionPlanner:
         """Failed searches by domain: the length of the log of nodes at that moment, and the reason."""
         self._looks = _MOST_LOOKS
         self._gangs: dict[tuple[Any, ...], tuple[int, Unit | None]] = {}
-        """For whom which gang may go whole, and the length of the log of nodes at that moment."""
+        """Gangs that may be evicted whole, by beneficiary, and the length of the log of nodes at that moment."""
         self._last_victims = 0
         self._least: dict[QueueName, _Least] = {}
         self._known_jobs: list[tuple[QueueName, int, int]] | None = None
@@ -340,10 +340,10 @@ class PreemptionPlanner:
         return [(place.task, place.column) for place in places]
 
     def _evict_all(self, trial: PlanBuilder, tasks: Sequence[Task]) -> tuple[IntArray, bool]:
-        """Evict all that may go from nodes that tasks could use.
+        """Evict all permitted victims from nodes that tasks could use.
 
         Returns:
-            How many went from each node, shape (N,), and whether these are all.
+            The number of victims on each node, shape (N,), and whether these are all.
         """
         session, effort = self._session, self._effort(trial.job)
         victims = np.zeros(len(session.nodes), dtype=np.int64)
@@ -425,7 +425,7 @@ class PreemptionPlanner:
 
         Args:
             job: The beneficiary.
-            domains: Where it may go, best first.
+            domains: Domains that it may use, best first.
             fills: Ways to make a plan, each of which tries one and returns whether it succeeded.
         """
         effort = self._effort(job)
@@ -606,7 +606,7 @@ class PreemptionPlanner:
         place: Callable[[Task], bool],
         masks: Callable[[SubJob], Sequence[BoolArray | None]] | None = None,
     ) -> None:
-        """Place the tasks that make a job ready, others in the stead of those that find no place; then further ones.
+        """Place the tasks that make a job ready, with substitutes for those that find no place; then further tasks.
 
         Args:
             attempt: The plan in the making.
@@ -667,7 +667,7 @@ class PreemptionPlanner:
         return not part.job.has_sub_group_policy or self._session.jobs.sub_job_pipelined(part)
 
     def _too_few(self, attempt: PlanBuilder, tasks: Sequence[Task]) -> Refusal:
-        """Return why a job gets no plan all of whose tasks found places."""
+        """Return the reason that a job gets no plan with places for all its tasks."""
         if not attempt.job.waits_for_best_effort:
             return too_few_tasks(self._rule.action, len(tasks))
         message = "no node takes a member that asks for nothing, without which the minimum is not reached"
@@ -743,7 +743,7 @@ class PreemptionPlanner:
         return known
 
     def _find_least(self, queue: QueueName) -> "_Least":
-        """Return what holds for the whole session: a gang that goes whole has its minimum, or never had it."""
+        """Return the bound for the whole session: a gang that is evicted whole has its minimum, or never had it."""
         if self._known_jobs is None:
             self._known_jobs = [(each.queue, each.priority, _gang_size(each)) for each in self._order.jobs()]
         jobs = [each for each in self._known_jobs if (each[0] == queue) is self._rule.same_queue]
@@ -798,7 +798,7 @@ class PreemptionPlanner:
         return known is not None and known[0] == len(self._session.nodes.log)
 
     def _gives_up(self, job: SessionJob) -> bool:
-        """Return whether so many nodes were tried in vain for a job that the search for its plan has ended."""
+        """Return whether the search for a job's plan has ended, because too many nodes failed."""
         if self._effort(job).search.is_stopped:
             self._gave_up.add(job.id)
             return True
@@ -821,7 +821,7 @@ class PreemptionPlanner:
         if not self._rule.within_job and self.place_without(attempt, task):
             return None
         self.note_vetoes(attempt, task)
-        # a plan that takes gangs whole, too, takes none for a task for which those suffice who can be spared
+        # a plan that evicts whole gangs evicts none for a task for which tasks that can be spared suffice
         modes = self._rule.modes[: 1 + attempt.takes_gangs]
         if self._rule.least_harm:
             attempt.tried.clear()
@@ -1234,7 +1234,7 @@ class PreemptionPlanner:
         return next(iter(session.candidates.explain(task, here).counts), NO_HELP)
 
     def _permitted(self, attempt: PlanBuilder, task: Task, in_turn: Sequence[Task]) -> list[Task]:
-        """Return which of those that the rule does not spare may go for a task, by their gangs and the plugins."""
+        """Return the candidates that may be evicted for a task, by their gangs and the plugins."""
         sparable = list(self._sparable(attempt, task, in_turn))
         return self._rule.ask(task, sparable) if sparable else []
 
@@ -1332,10 +1332,10 @@ class PreemptionPlanner:
         permitted: Sequence[Task],
         ask: Callable[[Task, Sequence[Task]], list[Task]],
     ) -> Iterator[Unit]:
-        """Evict what goes with each of those permitted, first to go first, and yield each unit that went.
+        """Evict the unit of each permitted victim, first victim first, and yield each evicted unit.
 
-        Each was permitted as one task, beside those before it. Where a gang goes whole in the stead of one of its tasks
-        it may use up what others were to have, so about these `ask` is asked anew.
+        Each was permitted as one task, beside those before it. If a gang is evicted whole instead of one of its tasks,
+        it may use up the allowance of others, so `ask` is called again for these.
         """
         left = deque(permitted)
         while left:
@@ -1351,7 +1351,7 @@ class PreemptionPlanner:
                 left = deque(ask(task, others) if others else ())
 
     def _unit_of(self, attempt: PlanBuilder, task: Task, victim: Task) -> Unit | None:
-        """Return what goes when a victim goes; None where it must not, or has gone already."""
+        """Return the unit that is evicted with a victim; None if it must not be, or is already evicted."""
         session = self._session
         job = session.jobs.of(victim)
         assert job is not None, "a victim has a job"
@@ -1371,7 +1371,7 @@ class PreemptionPlanner:
             self._session.evictions.note_veto(victim.id, task, self._rule.vetoes.together)
 
     def _gang_of(self, attempt: PlanBuilder, task: Task, job: SessionJob) -> Unit | None:
-        """Return all of a gang where all of it may go; asked once as long as nothing changes."""
+        """Return a whole gang if all of it may be evicted. The answer is cached while nothing changes."""
         key, moment = (*self.key(attempt, task), job.id), len(self._session.nodes.log)
         known = self._gangs.get(key)
         if known is None or known[0] != moment:
@@ -1385,7 +1385,8 @@ class PreemptionPlanner:
         if len(self._proposed(attempt, task, gang)) < len(gang):
             return None
         if self._rule.same_queue and job.priority >= attempt.job.priority:
-            # among equals shares decide, and they must allow for all that goes: else gangs would drive each other out
+            # among equal priorities shares decide, and they must permit the whole gang: otherwise gangs would evict
+            # each other in turn
             return tuple(gang) if len(self._rule.ask(task, gang)) == len(gang) else None
         # a gang is one unit: whether its first task may be evicted decides, so each task is validated as if it were the
         # first. Plugins that count victims receive the whole gang
@@ -1417,7 +1418,8 @@ class PreemptionPlanner:
                 attempt.units = kept
             else:
                 attempt.statement.undo_to(0)
-                # in the same order: what a ledger chose for a task, a card for example, hangs on who had gone by then
+                # in the same order: the choice of a ledger for a task, a card for example, depends on the earlier
+                # evictions
                 attempt.statement.redo(done)
 
     def _may_be_unneeded(self, attempt: PlanBuilder, unit: Unit) -> bool:
@@ -1443,7 +1445,7 @@ class PreemptionPlanner:
         for unit in units:
             if not _evict(session, statement, unit, self._rule.action):
                 return False
-        # a gang that goes whole in two units must not lose one of them alone
+        # a gang that is evicted whole in two units must not lose one of them alone
         if not self._are_intact(attempt, units):
             return False
         return all(
@@ -1473,7 +1475,7 @@ def _place_each(
 
 
 def _gang_size(job: SessionJob) -> int:
-    """Return how many tasks go at least where a job goes whole; 0 where it never has to."""
+    """Return the least number of tasks that are evicted with a whole job; 0 if it is never evicted whole."""
     if not (job.min_available > 1 or job.checks_roles or job.min_sub_jobs):
         return 0
     return max(min(active_count(job), job.min_available), 2)

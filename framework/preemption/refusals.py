@@ -63,14 +63,14 @@ def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried:
 
 
 def no_plan(session: Session, action: str, task: Task, found: Iterable[str], counts: Mapping[str, int]) -> Refusal:
-    """Say that no evictions help a job.
+    """Refuse because no evictions help a job.
 
     Args:
         session: Knows which pods were considered.
         action: The action that searched.
         task: The first of its tasks for which no room could be made.
-        found: What stands in the way, anywhere.
-        counts: Nodes by what stands in the way there; empty where they were not counted.
+        found: Obstacles on any node.
+        counts: Number of nodes by obstacle; empty if they were not counted.
     """
     texts = sorted(set(found))
     counted = [f"{counts[text]} {text}" if text in counts else text for text in texts]
@@ -85,11 +85,11 @@ _AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
 
 
 def search_ended(action: str, tried: Refusal | None) -> Refusal:
-    """Say that evictions that help a job may exist, but the search for them gave up.
+    """Refuse because the search for evictions gave up, though some may exist.
 
     Args:
         action: The action that searched.
-        tried: Why there is no plan with the tasks placed in order.
+        tried: Reason that there is no plan with the tasks placed in order.
     """
     words = "the search for evictions that make room for all that the gang needs gave up"
     message = words if tried is None else f"{words}; with members placed in order: {tried.message}"
@@ -98,7 +98,7 @@ def search_ended(action: str, tried: Refusal | None) -> Refusal:
 
 
 def no_domain(action: str) -> Refusal:
-    """Say that a job may lie nowhere."""
+    """Refuse because no domain permits the job."""
     message = "there is no domain in which its topology lets it lie"
     return Refusal(plugin=action, reason="NoDomain", message=message)
 

@@ -19,7 +19,7 @@ class Looks(Enum):
     """Order by score, best first."""
     NAME = "name"
     LEAST_HARM = "least harm"
-    """All are tried, and the one is taken whose victims matter least."""
+    """All nodes are tried, and the one with the least harmful victims is chosen."""
 
 
 class Ask(Protocol):
@@ -82,7 +82,7 @@ class Rule:
     alike: bool
     """Whether plugins judge equal beneficiaries alike; see `framework.extension.registration`."""
     protects_priority: bool = False
-    """Whether victims of a higher priority than the beneficiary's are spared, whatever plugins say."""
+    """Whether victims of a higher priority than the beneficiary's are protected in spite of plugins."""
     within_job: bool = False
     """Whether victims are of the beneficiary itself; else they are of other jobs."""
     takes_gangs: bool = True
@@ -90,7 +90,7 @@ class Rule:
     ask: Ask
     """Asks the plugins which of some candidates may give way to a task."""
     ask_first: Callable[[Task, Sequence[Task]], list[Task]] | None = None
-    """Asks the first tier alone about the first of many candidates; None where that may change its mind later on."""
+    """Queries the first tier alone about the first of many candidates; None if that answer may change later."""
 
     @property
     def action(self) -> str:
@@ -109,7 +109,7 @@ class Rule:
         return (victims_job is beneficiary) is self.within_job
 
     def veto(self, beneficiary: SessionJob, task: Task, victim: Task, victims_job: SessionJob) -> Refusal | None:
-        """Return why a task is spared whatever plugins say; None where it may be proposed to them."""
+        """Return why a task is protected in spite of plugins; None if it is a candidate for them."""
         if victim.status not in self.statuses:
             return self.vetoes.not_running
         if not victim.preemptable:

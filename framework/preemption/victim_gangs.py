@@ -92,7 +92,8 @@ def can_spare(job: SessionJob, task: Task) -> bool:
 
 def might_spare(job: SessionJob) -> bool:
     """Return whether a task of a job can be spared. True stays true while tasks of the job are evicted or return."""
-    # who was leaving before the session began is not one of the evicted, so the last of a gang may have company there
+    # a task that was terminating before the session is not one of the evicted, so the last task of a gang may have
+    # company there
     return active_count(job) <= 1 or job.ready_count + job.counts[TaskStatus.RELEASING] > job.min_available
 
 

@@ -54,7 +54,7 @@ _MOST_WAITING: Final = 2
 evictable resources admit no further jobs."""
 _MOST_SINGLE: Final = 3
 _MOST_TOGETHER: Final = 100
-"""Jobs that are named as those whose end would admit another, alone and together."""
+"""Maximum number of jobs that are named as those whose end would admit another, alone and together."""
 _PREEMPT: Final = frozenset({"preempt", "gangpreempt"})
 _RECLAIM: Final = frozenset({"reclaim", "gangreclaim"})
 
@@ -293,7 +293,7 @@ class QueueAdmission:
         return known[1]
 
     def in_words(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> str:
-        """Write what an account has, to whom it is promised, and what a job asks for; and whether it can ever run."""
+        """Return the usage of an account, its promises, the job's request, and whether the job can ever run."""
         account, space = shortage.account, self._session.resources
         words = usage_text(
             space,
@@ -538,7 +538,7 @@ def _was_told(task: Task) -> bool:
 
 
 def reclaimed_queues(session: Session, job: SessionJob, minimum: Sequence[int]) -> frozenset[QueueName]:
-    """Return the queues from which reclaim may take a job's minimum, as all plugins that divide the cluster say."""
+    """Return the queues from which reclaim may take a job's minimum, as all plugins that divide the cluster agree."""
     found: frozenset[QueueName] | None = None
     for each in session.extensions.functions(contract.RECLAIMABLE):
         if each.queues is not None:

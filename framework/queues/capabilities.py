@@ -35,7 +35,7 @@ class Excess(NamedTuple):
     asked: IntArray
     """Minimum request of the job, base units, shape (R,)."""
     limit: IntArray
-    """The capability, likewise."""
+    """The capability, base units by row."""
 
 
 def beyond_capability(
@@ -83,7 +83,7 @@ def _limits_of(session: Session, queue: QueueName) -> Iterator[_Limit]:
 
 
 def _limiting_queues(session: Session, queue: QueueName) -> Sequence[QueueName]:
-    """Return the queues to whose capabilities plugins hold a job of a queue: it, and those above it in a tree."""
+    """Return the queues whose capabilities limit a job of a queue: the queue, and those above it in a tree."""
     options = [
         each for each in session.extensions.profile.plugins if each.plugin in _LIMITING and each.enabled(_LIMITS)
     ]

@@ -63,7 +63,7 @@ def kept(session: Session) -> Iterator[Promise]:
 
 
 def _kept_from_it(session: Session, before: Promise, owner: Job) -> Iterator[str]:
-    """Return whom a victim's promise still keeps from its room: the terms are what they were."""
+    """Return the losers that a victim's promise still bars from its capacity: the terms are unchanged."""
     for loser, agreed in before.losers.items():
         if terms(loser, owner, session.snapshot.jobs, session.queues.by_name) == agreed:
             yield loser

@@ -44,7 +44,7 @@ _PLAN_ACTION: Final = "allocate"
 
 
 def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> float | None:
-    """Give beneficiaries their places, or hold these for them; for who opens a session.
+    """Give beneficiaries their places, or hold these for them. Called when a session opens.
 
     Args:
         session: Its plugins registered, no action run.
@@ -81,7 +81,7 @@ def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
 
 
 def _cost_nobody(session: Session, promise: Promise) -> bool:
-    """Return whether all who were to leave for it stayed: the server refused, and the plan was dropped."""
+    """Return whether all its victims stayed: the server refused, and the plan was dropped."""
     jobs = session.snapshot.jobs
     victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in promise.victims.items()]
     return bool(victims) and all(victim is not None and victim.status in ALLOCATED_STATUSES for victim in victims)
@@ -91,7 +91,7 @@ def _is_of_use(task: Task, node: NodeName, promise: Promise) -> bool:
     """Return whether a task waits for its place, or runs there while another job could still reclaim the capacity."""
     if task.status is TaskStatus.PENDING:
         return bool(promise.losers) or task.id not in promise.loose
-    # on its way out it has it still: the server may yet keep whom a plan evicts
+    # a terminating pod still has it: the server may yet refuse the eviction
     return bool(promise.losers) and task.node == node and task.status in _HAVE_ROOM
 
 
@@ -157,7 +157,7 @@ class _Holding:
         return None
 
     def _without_given(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
-        """Give up the places that members keep in vain, or that jobs of higher priority need."""
+        """Give up the places that members keep without use, or that jobs of higher priority need."""
         own = [each for each in wanted if each.promise.until is not None]
         if not own:
             return wanted
@@ -202,7 +202,7 @@ class _Holding:
         if job.is_pending:
             if "enqueue" in session.extensions.profile.actions and not all(each.promise.action for each in wanted):
                 return _given_up("the job waits at the gate of its queue")
-            # it had passed the gate when it was promised room, only its object does not say so yet
+            # its queue had admitted it when it got the promise, but its object does not show that yet
             job.phase = PodGroupPhase.INQUEUE
         return session.jobs.job_valid(job) or unserved_topology(session, job)
 
@@ -228,7 +228,7 @@ class _Holding:
         return refusal is None
 
     def _refused_by_queue(self, wanted: _Wanted) -> Refusal | None:
-        """Ask the queue, and overlook its share where the room comes from its own jobs: it was lent that before."""
+        """Query the queue. Ignore its share if the capacity comes from its own jobs: it was lent before."""
         session, queue = self._session, self._session.queues.by_name[self._job.queue]
         refusal = session.queues.allocatable(queue, wanted.task)
         if refusal is None or not refusal.lendable or wanted.promise.action not in _INSIDE_QUEUES:
@@ -242,7 +242,7 @@ class _Holding:
         return bool(candidates.takes(task, column) and candidates.fits_idle[column])
 
     def _refused_by_node(self, wanted: _Wanted, column: int) -> Refusal | None:
-        """Ask the node, and overlook what pods on their way out may be the reason of, room apart."""
+        """Query the node. Ignore refusals that terminating pods may cause, except for resources."""
         candidates = self._session.candidates.of(wanted.task)
         if candidates.takes(wanted.task, column):
             return None
@@ -292,7 +292,7 @@ class _Holding:
         return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
 
     def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
-        """Let places go and say why; what was read from pods may be older than memory reaches, and goes in silence."""
+        """Give up places and note the reason. Promises from pods may be older than the memory, and end silently."""
         for each in wanted:
             self._session.evictions.promises.give_up(each.task.id)
             self._job.forget_place(each.task.id)

@@ -23,11 +23,11 @@ _NEVER_TOGETHER: Final = ScratchKey("gangs that never come together")
 
 
 def keep_places(session: Session, statement: Statement, job: SessionJob) -> None:
-    """Hold for pending members of patient gangs what they find, and note for how long; for others nothing is done.
+    """Hold the places that pending members of patient gangs find, with a time limit. Ignore other jobs.
 
     Args:
         session: The session.
-        statement: Takes the placements; what it has of the job is kept as well.
+        statement: Takes the placements; its earlier placements of the job are kept too.
         job: A job whose places are not committed.
     """
     group = session.snapshot.gangs.get(job.id)

@@ -56,7 +56,7 @@ def plan_of(
 
 
 def begin_binding(operations: Sequence[Operation]) -> None:
-    """Let the tasks be binding that a plan binds."""
+    """Set the tasks that a plan binds to binding."""
     for operation in operations:
         change = operation.change
         if change.verb is Verb.ALLOCATE:

@@ -45,7 +45,7 @@ class EvictionSearch:
         self.beneficiary = beneficiary
         self._asked: list[Sequence[Task]] = []
         self._protected: dict[str, set[TaskId]] = {}
-        """Pods by what is said of them."""
+        """Protected pods by reason."""
 
     def is_for(self, action: str, beneficiary: JobId | None) -> bool:
         """Return whether it is the search of an action for a job."""
@@ -57,7 +57,7 @@ class EvictionSearch:
             self._asked.append(candidates)
 
     def note_protected(self, victim: TaskId, refusal: Refusal) -> None:
-        """Note why a pod was spared."""
+        """Note why a pod was protected."""
         what = _PROTECTED.get(refusal.reason, f"protected by {refusal.plugin}")
         self._protected.setdefault(what, set()).add(victim)
 
@@ -144,7 +144,7 @@ class SessionEvictions:
     def not_won(
         self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
     ) -> tuple[Sequence[Task], dict[TaskId, Refusal]]:
-        """Leave out candidates whose room the beneficiary's queue or job lost to them by the same rule, and say why."""
+        """Exclude candidates whose room the beneficiary lost to them by the same rule, and return the reasons."""
         refused: dict[TaskId, Refusal] = {}
         job = None if beneficiary.job is None else self._jobs.get(beneficiary.job)
         if job is None or not self.promises:
@@ -261,7 +261,7 @@ class SessionEvictions:
 
 
 def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
-    """Ask a strategy, and read its whole answer: it may fail while it is read."""
+    """Query a strategy, and read its whole answer, because it may fail while it is read."""
     return [
         Move(task=_task(told), strategy=each.plugin, budget="no budget") if not isinstance(told, Move) else told
         for told in each.function(tasks)
@@ -269,7 +269,7 @@ def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
 
 
 def _ids_of(each: Registered[Any], tasks: Sequence[Task]) -> set[TaskId]:
-    """Ask who may go, likewise."""
+    """Query the tasks that may be evicted, and read the whole answer."""
     return {_task(told).id for told in each.function(tasks)}
 
 

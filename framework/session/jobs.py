@@ -1,4 +1,4 @@
-"""Jobs of a session: which there are, in which order they come, and what plugins say about them."""
+"""Jobs of a session: the jobs, their order, and the answers of plugins about them."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -226,7 +226,7 @@ class SessionJobs:
     def job_ready(self, job: SessionJob) -> bool:
         """Return whether a job's places may be committed.
 
-        A plugin that says no although those that count say yes keeps the job from starting; messages name it.
+        A plugin that refuses although the counting plugins agree keeps the job from starting. Messages name it.
         """
         vetoed_by = ""
         for each in self._extensions.functions(contract.JOB_READY):
@@ -281,12 +281,12 @@ class SessionJobs:
         return cast_votes(self._extensions.tiers(contract.SUB_JOB_PIPELINED), sub_job, failed=self._failed)[0]
 
     def job_starving(self, job: SessionJob) -> bool:
-        """Return whether evictions may be made for a job; no where no plugin says so."""
+        """Return whether evictions may be made for a job; false if no plugin answers."""
         tiers = self._extensions.tiers(contract.JOB_STARVING)
         return bool(tiers) and all(self._extensions.ask_or(each, False, job) for each in tiers[0])
 
     def job_enqueueable(self, job: SessionJob) -> list[Refusal]:
-        """Ask whether a job may pass the gate of its queue; empty, or why not."""
+        """Return the refusals of a job's admission to its queue; empty if it may be admitted."""
         permitted, refusals = cast_votes(self._extensions.tiers(contract.JOB_ENQUEUEABLE), job, failed=self._failed)
         return [] if permitted else refusals
 

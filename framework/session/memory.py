@@ -31,7 +31,7 @@ _MOST_SEARCHES: Final = 32
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The last turn that a job had with an action; kept while the jobs of its namespace go by rounds."""
+    """The last turn of a job with an action. It is kept while the jobs of its namespace take turns."""
 
     is_over: bool
     """Whether it was in this round."""
@@ -99,8 +99,7 @@ class Assignment:
 
 
 class Settled:
-    """Results that need not be computed again: a cache beside the memory. It is never serialised and changes no
-    decision.
+    """Results that need not be computed again: a cache beside the memory. It changes no decision.
 
     For each job it has whether the written status was found correct, and the result of the last refusal. A
     revision is never used twice, so a column with the revision it had is the same job in the same state.

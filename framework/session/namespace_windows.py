@@ -79,7 +79,7 @@ def share_of_each(most: int, namespaces: int) -> int:
 
 
 def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:
-    """Say that a job was not tried in this cycle."""
+    """Refuse because a job was not tried in this cycle."""
     message = f"namespace {namespace} has used up its share of {of_what} in this cycle; its jobs are tried in turn"
     return Refusal(plugin=plugin, reason=SHARE_USED, message=message)
 

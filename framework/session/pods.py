@@ -169,7 +169,7 @@ class _Likes:
         self.selected_by: list[_Selected] = []
 
     def shift(self, column: int, sign: int) -> None:
-        """Let one of them come to a node or leave it."""
+        """Add one of these pods to a node, or remove it."""
         if sign > 0:
             self.columns.append(column)
         elif self.columns[-1] == column:
@@ -386,7 +386,7 @@ class SessionPods(Ledger):
         return known
 
     def _shift_likes(self, change: Change, sign: int) -> None:
-        # a task that this session evicts was not terminating, whatever its status says now
+        # a task that this session evicts was not terminating, whatever its current status
         for task, column in zip(change.tasks, change.columns, strict=True):
             self._like(task, is_terminating=False).shift(column, sign)
 

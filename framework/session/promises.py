@@ -1,6 +1,6 @@
-"""Promises: what plans with evictions promised their beneficiaries, and from whom it was won.
+"""Promises: places that plans with evictions reserve for their beneficiaries, and the losers.
 
-Kept in the memory between cycles; `framework.reservations` holds the places and says when they are given up.
+Kept in the memory between cycles; `framework.reservations` holds the places and decides when they are given up.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Node by task: for tasks that wait for it, and for tasks that run there while another job could still reclaim the
     capacity."""
     loose: tuple[TaskId, ...] = ()
-    """Those of them whose place is not held any longer; who comes to run there all the same has won it."""
+    """Those of them whose place is not held any longer. A task that runs there all the same has won it."""
     losers: Mapping[str, str] = {}
     """Jobs or queues that lost pods for it, by name (see `loser_of`), with the terms (see `terms`)."""
     until: float | None = None
@@ -84,7 +84,7 @@ class Promises:
         return [promise for promise in self._by_task.get(task, ()) if promise.places[task] == node]
 
     def has_lost(self, job: JobId) -> bool:
-        """Return whether a job has lost room to another one, so that it may not take from whom its like may."""
+        """Return whether a job has lost capacity to another job, so that it may not preempt where equal jobs may."""
         return f"job/{job}" in self._losers
 
     def refusal(
@@ -137,7 +137,7 @@ class Promises:
 
 
 def loser_of(job: Job, *, between_queues: bool) -> str:
-    """Return who loses where a job's pods go: `queue/<name>` between queues, else `job/<namespace>/<name>`."""
+    """Return the loser of a job's evictions: `queue/<name>` between queues, else `job/<namespace>/<name>`."""
     return f"queue/{job.queue}" if between_queues else f"job/{job.id}"
 
 

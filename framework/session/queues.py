@@ -1,4 +1,4 @@
-"""Queues of a session: what plugins say about queues, and what these may take."""
+"""Queues of a session: the answers of plugins about queues, and the limits of queues."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ class SessionQueues:
         """Whether idle room is being lent, so that shares do not count; see `framework.queues.lending`."""
 
     def overused(self, queue: Queue) -> Refusal | None:
-        """Return whether a queue has had enough: the refusal that says so, or None."""
+        """Return the refusal if a queue is overused, or None."""
         return first_refusal(
             self._extensions.functions(contract.OVERUSED),
             queue,
@@ -68,7 +68,7 @@ class SessionQueues:
 
     @property
     def judges_templates(self) -> bool:
-        """Whether every function that says what a queue may take can count, and so speaks of all that are of a kind."""
+        """Whether every function that limits a queue can count, so that its answer holds for all tasks of a kind."""
         return all(each.headroom is not None for each in self._extensions.functions(contract.ALLOCATABLE))
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
@@ -81,7 +81,7 @@ class SessionQueues:
 
     @contextmanager
     def lending(self) -> Iterator[None]:
-        """Let refusals not count that are lendable."""
+        """Ignore lendable refusals."""
         self._caller.for_actions("lending")
         self.lends = True
         try:

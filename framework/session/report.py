@@ -1,4 +1,4 @@
-"""Report of a session: events, conditions, metrics and all else that it has to say at its end, and to the next one."""
+"""Report of a session: events, conditions and metrics at its end, and the state for the next session."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -35,7 +35,8 @@ class SessionReport:
         """Nodes that members keep which wait for others of their gang, by job and the end of their patience, seconds
         since 1970."""
         self.gates_lifted: SealedList[Task] = SealedList()
-        """Tasks that their queue has room for, so that its gate may go off them; their room is theirs from then on."""
+        """Tasks that their queue has capacity for, so that its gate may be removed. Their capacity is reserved from
+        then on."""
         self.runs: SealedDict[str, float] = SealedDict(runs)
         """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
         self.lacking_pods_since: Mapping[str, float] = SealedDict()
@@ -52,12 +53,12 @@ class SessionReport:
         """Amounts that queues hold beyond the requests of their tasks, thousandths by name, for their status."""
 
     def nominate(self, tasks: Iterable[TaskId]) -> None:
-        """Let pods name the nodes they wait for."""
+        """Nominate the nodes of waiting pods."""
         self._caller.for_actions("nominate")
         set.update(self.nominated, tasks)
 
     def lift_gate(self, task: Task) -> None:
-        """Let the gate of its queue off a task, which the queue has room for."""
+        """Remove the queue's scheduling gate from a task that the queue has capacity for."""
         self._caller.for_actions("lift_gate")
         list.append(self.gates_lifted, task)
 
@@ -78,7 +79,7 @@ class SessionReport:
         dict.__setitem__(self.conditions, job.id, (*others, condition))
 
     def wake(self, moment: float) -> None:
-        """Ask for a cycle just after a moment, seconds since 1970, though nothing changes until then."""
+        """Request a cycle just after a moment, seconds since 1970, even if nothing changes until then."""
         if self._caller.guard is not None:
             moment = self._caller.guard.read("wakes", uses.read_moment, moment)
         self.wakes = moment if self.wakes is None else min(moment, self.wakes)
@@ -156,7 +157,7 @@ class SessionReport:
         list.append(self.quotas, figures)
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
-        """Return whether something is said about an object, or a job, for the first time, or otherwise than before."""
+        """Return whether a text about an object, or a job, is new or has changed."""
         if self._caller.guard is not None:
             about, text = self._caller.guard.read("notes", uses.read_news, about, text)
         return self._settled.is_news(about, text, job=job)

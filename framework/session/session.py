@@ -3,8 +3,8 @@
 Opened from a snapshot; plugins register their functions and ledgers in the order of the configuration; from then on
 only statements change it. Nothing of it outlives the cycle but its report, its plans and its memory.
 
-What is asked stands where it belongs: `extensions` holds what plugins registered; `jobs`, `queues`, `nodes`,
-`candidates`, `topology` and `evictions` answer questions; `report` takes what there is to say.
+The parts: `extensions` holds the functions of plugins; `jobs`, `queues`, `nodes`,
+`candidates`, `topology` and `evictions` answer questions; `report` collects events, conditions and metrics.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -134,7 +134,7 @@ class SkippedJobs:
         return self._queues.allocatable(queue, task) if self._queues.overused(queue) is None else None
 
     def take_up(self, job: SessionJob) -> None:
-        """Look at a job again that was passed over, if it was."""
+        """Try a job again that was skipped."""
         self._caller.for_actions("take_up")
         if self.is_passed_over(job):
             self.jobs = tuple(each for each in self.jobs if each.id != job.id)

@@ -6,9 +6,9 @@ A statement's life::
       │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
       └ ──undo────→ UNDONE: the session is as it was before, bit for bit
 
-A trial asks what would be possible and decides nothing: it can only be undone, and its changes say that they are of a
-trial. Used as a context manager a statement is undone on exit unless it was committed or held. Statements nest: a
-statement opened while another is open can be merged into it, or undone alone.
+A trial asks what would be possible and decides nothing: it can only be undone, and its changes are marked as a trial's.
+Used as a context manager a statement is undone on exit unless it was committed or held. Statements nest: a statement
+opened while another is open can be merged into it, or undone alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -140,7 +140,7 @@ class Statement:
             self._nodes.remove(change.columns, delta, change.tasks)
 
     def _revert(self, change: Change, applied: int) -> None:
-        """Let the first ledgers, as many as applied a change, undo it in reverse order."""
+        """Undo a change in the first ledgers, as many as applied it, in reverse order."""
         for plugin, ledger in reversed(self._extensions.ledgers[:applied]):
             try:
                 ledger.revert(change)

@@ -36,7 +36,7 @@ class SessionTopology:
         return self._domains
 
     def gradients_for_job(self, job: SessionJob, root: int, purpose: str) -> list[list[int]]:
-        """Return the domains to be tried for a job, best level first; the root alone where no plugin says more."""
+        """Return the domains to be tried for a job, best level first; the root alone if no plugin answers."""
         return self._gradients(contract.HYPER_NODE_GRADIENT_FOR_JOB, job, root, purpose)
 
     def gradients_for_part(self, part: SubJob, root: int, purpose: str) -> list[list[int]]:

@@ -314,7 +314,7 @@ class SessionJob:
 
     @property
     def has_topology(self) -> bool:
-        """Whether it, or one of its policies, says how far apart tasks may lie."""
+        """Whether it, or one of its policies, limits the distance of its tasks."""
         spec = self.job.group.spec
         return spec.network_topology is not None or any(each.network_topology for each in spec.sub_group_policy)
 
@@ -365,7 +365,7 @@ class SessionJob:
     # Changes, made by statements --------------------------------------------------------------------------------------
 
     def move(self, tasks: Sequence[Task], before: TaskStatus, after: TaskStatus, amounts: IntArray) -> None:
-        """Put tasks into another state; `amounts` is the sum of their requests, shape (R,)."""
+        """Set another status of tasks; `amounts` is the sum of their requests, shape (R,)."""
         if self._caller.guard is not None:
             self._caller.for_actions("move")
         if not self._owns_tasks:
@@ -393,8 +393,7 @@ class SessionJob:
 
     @property
     def all_refusals(self) -> tuple[Refusal, ...]:
-        """Reasons that the job waits: its refusals, its gang's shortage, and the reasons that no pods are evicted for
-        it."""
+        """Reasons that the job waits: its refusals, its gang's shortage, and why no pods are evicted for it."""
         verdict = self.reasons.verdict or self.reasons.cause
         return (*self.reasons.refusals, *(() if verdict is None else (verdict,)), *self.told_evictions.values())
 

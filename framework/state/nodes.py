@@ -105,7 +105,7 @@ class NodeView:
 
     @property
     def facts(self) -> Node:
-        """Labels, taints, annotations and what else the Node object says."""
+        """Labels, taints, annotations and other fields of the Node object."""
         return self._nodes.table.facts.nodes[self.column]
 
     @property
@@ -172,12 +172,12 @@ class Needs:
 
     @property
     def pipeline(self) -> IntArray:
-        """Change by a task that is placed on resources that are being released, likewise."""
+        """Change by a task that is placed on resources that are being released, shape (rows.height,)."""
         return self._change("pipeline", pipelined=1, viewed=1)
 
     @property
     def evict(self) -> IntArray:
-        """Change by the eviction of a task, likewise."""
+        """Change by the eviction of a task, shape (rows.height,)."""
         return self._change("evict", releasing=1, viewed=-1)
 
     def _change(self, verb: str, **signs: int) -> IntArray:

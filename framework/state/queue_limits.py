@@ -52,10 +52,10 @@ def usage_text(
         space: The resources.
         account: A queue, or the cluster.
         rows: The resources to write about.
-        used: What runs, base units by row.
-        limit: What may, likewise.
-        asked: What is asked for, likewise.
-        promised: What admitted jobs are promised; empty where that does not count.
+        used: Resources of running tasks, base units by row.
+        limit: Limit, base units by row.
+        asked: Request, base units by row.
+        promised: Resources promised to admitted jobs; empty if these do not count.
         holders: These jobs, of which a few are named.
     """
 

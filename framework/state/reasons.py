@@ -47,7 +47,7 @@ class Reasons:
         self.cause: Refusal | None = None
         """Reason that it can never run with the current nodes and queues, found when the session closes."""
         self.remedy: Remedy | None = None
-        """The jobs whose end would let it run, as the session found at its end."""
+        """Jobs whose end would let it run, found when the session closes."""
 
     def copy(self) -> Self:
         """Return the same reasons in a value of its own."""

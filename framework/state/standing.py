@@ -45,7 +45,7 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     """All of it that concerns the whole job."""
 
     def told_with(self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()) -> tuple[Refusal, ...]:
-        """Return the same with what is said of evictions by now, by action, and with refusals that say the same."""
+        """Return the same with the current eviction refusals, by action, and without repeated ones."""
         verdict = self.verdict or self.cause
         causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
         told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
@@ -55,9 +55,9 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 def said_once(
     evictions: Mapping[str, Refusal], refusals: Sequence[Refusal], task_refusals: Mapping[TaskId, Refusal]
 ) -> SealedDict[str, Refusal]:
-    """Return why actions evict nothing for a job, by action, without what its refusals and those of its tasks say.
+    """Return why actions evict nothing for a job, by action, without repeated refusals of the job and its tasks.
 
-    Where one of these is permanent, actions only have it in other words that no eviction helps.
+    If one of these is permanent, the actions only repeat that no eviction helps.
     """
     if not evictions:
         return SealedDict()

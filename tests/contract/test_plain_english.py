@@ -32,7 +32,7 @@ CEILINGS: Final = {
     "cache": (19, 19, 61, 9),
     "controllers": (52, 43, 159, 30),
     "emulator": (16, 5, 90, 11),
-    "framework": (102, 71, 262, 90),
+    "framework": (16, 0, 179, 0),
     "kube": (21, 12, 28, 18),
     "model": (28, 25, 57, 30),
     "plugins": (53, 51, 125, 56),

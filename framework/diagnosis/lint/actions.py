@@ -70,7 +70,7 @@ def _evicting(profile: Profile) -> Iterator[tuple[Severity, str]]:
 
 
 def _has_shares(profile: Profile) -> bool:
-    """Return whether a plugin says what queues deserve; drf does so along their tree."""
+    """Return whether a plugin computes what queues deserve; drf does so along their tree."""
     return any(
         option.plugin in QUEUE_PLUGINS or (option.plugin == "drf" and option.hierarchy) for option in profile.plugins
     )

@@ -14,7 +14,7 @@ MUTES: Final[Mapping[str, str]] = {
     "network-topology-aware": "weight",
     "task-topology": "task-topology.weight",
 }
-"""The weight that, at 0, silences a plugin whose only business is scores."""
+"""Weight that, at 0, disables a plugin that only scores."""
 
 LISTS: Final = (
     ("binpack", "binpack.resources", "binpack.resources."),

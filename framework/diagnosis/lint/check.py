@@ -20,7 +20,7 @@ __all__ = ["check", "lint"]
 
 
 def lint(parsed: Parsed) -> list[Finding]:
-    """Return what a configuration that can be used has to say, beyond the warnings it was read with."""
+    """Return the findings of a usable configuration, beyond the warnings from reading it."""
     told = {warning.partition(": ")[0] for warning in parsed.warnings}
     found = (finding for profile in parsed.configuration.profiles for finding in _lint_profile(profile))
     return list(dict.fromkeys(finding for finding in found if finding.path not in told))

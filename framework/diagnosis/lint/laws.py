@@ -15,7 +15,7 @@ from pyroclast.framework.diagnosis.lint.vetoes import names_victims
 __all__ = ["lint_laws"]
 
 SHARES: Final = frozenset({"capacity", "elastic-quota", "proportion"})
-"""Plugins that say what a queue, or a quota, deserves."""
+"""Plugins that compute what a queue, or a quota, deserves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Law:
     relies_on: str
     """Argument of the action; False switches the law off."""
     victims: str
-    """Pods that it spares."""
+    """Pods that it protects."""
 
 
 MORE_IMPORTANT: Final = "pods of a higher priority"

@@ -1,4 +1,4 @@
-"""Manifests: which of them concern the scheduler, and what they say together."""
+"""Manifests: which manifests concern the scheduler, and their combined configuration."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Queues that mean something else than they seem to say."""
+"""Queues with fields whose effect differs from their apparent meaning."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -16,7 +16,7 @@ SPARING: Final[Mapping[str, str]] = {
     "pdb": "pods that a disruption budget keeps",
     "tdm": "more of a job than its budget lets go",
 }
-"""Plugins that are there to spare pods, and whom they spare."""
+"""Plugins whose purpose is to protect pods, with these pods."""
 
 FLAGS: Final[Mapping[str, str | None]] = {
     "preempt": "enablePreemptable",
@@ -28,7 +28,7 @@ FLAGS: Final[Mapping[str, str | None]] = {
 
 
 def lint_vetoes(profile: Profile) -> Iterator[Finding]:
-    """Yield plugins that spare pods in a tier that comes after one with plugins that name victims."""
+    """Yield plugins that protect pods in a tier after one with plugins that name victims."""
     for number, tier in enumerate(profile.tiers):
         for option in tier:
             if option.plugin in SPARING:

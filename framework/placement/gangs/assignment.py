@@ -25,7 +25,7 @@ _BY_ROOM: Final = 1_200
 _BEFORE_COMPLETION: Final = 300
 """Number of these placements after which nodes are completed, if tasks request nearly all capacity."""
 _SETS_PER_STEP: Final = 4
-"""Sets of tasks for a node that are looked at in the stead of one placement: they cost less."""
+"""Number of task sets for a node that cost as much as one placement, because a set costs less."""
 _MOST_PAIRS: Final = 4_000
 """Kinds times nodes up to which nodes are completed; a set takes longer to find among more."""
 _NEARLY_ALL: Final = 0.85

@@ -67,7 +67,7 @@ def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Memb
 
 
 def is_plain(session: Session, task: Task) -> bool:
-    """Return whether nothing that is placed beside a task, but the room it takes, bears on where it may go."""
+    """Return whether the nodes of a task depend on other placements only by free resources."""
     beyond = session.candidates.answers.beyond(task)
     if beyond is not None and beyond.verdicts:
         return False

@@ -95,7 +95,7 @@ class AssignmentProblem:
 
     @property
     def is_by_room(self) -> bool:
-        """Whether no task bears on where others may go, but by the room it takes."""
+        """Whether tasks affect the nodes of other tasks only by free resources."""
         return not (self.spreads or self.companions or self.shunnings)
 
     def key(self) -> bytes:

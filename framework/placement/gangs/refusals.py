@@ -23,13 +23,13 @@ def no_assignment(size: int, tried: Refusal | None) -> Refusal:
 
 
 def gave_up(size: int, steps: int, tried: Refusal | None) -> Refusal:
-    """Refuse a gang whose search ended before it was through; arguments as above."""
+    """Refuse a gang whose search ended before it was complete; arguments as above."""
     words = f"the search for an assignment of the {size} tasks that the gang needs gave up after {steps} steps"
     return _refusal(SEARCH_ENDED, words, tried)
 
 
 def postponed(size: int) -> Refusal:
-    """Refuse a gang whose search did not begin, since others used up the steps of the cycle."""
+    """Refuse a gang whose search did not begin, because other gangs used up the steps of the cycle."""
     words = f"no assignment of the {size} tasks that the gang needs was searched for: the cycle's steps are used up"
     return _refusal(SEARCH_ENDED, words, None)
 

@@ -246,7 +246,7 @@ class GangSearch:
     def _assign(self, problem: AssignmentProblem, *, trial: GangTrial | None = None, budget: int) -> Assignment:
         """Search, unless the same search has failed before; its steps count again, so that memory decides nothing.
 
-        What plugins say in a trial depends on more than the problem: on anything in the snapshot.
+        Answers of plugins in a trial depend on more than the problem: on anything in the snapshot.
         """
         session = self._session
         snapshot = b"" if trial is None else f"{session.snapshot.generation}/{session.generation}".encode()
@@ -338,7 +338,7 @@ class GangSearch:
     # Saying why not ---------------------------------------------------------------------------------------------------
 
     def refuse(self, tasks: Sequence[Task]) -> None:
-        """Refuse tasks with what is true of the cluster as it stands, none of them placed.
+        """Refuse tasks with reasons for the current cluster, with none of them placed.
 
         A task that has no place of its own is refused with that, the others with what the search found.
         """
@@ -353,7 +353,7 @@ class GangSearch:
             if refusal is not None:
                 self._job.refuse_task(task, refusal)
             elif told is not None and told.reason == NO_NODE_FITS:
-                self._job.forget_refusal(task.id)  # not true of the cluster as it stands: a sibling was in the way
+                self._job.forget_refusal(task.id)  # not true of the current cluster: a sibling was in the way
         if found is not None:
             self._job.refuse(found)
 

@@ -277,7 +277,7 @@ class TreeSearch:
         self._set_column(column, slots)
 
     def _ask_again(self) -> list[tuple[int, BoolArray, IntArray]]:
-        """Ask the trial what it permits by now; return the rows that changed, as they were before."""
+        """Query what the trial permits now. Return the changed rows with their earlier values."""
         changed: list[tuple[int, BoolArray, IntArray]] = []
         if self._trial is None or self._permitted is None:
             return changed

@@ -63,7 +63,7 @@ class DomainSearch:
         tasks = [task for sheet in self._sheets for task in sheet.left()]
         room = RoomInDomains(session, tasks)
         place = self._best_of if job.has_sub_group_policy else self._first_of
-        # who has waited long enough holds what there is, were it less than the minimum
+        # a job that has waited long enough holds the available places, even fewer than its minimum
         missing = 1 if session.jobs.job_pipelined(job) else session.jobs.missing_of_job(job)
         for level in session.topology.gradients_for_job(job, self._root, ALLOCATE):
             enough = room.hold(level, missing)
@@ -175,11 +175,11 @@ class DomainSearch:
             sheet.drop_rest()
 
     def _message(self, room: RoomInDomains) -> str:
-        """Say it of the whole job, or where room alone would do, of the first sub-job whose own domains lack it."""
+        """Return the message for the whole job, or for the first sub-job whose own domains lack capacity."""
         session, job = self._session, self._job
         domains = session.topology.domains
         held = domains.held_by_job(job)
-        # what has begun may go on one by one; else all that is pending must find room together
+        # a job that has begun may continue one by one; otherwise all its pending tasks must fit together
         needed = room.size if held < 0 else session.jobs.missing_of_job(job)
         found = _Nearest(domains, domains.limit_of_job(job), held, room, needed)
         if found.most < needed:
