@@ -84,7 +84,7 @@ class CandidateNodes:
         return bool(roomy.any()) and bool((roomy & self.answers.permitted_by_facts(task)).any())
 
     def refused_everywhere(self, task: Task) -> Refusal | None:
-        """Return why no node has room for a task's template now or later in this session; None where one may."""
+        """Return why no node has room for a task's template now or later in this session; None if one may."""
         if self.has_room(task):
             candidates = self.of(task)
             candidates.refresh(task)

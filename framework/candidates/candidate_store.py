@@ -35,7 +35,7 @@ class CandidateStore:
         return len(self._stored)
 
     def get(self, number: int) -> "Candidates | None":
-        """Return the candidates of a template; None where they are to be made."""
+        """Return the candidates of a template; None if they are to be made."""
         known = self._stored.get(number)
         if known is not None and 2 * self._bytes > self._most:
             self._stored[number] = self._stored.pop(number)

@@ -4,7 +4,7 @@ A placement touches one node, so only that node is asked about again: each templ
 log of touched columns. What depends on more than the node (locality `GLOBAL`, functions of one task and one node) is
 asked anew for each task, over the nodes that everything else leaves.
 
-Runs of equal tasks are placed in one go: `run` looks ahead with the amounts that nodes would have after one, two, three
+Runs of equal tasks are placed in one call: `run` looks ahead with the amounts that nodes would have after one, two, three
 more such tasks, and gives exactly the places that choosing one by one would give.
 """
 
@@ -225,10 +225,10 @@ class Candidates:
 
         Args:
             task: A task of this template.
-            domain: Which nodes may be looked at, shape (N,); all where None.
+            domain: Which nodes may be looked at, shape (N,); all if None.
 
         Returns:
-            A place, or None where no node fits.
+            A place, or None if no node fits.
         """
         self.refresh(task)
         if not self._ranked.size:
@@ -260,7 +260,7 @@ class Candidates:
         return column if ranked[column] != _NEVER else None
 
     def _best_by_groups(self, task: Task, domain: BoolArray | None) -> int | None:
-        """Find the best node with free room where scores beyond the node go by groups; None where they do not."""
+        """Find the best node with free room where scores beyond the node go by groups; None if they do not."""
         grouped = self._grouped(task)
         if grouped is None:
             return None
@@ -326,14 +326,14 @@ class Candidates:
         return all(self._answers.ask_pair(each, task, node) is None for each in pairs)
 
     def best_among(self, task: Task, mask: BoolArray) -> int | None:
-        """Return the best of some nodes, room and shard apart; None where there is none."""
+        """Return the best of some nodes, room and shard apart; None if there is none."""
         columns = np.flatnonzero(mask)
         if not columns.size:
             return None
         return self._pick(task, columns)
 
     def ranked(self, task: Task, mask: BoolArray) -> IntArray:
-        """Return some nodes, best score first, room and shard apart; ties by name. None where one refuses to score."""
+        """Return some nodes, best score first, room and shard apart; ties by name. None if one refuses to score."""
         self.refresh(task)
         columns = np.flatnonzero(mask)
         if not columns.size:

@@ -1,7 +1,7 @@
 """Grouped scores: scores that depend on more than the node, but only on which group of nodes it is in.
 
 A plugin whose answer is the same for all nodes of a group (a rack, say), and changes with placements in a way it can
-foresee, offers this besides its function for nodes. Runs of equal tasks are then placed in one go although each
+foresee, offers this besides its function for nodes. Runs of equal tasks are then placed in one call although each
 placement moves the scores of whole groups: each group keeps its nodes in a heap, and a placement costs one look at the
 groups, not at the nodes.
 """

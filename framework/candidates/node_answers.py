@@ -245,7 +245,7 @@ def _too_many(rules: str) -> Refusal | None:
 
 
 def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:
-    """Read what a predicate answered about one node; None where it permits."""
+    """Read what a predicate answered about one node; None if it permits."""
     if answer is None or answer is True:
         return None
     if isinstance(answer, Refusal):

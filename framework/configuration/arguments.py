@@ -54,7 +54,7 @@ def argument(
     """Declare a field of a dataclass of arguments.
 
     Args:
-        key: Spelling in the file; None where only `prefix` is read, or where the field's name is the spelling.
+        key: Spelling in the file; None if only `prefix` is read, or if the field's name is the spelling.
         default: Value when the key is absent; lists and mappings are copied. Without one the key must be given.
         prefix: Collects `<prefix><name>: value` into a mapping field by name.
         listed: For a mapping field with key and prefix: the key lists names (`a, b`), `<prefix><name>` gives their

@@ -1,4 +1,4 @@
-"""From the text of a configuration to a `Configuration`: all faults at once, each with its path and the nearest name.
+"""Parser: turns the text of a configuration into a `Configuration`. Faults are reported together, with path and hint.
 
 The file is Volcano's (`actions`, `tiers`, `configurations`, `metrics`), with `profiles` beside them: a list of the same
 keys with `schedulerName`. A profile takes what it leaves out from the top of the file. The top of the file, when it has

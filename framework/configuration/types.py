@@ -26,7 +26,7 @@ class PluginOption:
     flags: Mapping[str, bool]
     """Every flag by its canonical spelling."""
     arguments: Mapping[str, Any] = field(default_factory=SealedDict)
-    """As written; `framework.configuration.arguments.decode` makes them typed."""
+    """Arguments as written. `framework.configuration.arguments.decode` types them."""
     ignores_failure: bool = False
     """Whether it counts as absent in a cycle in which it cannot be opened; else what it may refuse is refused."""
     path: str = ""
@@ -54,7 +54,7 @@ class Profile:
     scheduler_names: tuple[str, ...] = ()
     """Scheduler names of the pods. Empty means all pods whose scheduler name no other profile lists."""
     actions: tuple[str, ...]
-    """In the order in which a cycle runs them."""
+    """Actions in the order of a cycle."""
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
     """Plugins by precedence; unknown ones are left out, so a tier may be empty."""
     action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=SealedDict)
@@ -86,7 +86,7 @@ class Configuration:
     generation: int
     """Rises with each accepted change; decisions carry it."""
     profiles: tuple[Profile, ...]
-    """At least one."""
+    """Profiles; at least one."""
     source: str
     """SHA-256 of the text it was read from, hexadecimal: equal sources are equal configurations."""
 

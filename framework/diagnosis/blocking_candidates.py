@@ -96,9 +96,9 @@ class Layout:
     """Domains that a job may use, and the number of places it lacks."""
 
     zone: IntArray
-    """The zone of each node, as the number of a domain, negative where it may not lie, shape (N,)."""
+    """The zone of each node, as the number of a domain, negative if it may not lie, shape (N,)."""
     cell: IntArray
-    """The cell of each node, shape (N,); negative where no part may lie."""
+    """The cell of each node, shape (N,); negative if no part may lie."""
     size: int
     """Places of one cell that make a unit."""
     needed: int
@@ -255,7 +255,7 @@ class Places:
 
     @cached_property
     def _helps_queue(self) -> BoolArray:
-        """Which jobs free at least what the queue lacks there, shape (jobs,)."""
+        """Whether each job frees at least what the queue lacks, shape (jobs,)."""
         held = self._held
         freed = held.by_job[self._asked] * (held.queue == self._queue)
         helps: BoolArray = (freed >= self._queue_lacks[:, None]).all(axis=0)
@@ -277,7 +277,7 @@ class Places:
 
     @cached_property
     def _others(self) -> BoolArray:
-        """Which pairs are of other jobs, shape (K,)."""
+        """Whether each pair belongs to another job, shape (K,)."""
         own = next((number for number, each in enumerate(self._held.jobs) if each is self._job), _NOWHERE)
         others: BoolArray = self._held.number != own
         return others

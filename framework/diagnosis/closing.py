@@ -286,7 +286,7 @@ def _standing(job: SessionJob, revision: int) -> Standing:
 
 
 def _none_any_more(task: Task) -> NodeName | None:
-    """Return what clears the nominated node of a pod that has one and is promised none; None where it has none."""
+    """Return what clears the nominated node of a pod that has one and is promised none; None if it has none."""
     return NodeName("") if task.pod.status.nominated_node_name else None
 
 

@@ -227,7 +227,7 @@ class Move:
 
     task: Task
     strategy: str
-    """Which rule says so."""
+    """Rule that selected the task."""
     budget: str
     """What bounds how many the rule names, in words."""
     breaks_gangs: bool = False

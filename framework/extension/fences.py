@@ -75,7 +75,7 @@ class Guard:
         return self._of(function, reader, is_advice=point.combine in _ADVICE, edits=point is NODE_REDUCE)
 
     def of_part(self, part: str, function: Callable[..., Any] | None) -> Any:
-        """Return a function that is registered beside one of a point; None where there is none."""
+        """Return a function that is registered beside one of a point; None if there is none."""
         reader = part_reader(part)
         return None if function is None else self._of(function, reader, is_advice=False, may_act=part == "hook")
 

@@ -176,7 +176,7 @@ def _import_file(file: PluginFile) -> ModuleType:
 
 
 def _builder_in(target: Any, source: str, *, is_needed: bool = True) -> Callable[..., Any] | None:
-    """Return the builder in a module, or `target` itself when it is one; None where none is needed, nor there."""
+    """Return the builder in a module, or `target` itself when it is one; None if none is needed, nor there."""
     if not isinstance(target, ModuleType):
         if not callable(target):
             raise ConfigError(f"{source}: {type(target).__name__} is no builder; expected a class or new(arguments)")

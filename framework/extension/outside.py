@@ -19,7 +19,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     """JSON, UTF-8."""
     timeout_seconds: float
-    """For the whole exchange; without an answer until then there is none."""
+    """Timeout of the whole exchange. After it there is no answer."""
     wants_answer: bool = True
     """Whether the answer is read. Otherwise delivery is sufficient."""
 
@@ -28,7 +28,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a query."""
 
     value: Any = None
-    """The JSON of the answer, decoded; None where it is not read."""
+    """The JSON of the answer, decoded; None if it is not read."""
     error: str = ""
     """Error message if there is no answer; otherwise empty."""
     size: int = 0

@@ -47,7 +47,7 @@ class Builder:
     name: str
     make: Callable[..., Any]
     arguments: type | None
-    """The dataclass of arguments; None where `make` takes the raw mapping or nothing."""
+    """The dataclass of arguments; None if `make` takes the raw mapping or nothing."""
     takes_raw: bool = False
     """Whether `make` is given the raw mapping."""
     source: str = BUILT_IN

@@ -31,7 +31,7 @@ def failure_of(plugin: str, error: BaseException) -> Refusal:
 def first_refusal(
     functions: Iterable[Registered[Any]], *about: Any, failed: Failed, permitted: bool = True, lends: bool = False
 ) -> Refusal | None:
-    """Ask plugins for permission until one refuses; None where all permit.
+    """Ask plugins for permission until one refuses; None if all permit.
 
     Args:
         functions: Functions to call; each returns an `Answer`.
@@ -159,7 +159,7 @@ def narrow_victims(
 
 
 def _permitted(answer: Any) -> list[Task] | None:
-    """Return the tasks that an answer permits to evict; None where it abstains."""
+    """Return the tasks that an answer permits to evict; None if it abstains."""
     if isinstance(answer, tuple):
         chosen, vote = answer
         return None if vote == Vote.ABSTAIN else list(chosen)

@@ -130,7 +130,7 @@ def place_tasks(
         statement: Takes the placements.
         job: Job of the tasks.
         worksheet: The tasks of one sub-job.
-        domain: Nodes that may be used, shape (N,); all where None.
+        domain: Nodes that may be used, shape (N,); all if None.
 
     Returns:
         Whether the sub-job is ready.
@@ -174,7 +174,7 @@ _MANY: Final = 1 << 30
 
 
 def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
-    """Place several equal tasks at once; False where that cannot be or nothing was placed."""
+    """Place several equal tasks at once; False if that cannot be or nothing was placed."""
     session = site.session
     most = min(session.jobs.missing(site.worksheet.sub_job), session.queues.headroom(queue, task, _MANY))
     if most <= 1 or not session.candidates.has_room(task):
@@ -221,7 +221,7 @@ def _stands_alone(site: _Site, task: Task) -> bool:
 
 
 def _place_one(site: _Site, task: Task) -> bool:
-    """Place one task; False where no node takes it, which is noted."""
+    """Place one task; False if no node takes it, which is noted."""
     refusal = site.session.candidates.pre_predicate(task)
     choice = None
     if refusal is None:
@@ -326,7 +326,7 @@ _LIES_NOWHERE: Final = Refusal(
 
 
 def place_best_effort(session: Session, statement: Statement, job: SessionJob, task: Task) -> bool:
-    """Place a task that asks for nothing on the best node that permits it; False where none does, which is noted."""
+    """Place a task that asks for nothing on the best node that permits it; False if none does, which is noted."""
     refusal = session.candidates.pre_predicate(task)
     if refusal is None:
         candidates = session.candidates.of(task)

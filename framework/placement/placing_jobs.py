@@ -83,7 +83,7 @@ def place_job(
         statement: Takes the placements.
         job: Job of the tasks.
         sheets: The tasks, by sub-job; after a successful second trial, the tasks that remain.
-        root: Number of the domain in which to look, where it goes by domains; all of them where None.
+        root: Number of the domain in which to look, where it goes by domains; all of them if None.
     """
     attempt = _Attempt(len(statement.operations), job.reasons.copy(), root)
     if _place_in_order(session, statement, job, sheets, root):

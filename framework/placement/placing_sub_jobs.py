@@ -64,7 +64,7 @@ def lacking_groups(session: Session, job: SessionJob) -> set[str]:
 def place_part(
     session: Session, statement: Statement, job: SessionJob, sheet: Worksheet, domain: BoolArray | None = None
 ) -> bool:
-    """Place tasks of one sub-job, within a domain where one is given; False where nothing placed would serve it.
+    """Place tasks of one sub-job, within a domain where one is given; False if nothing placed would serve it.
 
     What is placed stays when the sub-job is ready, or waits for room that is being released; else it is undone.
     """

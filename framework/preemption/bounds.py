@@ -59,7 +59,7 @@ class EvictableRoom:
         self._statuses = statuses
         self._might_lose = might_lose
         self._stock: _Stock | None = None
-        """As the first question found it; None before."""
+        """Result of the first query; None before it."""
         self._total: IntArray | None = None
         self._by_queue: dict[QueueName, IntArray] = {}
         self._largest: IntArray | None = None

@@ -18,7 +18,7 @@ class VictimDomain:
     number: int
     """Number in the tree of domains; the root's where the gang may go anywhere."""
     mask: BoolArray | None
-    """Its nodes, shape (N,); all where None."""
+    """Its nodes, shape (N,); all if None."""
 
 
 def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomain]:

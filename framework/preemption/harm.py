@@ -213,13 +213,13 @@ Search = Callable[[HarmLimits], Found | None]
 """Looks for a plan within limits."""
 
 Bound = Callable[[Found, HarmLimits], Harm | None]
-"""A harm below which no plan within limits has as many places as one that was found; None where there is no such plan.
+"""A harm below which no plan within limits has as many places as one that was found; None if there is no such plan.
 
 Never too high."""
 
 
 def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: Effort) -> Found | None:
-    """Return the least harmful plan that can be found; None where there is no plan.
+    """Return the least harmful plan that can be found; None if there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
     protected in turn, as long as a better plan comes of that and steps are left; those of plans that leave a task out
@@ -250,7 +250,7 @@ class _Searches:
         self._is_over = False
 
     def better(self, best: Found, plan: Found, protected: frozenset[TaskId]) -> Found | None:
-        """Return a better plan than the best one, found by protecting victims of a plan; None where none is found.
+        """Return a better plan than the best one, found by protecting victims of a plan; None if none is found.
 
         A plan that is no better, and leaves a task out, may have victims that stand in the way of others.
         """

@@ -20,7 +20,7 @@ from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 __all__ = ["SINGLE", "Evictable", "least_harm"]
 
 SINGLE: Final = -1
-"""In the place of a gang: the task can be evicted alone."""
+"""Value instead of a gang's number: the task can be evicted alone."""
 _ROUNDING: Final = 1e-9
 
 
@@ -71,7 +71,7 @@ class Evictable:
 
 
 def least_harm(room: IntArray, evictable: Evictable, request: IntArray, count: int) -> Harm | None:
-    """Return a harm below which no plan makes so many places for tasks with a request; None where none makes them.
+    """Return a harm below which no plan makes so many places for tasks with a request; None if none makes them.
 
     Args:
         room: What is free on each node, base units, shape (N, R).
@@ -106,7 +106,7 @@ def least_harm(room: IntArray, evictable: Evictable, request: IntArray, count: i
 
 
 def _lowest_level(room: IntArray, evictable: Evictable, request: IntArray, count: int) -> int | None:
-    """Return the priority up to which all must be evicted to make enough places; None where all are too few."""
+    """Return the priority up to which all must be evicted to make enough places; None if all are too few."""
     levels = np.unique(evictable.importance)
     low, high = 0, levels.size
     while low < high:  # at `high` all of the places are made, or it is beyond the levels

@@ -55,12 +55,12 @@ class LeastPossibleHarm:
         Args:
             job: The beneficiary.
             placed: Its tasks that the known plan places.
-            where: The nodes that may be used, shape (N,); all where None.
+            where: The nodes that may be used, shape (N,); all if None.
             limits: What a plan may evict.
             effort: Counts the steps.
 
         Returns:
-            The bound; None where there is no such plan.
+            The bound; None if there is no such plan.
         """
         tasks = [task for task in job.in_status(TaskStatus.PENDING) if not task.template.best_effort]
         needed = sum(not task.template.best_effort for task in placed)

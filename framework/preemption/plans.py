@@ -103,7 +103,7 @@ class PlanBuilder:
     why: Refusal | None = None
     """Reason that the first failed task found no place."""
     tried: dict[int, str] = field(default_factory=dict)
-    """For the task at hand: by column why evictions make no place there."""
+    """Reasons that evictions make no place for the current task, by column."""
     unplaced: tuple[Task, tuple[Any, ...], int, bytes | None] | None = None
     """The last task that found no place although evictions might have helped it, its kind, the length of the log of
     nodes at that moment, and the domain."""
@@ -230,11 +230,11 @@ class PreemptionPlanner:
         Args:
             job: The beneficiary.
             tasks: Its pending tasks, first to be placed first.
-            refused: Why a task may cause no evictions at all; None where it may.
-            domain: Nodes that may be used, shape (N,); all where None.
+            refused: Why a task may cause no evictions at all; None if it may.
+            domain: Nodes that may be used, shape (N,); all if None.
 
         Returns:
-            None where there is a plan, else why not. Where not, nothing has changed; nor where it needs no evictions
+            None if there is a plan, else why not. Where not, nothing has changed; nor where it needs no evictions
             and the action allocate is still to come, which binds what this could only hold.
         """
         why: list[Refusal] = []
@@ -272,7 +272,7 @@ class PreemptionPlanner:
             job: The beneficiary.
             fill: Makes a plan with tasks in some order, beside what the attempt has already.
             tasks: Its pending tasks, first to be placed first.
-            refused: Why a task may cause no evictions at all; None where it may.
+            refused: Why a task may cause no evictions at all; None if it may.
             domains: In which domains a sub-job may lie, by number, best first; in the attempt's where None.
         """
         self._gave_up.discard(job.id)

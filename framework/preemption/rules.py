@@ -13,7 +13,7 @@ __all__ = ["Looks", "Rule", "Vetoes", "pod_priority"]
 
 
 class Looks(Enum):
-    """In which order nodes are tried."""
+    """Order in which nodes are tried."""
 
     BEST_SCORE = "best score"
     """Order by score, best first."""
@@ -72,7 +72,7 @@ class Rule:
     same_queue: bool
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
     looks_first: Looks
-    """Which nodes are tried first."""
+    """Order of the nodes."""
     least_harm: bool = True
     """Whether of all plans the least harmful one is taken, else the first one."""
     vetoes: Vetoes

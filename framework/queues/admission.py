@@ -129,9 +129,9 @@ class Account:
     """Account that limits a job: a queue, a queue above it, or the cluster. Amounts are base units by resource row."""
 
     name: str
-    """As messages name it."""
+    """Name in messages."""
     jobs: BoolArray
-    """Which jobs count in it, shape (J,)."""
+    """Whether each job counts in it, shape (J,)."""
     running: IntArray
     """Resources of each job's running tasks in this account, shape (R, J)."""
     promised: IntArray
@@ -148,7 +148,7 @@ class Shortage(NamedTuple):
 
     account: Account
     rows: list[int]
-    """In which resources."""
+    """Resources in which it does not fit."""
     promised: list[int]
     """Resources promised in the account to jobs that count against it, by row."""
     holders: BoolArray
@@ -169,7 +169,7 @@ class _Relief(NamedTuple):
 
 
 _Kind = frozenset[QueueName] | None
-"""Queues that lose jobs; None where nothing is evicted."""
+"""Queues that lose jobs; None if nothing is evicted."""
 
 
 class QueueAdmission:
@@ -212,7 +212,7 @@ class QueueAdmission:
         """Number of admitted jobs already checked, and the names of those that count, by name of an account."""
 
     def refusal(self, job: SessionJob) -> Refusal | None:
-        """Refuse a job whose minimum does not fit; None where it may be admitted."""
+        """Refuse a job whose minimum does not fit; None if it may be admitted."""
         minimum = self._table.min_resources[:, job.job.column].tolist()
         if not self._is_beyond(job, minimum):
             return None
@@ -237,7 +237,7 @@ class QueueAdmission:
         return False
 
     def _shortage_of(self, job: SessionJob, minimum: Sequence[int]) -> Shortage | None:
-        """Return where a job's minimum does not fit; None where it may be admitted."""
+        """Return where a job's minimum does not fit; None if it may be admitted."""
         if not self._is_beyond(job, minimum):
             return None
         accounts = self._accounts_of(job.queue)
@@ -420,7 +420,7 @@ class QueueAdmission:
 
     @cached_property
     def _preemptable(self) -> BoolArray:
-        """Which jobs have a task that may be evicted, shape (J,)."""
+        """Whether each job has a task that may be evicted, shape (J,)."""
         return np.array(
             [job is not None and any(task.preemptable for task in job.tasks.values()) for job in self._table.jobs],
             dtype=np.bool_,
@@ -432,7 +432,7 @@ class QueueAdmission:
 
     @cached_property
     def _unusable(self) -> BoolArray:
-        """Which admitted jobs cannot use what is promised to them, shape (J,)."""
+        """Whether each admitted job cannot use its promised resources, shape (J,)."""
         mask = self._admitted & (self._beyond_limits | self._tried_in_vain | self._late)
         for job in self._table.select(self._admitted & ~mask):
             mask[job.column] = can_never_run(self._session, job)
@@ -440,7 +440,7 @@ class QueueAdmission:
 
     @cached_property
     def _late(self) -> BoolArray:
-        """Which jobs lack pods for longer than the grace period, shape (J,)."""
+        """Whether each job lacks pods for longer than the grace period, shape (J,)."""
         mask = np.zeros(self._table.queue.size, dtype=np.bool_)
         end = self._session.now - rules_of(self._session).grace_seconds
         for job in self._table.select(lacks_pods(self._table)):
@@ -449,7 +449,7 @@ class QueueAdmission:
 
     @cached_property
     def _beyond_limits(self) -> BoolArray:
-        """Which admitted jobs have a minimum beyond the whole limit of an account, shape (J,)."""
+        """Whether each admitted job has a minimum beyond the whole limit of an account, shape (J,)."""
         return self._beside(lambda account, columns: (self._table.min_resources[:, columns], np.array(account.limit)))
 
     @cached_property

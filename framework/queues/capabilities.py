@@ -31,7 +31,7 @@ class Excess(NamedTuple):
 
     queue: QueueName
     rows: list[int]
-    """In which resources."""
+    """Resources in which it is too small."""
     asked: IntArray
     """Minimum request of the job, base units, shape (R,)."""
     limit: IntArray

@@ -37,7 +37,7 @@ def can_never_run(session: Session, job: Job) -> bool:
 
 
 def why_never_run(session: Session, job: Job) -> str:
-    """Return why a job can never run, as a clause; empty where it may."""
+    """Return why a job can never run, as a clause; empty if it may."""
     return _answers(session).why(job)
 
 
@@ -70,7 +70,7 @@ class _Answers:
         table = session.snapshot.job_table
         self._allocated = table.allocated
         self._runs: list[bool] = np.any(table.allocated, axis=0).tolist()
-        """Which jobs have anything, by column."""
+        """Whether each job has allocated resources, by column."""
         self._placed: list[int] = table.counts[sorted(COUNTED)].sum(axis=0).tolist()
         """Tasks that have a place, by column."""
 

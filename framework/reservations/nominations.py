@@ -18,7 +18,7 @@ from pyroclast.model.tasks import TaskStatus
 __all__ = ["kept", "made_by_plans", "read_from_pods"]
 
 _KEEPING_ACTION: Final = "allocate"
-"""Which action finds places that are kept."""
+"""Action that finds places that are kept."""
 
 
 def made_by_plans(session: Session) -> Iterator[Promise]:

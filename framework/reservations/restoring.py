@@ -51,7 +51,7 @@ def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> 
         promises: Those of the last cycle; where None they are read from the pods.
 
     Returns:
-        The earliest moment at which patience with a place that is held ends, seconds since 1970; None where none is.
+        The earliest moment at which patience with a place that is held ends, seconds since 1970; None if none is.
     """
     if promises is None:
         promises = tuple(read_from_pods(session))
@@ -134,7 +134,7 @@ class _Holding:
         """Time at which the last terminating pod of a node should be gone, seconds since 1970, by node."""
 
     def hold(self, wanted: Sequence[_Wanted]) -> float | None:
-        """Bind or hold; returns when patience ends, None where nothing is held."""
+        """Bind or hold; returns when patience ends, None if nothing is held."""
         refusal = self._unfit(wanted) or self._out_of_patience(wanted)
         if refusal is not None:
             self._give_up(wanted, refusal)
@@ -267,7 +267,7 @@ class _Holding:
     # Patience ---------------------------------------------------------------------------------------------------------
 
     def _gone_by(self, node: NodeName) -> float | None:
-        """Return when the last pod on its way out of a node should be gone; None where there is none."""
+        """Return when the last pod on its way out of a node should be gone; None if there is none."""
         known = self._leaving.get(node)
         if known is None:
             column = self._session.nodes.table.column.get(node)

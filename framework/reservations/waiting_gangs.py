@@ -44,7 +44,7 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
 
 
 def why_never_together(session: Session, job: SessionJob) -> str:
-    """Return why a gang can never come together, as a clause; empty where it may.
+    """Return why a gang can never come together, as a clause; empty if it may.
 
     Bounds in its favour: rules that depend on other pods are not asked, and pods that are not made yet may fit.
     """

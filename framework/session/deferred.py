@@ -27,7 +27,7 @@ class DeferredStatements:
         statement.hold()
 
     def take(self, job: SessionJob) -> Statement | None:
-        """Take back a job's deferred statement; None where there is none."""
+        """Take back a job's deferred statement; None if there is none."""
         self._caller.for_actions("take_deferred")
         known = self._by_job.pop(job.id, None)
         return None if known is None else known[1]

@@ -62,7 +62,7 @@ class EvictionSearch:
         self._protected.setdefault(what, set()).add(victim)
 
     def in_words(self) -> str:
-        """Return how many pods were considered and what protected them; empty where none was."""
+        """Return how many pods were considered and what protected them; empty if none was."""
         considered = {task.id for candidates in self._asked for task in candidates}.union(*self._protected.values())
         if not considered:
             return ""

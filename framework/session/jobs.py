@@ -42,7 +42,7 @@ class SessionJobs:
         self.skipped = skipped
         """Jobs that are not tried again because nothing changed for them."""
         self.window = NO_WINDOW
-        """Which waiting jobs are left out of this cycle, since their namespaces used up their shares."""
+        """Waiting jobs that are left out of this cycle, because their namespaces used up their shares."""
         self._left_out: tuple[NamespaceWindow, IntArray] = NO_WINDOW, np.zeros(0, dtype=np.int64)
         """Their columns, and of which window."""
         self._later: tuple[NamespaceWindow | None, BoolArray] = None, np.zeros(0, dtype=np.bool_)
@@ -52,7 +52,7 @@ class SessionJobs:
     # Which there are --------------------------------------------------------------------------------------------------
 
     def get(self, job_id: JobId) -> SessionJob | None:
-        """Return a job; None where the snapshot does not hold it."""
+        """Return a job; None if the snapshot does not hold it."""
         known = self._jobs.get(job_id)
         if known is None:
             job = self._snapshot.jobs.get(job_id)

@@ -36,7 +36,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_over: bool
     """Whether it was in this round."""
     snapshot: int
-    """Generation of the snapshot that it saw, of a turn over several cycles the first one; -1 where it had none yet."""
+    """Generation of the snapshot that it saw, of a turn over several cycles the first one; -1 if it had none yet."""
     told: Refusal | None
     """Reason that no pods were evicted for it."""
     passed: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Progress of a namespace whose waiting jobs take turns; see `namespace_windows`."""
 
     after: str
-    """The last job, by name, that had its turn; empty where a round begins."""
+    """The last job, by name, that had its turn; empty if a round begins."""
     since: int
     """Generation of the snapshot on which the round began."""
     is_over: bool
@@ -70,7 +70,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Promises of plans with evictions, in the order of the plans; None if the memory has none."""
 
     runs: Mapping[str, float] = {}
-    """When plugins that act from time to time last did, by instance, seconds since 1970."""
+    """Last time of each periodic plugin, by instance, seconds since 1970."""
 
     lacking_pods_since: Mapping[str, float] = {}
     """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
@@ -91,7 +91,7 @@ class Assignment:
     """The outcome of a search."""
 
     places: Sequence[tuple[int, int]] | None
-    """Kind and column of each task that has a node, in the order of placing; None where no assignment was found."""
+    """Kind and column of each task that has a node, in the order of placing; None if no assignment was found."""
     steps: int
     """Number of placements that were tried."""
     is_exhaustive: bool

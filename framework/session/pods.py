@@ -49,7 +49,7 @@ def session_pods(session: "Session") -> "SessionPods":
 
 @with_plain_members
 class TermKind(Enum):
-    """Which of a pod's terms; the value is the field of `PodTerms`."""
+    """Kind of a pod's terms. The value is the field of `PodTerms`."""
 
     REQUIRED_AFFINITY = "required_affinity"
     REQUIRED_ANTI_AFFINITY = "required_anti_affinity"
@@ -110,7 +110,7 @@ class DomainCounts:
         return self._occupied
 
     def at_nodes(self) -> IntArray:
-        """Return the count of each node's domain, shape (N,), 0 where it lacks the label; do not write or keep."""
+        """Return the count of each node's domain, shape (N,), 0 if it lacks the label; do not write or keep."""
         if self._at is None or self._at_version != self.version:
             self._at = self.padded[self.codes]
             self._at_version = self.version
@@ -281,7 +281,7 @@ class SessionPods(Ledger):
             selection: Matchers, all of which must match a pod.
             topology_key: The node label.
             counts_terminating: Whether pods count whose deletion began before this session.
-            within: Nodes outside which pods do not count; all nodes where None.
+            within: Nodes outside which pods do not count; all nodes if None.
         """
         selected = self._select(selection, counts_terminating=counts_terminating)
         key = (topology_key, None if within is None else within.key)
@@ -446,6 +446,6 @@ class _Label:
 
 
 def _anchors(selection: Selection) -> tuple[tuple[str, str], ...] | None:
-    """Return the fewest label pairs of which all selected pods have at least one; None where none are sure."""
+    """Return the fewest label pairs of which all selected pods have at least one; None if none are sure."""
     known = [anchors for matcher in selection if (anchors := matcher.selector.anchors()) is not None]
     return min(known, key=len) if known else None

@@ -24,7 +24,7 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     job: JobId
     """The beneficiary."""
     action: str
-    """The action that decided; empty where the promise was read from nominated nodes."""
+    """The action that decided; empty if the promise was read from nominated nodes."""
     cycle: int
     """The cycle that decided."""
     made: float
@@ -51,7 +51,7 @@ class Promises:
     def __init__(self, promises: Sequence[Promise] = (), caller: Caller | None = None) -> None:
         self._caller = caller or Caller()
         self.standing = tuple(promises)
-        """In the order in which they were made."""
+        """Promises in the order in which they were made."""
         self.given_up: SealedSet[TaskId] = SealedSet()
         """Tasks whose place is not held any longer, as this session found."""
         self._by_task: dict[TaskId, list[Promise]] = {}
@@ -144,7 +144,7 @@ def loser_of(job: Job, *, between_queues: bool) -> str:
 def terms(loser: str, winner: Job, jobs: Mapping[JobId, Job], queues: Mapping[QueueName, Queue]) -> str | None:
     """Return the terms on which a loser, by name, loses: what must change before it may have the room back.
 
-    Between queues that is what they and their ancestors are set to get, between jobs their priorities. None where the
+    Between queues that is what they and their ancestors are set to get, between jobs their priorities. None if the
     loser is gone.
     """
     kind, _, name = loser.partition("/")

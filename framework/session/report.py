@@ -38,7 +38,7 @@ class SessionReport:
         """Tasks that their queue has capacity for, so that its gate may be removed. Their capacity is reserved from
         then on."""
         self.runs: SealedDict[str, float] = SealedDict(runs)
-        """When plugins that act from time to time last did, by instance, seconds since 1970; kept between cycles."""
+        """Last time of each periodic plugin, by instance, seconds since 1970. Kept between cycles."""
         self.lacking_pods_since: Mapping[str, float] = SealedDict()
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
         self.rounds: SealedDict[str, Round] = SealedDict()
@@ -46,7 +46,7 @@ class SessionReport:
         self.turns: SealedDict[str, Mapping[JobId, Turn]] = SealedDict()
         """Jobs of namespaces that used up their share, by action. Kept between cycles."""
         self.wakes: float | None = None
-        """When a cycle is due though nothing changes, seconds since 1970; None for never."""
+        """Time at which a cycle is due even if nothing changes, seconds since 1970; None for never."""
         self.quotas: SealedList[QuotaFigures] = SealedList()
         """Usage of elastic quotas."""
         self.differences: SealedDict[QueueName, SealedDict[str, int]] = SealedDict()

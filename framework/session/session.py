@@ -84,7 +84,7 @@ class Session:
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
         """The nodes with their amounts of this moment."""
         self.candidates = CandidateNodes(NodeAnswers(self.extensions, self.nodes, snapshot))
-        """Which nodes take a task, and why the others do not."""
+        """Nodes that fit a task, and the refusals of the others."""
         self.queues = SessionQueues(snapshot.queues, self.extensions)
         """The queues, and what they may take."""
         skipped = SkippedJobs(
@@ -95,7 +95,7 @@ class Session:
         self.topology = SessionTopology(snapshot, self.nodes, self.extensions)
         """The topology domains, and the order in which they are tried."""
         self.evictions = SessionEvictions(snapshot, self.extensions, lambda: self.action)
-        """Which pods may give way to which."""
+        """Queries about victims of evictions."""
         self.report = SessionReport(snapshot, settled, caller, runs or {})
         """Events, conditions, metrics, and what the next cycle should know."""
         self.deferred = DeferredStatements(caller)

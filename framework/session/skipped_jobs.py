@@ -117,7 +117,7 @@ class SkippedJobs:
         return mask
 
     def _by_kind(self, jobs: Sequence[Job], number: int) -> Iterator[tuple[tuple[Any, ...], list[Job], Task | None]]:
-        """Yield jobs by the kind of their tasks of a template, with a task of that kind; None where there is none."""
+        """Yield jobs by the kind of their tasks of a template, with a task of that kind; None if there is none."""
         if not self._queues.tells_kinds:
             if jobs:
                 yield (), list(jobs), _task_of(jobs[0], number)

@@ -72,7 +72,7 @@ class Domains:
     # What is asked ----------------------------------------------------------------------------------------------------
 
     def limit_of_job(self, job: SessionJob) -> int | None:
-        """Return the highest tier that a job may span; None where it may lie anywhere.
+        """Return the highest tier that a job may span; None if it may lie anywhere.
 
         A soft topology may span all, so that its domains are tried from the lowest tier on.
         """
@@ -133,7 +133,7 @@ class Domains:
     # What is held -----------------------------------------------------------------------------------------------------
 
     def held_by_job(self, job: SessionJob) -> int:
-        """Return the innermost domain around a job's placed tasks; negative where there are none."""
+        """Return the innermost domain around a job's placed tasks; negative if there are none."""
         return self.topology.innermost(self._columns_of(job.tasks))
 
     def held_by_part(self, part: SubJob) -> int:
@@ -152,7 +152,7 @@ class Domains:
     def beside(self, part: SubJob, places: IntArray | None = None) -> BoolArray | None:
         """Return where one more task of a sub-job may lie beside what is placed of it and its job, shape (N,).
 
-        None where it may lie anywhere. As long as nothing is placed: in any domain that is allowed.
+        None if it may lie anywhere. As long as nothing is placed: in any domain that is allowed.
 
         Args:
             part: The sub-job.

@@ -106,7 +106,7 @@ class SessionJob:
         self.kept_by_share = False
         """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
         self.vetoed_by = ""
-        """The plugin that did not let it start when its minimum had places; empty where none did."""
+        """The plugin that did not let it start when its minimum had places; empty if none did."""
         self.start_refused_by = ""
         """The first plugin that did so in this cycle: nothing is evicted for the job then."""
         self.touched = False

@@ -284,7 +284,7 @@ class SessionNodes:
         return bool(self.state[self.rows.releasing].any())
 
     def room_on(self, names: Sequence[NodeName]) -> bytes:
-        """Return a key of the room that is free now or later on some nodes; empty where one of them is gone."""
+        """Return a key of the room that is free now or later on some nodes; empty if one of them is gone."""
         columns = [self.table.column.get(name) for name in names]
         if None in columns:
             return b""

@@ -35,7 +35,7 @@ def _lint(parents: Mapping[str, str], path: str, *, root: str) -> Iterator[Findi
 
 
 def _circle(name: str, parents: Mapping[str, str]) -> list[str]:
-    """Return the way from an object back to itself; empty where there is none."""
+    """Return the way from an object back to itself; empty if there is none."""
     way = [name]
     while parent := parents.get(way[-1], ""):
         way.append(parent)

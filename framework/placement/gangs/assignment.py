@@ -29,7 +29,7 @@ _SETS_PER_STEP: Final = 4
 _MOST_PAIRS: Final = 4_000
 """Kinds times nodes up to which nodes are completed; a set takes longer to find among more."""
 _NEARLY_ALL: Final = 0.85
-"""Which fraction of the room of some resource is nearly all of it."""
+"""Fraction of a resource's free capacity that counts as nearly all of it."""
 
 
 def assign(problem: AssignmentProblem, *, trial: Trial | None = None, budget: int = BUDGET) -> Assignment:

@@ -44,7 +44,7 @@ class Members:
 
     kinds: Sequence[Sequence[Task]]
     parts: Sequence[SubJobId | None]
-    """The sub-job of each kind; None where nothing divides the job."""
+    """The sub-job of each kind; None if nothing divides the job."""
     is_plain: bool
     """Whether room and the nodes alone decide where they go, whatever is placed of them already."""
 

@@ -56,7 +56,7 @@ class NodeCompletion:
         self._budget = 0
 
     def run(self, budget: int) -> list[tuple[int, int]] | None:
-        """Return kind and column of each task; None where no assignment was found within so many steps."""
+        """Return kind and column of each task; None if no assignment was found within so many steps."""
         self._budget = budget
         waste: IntArray = self._room.sum(axis=0) - self._left @ self._requests
         levels: list[_Level] = []
@@ -77,7 +77,7 @@ class NodeCompletion:
         return None
 
     def _next_node(self, waste: IntArray) -> _Level | None:
-        """Return the open node that the fewest kinds fit; None where the others would waste too much."""
+        """Return the open node that the fewest kinds fit; None if the others would waste too much."""
         waits = np.flatnonzero(self._left)
         columns = np.flatnonzero(self._is_open)
         fits = self._allowed[np.ix_(waits, columns)] & (
@@ -92,7 +92,7 @@ class NodeCompletion:
         return _Level(column, self._sets_for(column, waste), waste)
 
     def _advance(self, level: _Level) -> bool:
-        """Take the next set for a node; False where there is none."""
+        """Take the next set for a node; False if there is none."""
         for kind in level.chosen:
             self._left[kind] += 1
         chosen = next(level.sets, None)

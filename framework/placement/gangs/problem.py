@@ -27,7 +27,7 @@ class Spread:
     kinds: BoolArray
     """The kinds that are counted, all of which must lie evenly, shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
     before: IntArray
     """Tasks in each domain that were placed already, shape (D,)."""
     max_skew: int
@@ -45,7 +45,7 @@ class Companions:
     wanted: BoolArray
     """The other kinds, shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
     before: IntArray
     """Such pods in each domain that were placed already, shape (D,)."""
 
@@ -59,7 +59,7 @@ class Shunning:
     shunned: BoolArray
     """Shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 where the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +69,14 @@ class AssignmentProblem:
     requests: IntArray
     """Request of a task of each kind, base units, shape (K, R)."""
     thresholds: IntArray
-    """The least room that a node must have for it, base units, shape (K, R): the request, or far below 0 where the
+    """The least room that a node must have for it, base units, shape (K, R): the request, or far below 0 if the
     resource does not count for this kind."""
     counts: Sequence[int]
     """Number of tasks of each kind, shape (K,)."""
     room: IntArray
     """Room on each node, base units, shape (R, N)."""
     allowed: BoolArray
-    """Which nodes permit each kind, room apart, shape (K, N)."""
+    """Whether each node permits each kind, apart from resources, shape (K, N)."""
     scores: FloatArray
     """Score of each node for each kind, shape (K, N); higher is better."""
     alike: IntArray
@@ -125,11 +125,11 @@ class Trial(Protocol):
     """Checks that depend on tasks that are already placed, called during the search."""
 
     def permitted(self, kind: int) -> BoolArray | None:
-        """Return which nodes permit the next task of a kind as things stand, shape (N,); all where None."""
+        """Return which nodes permit the next task of a kind currently, shape (N,); all if None."""
         ...
 
     def place(self, kind: int, column: int) -> bool:
-        """Place the next task of a kind; False where that is refused, and nothing has changed."""
+        """Place the next task of a kind; False if that is refused, and nothing has changed."""
         ...
 
     def undo(self) -> None:

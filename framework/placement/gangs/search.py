@@ -109,7 +109,7 @@ class GangSearch:
         self._by_queue: Refusal | None = None
 
     def run(self, *, on_idle: bool) -> list[Place]:
-        """Find places for the members that make the job ready, in the order of placing; empty where there are none.
+        """Find places for the members that make the job ready, in the order of placing; empty if there are none.
 
         Args:
             on_idle: Whether only room counts that is free now, else also room that is being released.
@@ -402,7 +402,7 @@ def could_be_placed(session: Session, job: SessionJob, task: Task) -> bool:
 
 
 def refused_alone(session: Session, job: SessionJob, task: Task) -> Refusal | None:
-    """Return why a task has no place though nothing else is placed; None where it has one."""
+    """Return why a task has no place though nothing else is placed; None if it has one."""
     refusal = session.queues.allocatable(session.queues.by_name[job.queue], task)
     refusal = refusal or session.candidates.pre_predicate(task)
     if refusal is not None:

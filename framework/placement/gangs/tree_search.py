@@ -25,7 +25,7 @@ __all__ = ["NodeOrder", "TreeSearch", "best_score_first", "tightest_first"]
 
 _MANY: Final = 1 << 40
 _SPARED: Final = -1
-"""In the stead of a column: the task stays without a node."""
+"""Value instead of a column: the task stays without a node."""
 
 Move = tuple[int, int]
 """A kind and a column."""
@@ -103,7 +103,7 @@ class TreeSearch:
         """Place all tasks that are left, but for spared ones, within a number of steps.
 
         Returns:
-            True where all are placed, False where that is impossible; None where the budget ended before either, and
+            True if all are placed, False if that is impossible; None if the budget ended before either, and
             nothing is placed then.
         """
         if not self.left.any():
@@ -197,7 +197,7 @@ class TreeSearch:
             self._ban(level, [(kind, each) for each in self._equals(column)])
 
     def _equals(self, column: int) -> list[int]:
-        """Return a node and those that equal it as things stand."""
+        """Return a node and those that equal it currently."""
         same = (self.problem.alike == self.problem.alike[column]) & (self.room == self.room[column]).all(axis=1)
         columns = np.flatnonzero(same)
         if columns.size == 1:
@@ -248,7 +248,7 @@ class TreeSearch:
         self._spare_in_all += times
 
     def place(self, kind: int, column: int) -> bool:
-        """Place a task of a kind on a node; False where the trial refuses it."""
+        """Place a task of a kind on a node; False if the trial refuses it."""
         self.steps += 1
         if self._trial is not None and not self._trial.place(kind, column):
             return False

@@ -1,6 +1,6 @@
 """The trial of a gang: members are placed inside a statement while their assignment is searched for.
 
-So every plugin is asked about each placement as things stand: predicates that look at other pods, ledgers that count or
+So every plugin is asked about each placement currently: predicates that look at other pods, ledgers that count or
 choose, limits of queues.
 """
 
@@ -50,7 +50,7 @@ class GangTrial:
         """Refusal of the queue for the last refused task; None if another rule refused it."""
 
     def permitted(self, kind: int) -> BoolArray | None:
-        """Return which nodes permit the next task of a kind as things stand, room included, shape (N,)."""
+        """Return which nodes permit the next task of a kind currently, room included, shape (N,)."""
         task = self._next(kind)
         session = self._session
         if session.queues.allocatable(session.queues.by_name[self._job.queue], task) is not None:

@@ -86,7 +86,7 @@ class DomainSearch:
         return self._place_sheet(sheet, fit) is not None
 
     def _place_sheet(self, sheet: Worksheet, level: Sequence[int]) -> float | None:
-        """Place tasks of a sub-job in the best of some domains that takes them; its score, or None where none does."""
+        """Place tasks of a sub-job in the best of some domains that takes them; its score, or None if none does."""
         session = self._session
         left = list(level)
         mark = sheet.mark()
@@ -125,7 +125,7 @@ class DomainSearch:
         return best is not None and self._place_all(best[1]) is not None
 
     def _place_all(self, number: int) -> float | None:
-        """Place the sub-jobs inside a domain; the sum of their scores, or None where that does not serve the job."""
+        """Place the sub-jobs inside a domain; the sum of their scores, or None if that does not serve the job."""
         session, job = self._session, self._job
         before = len(self._statement.operations)
         for sheet, mark in zip(self._sheets, self._marks, strict=True):
@@ -145,7 +145,7 @@ class DomainSearch:
         return None
 
     def _place_inside(self, sheet: Worksheet, number: int) -> float | None:
-        """Place tasks of a sub-job in the best domain inside another; its score, or None where none takes them."""
+        """Place tasks of a sub-job in the best domain inside another; its score, or None if none takes them."""
         session = self._session
         room: RoomInDomains | None = None
         for level in session.topology.gradients_for_part(sheet.sub_job, number, ALLOCATE):
@@ -203,8 +203,8 @@ class _Nearest:
 
         Args:
             domains: All domains.
-            limit: The highest tier; all where None.
-            held: The innermost domain around what is placed; negative where nothing is.
+            limit: The highest tier; all if None.
+            held: The innermost domain around what is placed; negative if nothing is.
             room: Counts how many of the tasks each takes.
             needed: How many must find places.
         """
