@@ -4,8 +4,8 @@ A placement touches one node, so only that node is asked about again: each templ
 log of touched columns. What depends on more than the node (locality `GLOBAL`, functions of one task and one node) is
 asked anew for each task, over the nodes that everything else leaves.
 
-Runs of equal tasks are placed in one call: `run` looks ahead with the amounts that nodes would have after one, two, three
-more such tasks, and gives exactly the places that choosing one by one would give.
+Runs of equal tasks are placed in one call: `run` looks ahead with the amounts that nodes would have after one, two,
+three more such tasks, and gives exactly the places that choosing one by one would give.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from pyroclast.model.tasks import Task, TaskTemplate
 __all__ = ["MOST_AMOUNTS", "Candidates", "Choice"]
 
 MOST_AMOUNTS: Final = 8192
-"""Amounts of nodes of which one template knows the answers; when there are more all are forgotten and asked anew."""
+"""Maximum number of node amounts with cached answers for one template. Above it, all are dropped and computed again."""
 
 _NEVER: Final = float("-inf")
 _FEW: Final = 8
@@ -94,7 +94,7 @@ class Candidates:
         self._ahead: dict[bytes, _Ahead] = {}
         """Score of a node with more tasks, by amounts of the node."""
         self.allowed: BoolArray = np.zeros(count, dtype=np.bool_)
-        """Permitted by all that depends on the node alone, room apart, shape (N,)."""
+        """Permitted by all rules that depend on the node alone, apart from resources, shape (N,)."""
         self.fits_idle: BoolArray = np.zeros(count, dtype=np.bool_)
         """Whether the request fits resources that are free now and not reserved, shape (N,)."""
         self.fits_future: BoolArray = np.zeros(count, dtype=np.bool_)
@@ -298,7 +298,7 @@ class Candidates:
         return not (self.allowed & self.fits_future).any()
 
     def nodes_for(self, task: Task) -> BoolArray:
-        """Return which nodes could take a task, room apart, shape (N,)."""
+        """Return which nodes fit a task, apart from resources, shape (N,)."""
         self.refresh(task)
         permitted = self.allowed.copy()
         mask = self.asked_anew(task)

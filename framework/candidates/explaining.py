@@ -2,7 +2,7 @@
 
 Permanent causes come first: what no eviction changes, such as labels, taints, and nodes that are too small even when
 empty. Room that is free or being released comes next, then what other pods cause. Among themselves predicates stand in
-the order of the configuration. Every node is looked at, nothing is sampled.
+the order of the configuration. Every node is checked. There is no sampling.
 """
 
 from collections import Counter

@@ -24,7 +24,7 @@ __all__ = ["Beyond", "Functions", "NodeAnswers", "NodeFunctions", "finite"]
 Functions = tuple[Registered[Any], ...]
 
 _MOST_MASK_BYTES: Final = 32 * 2**20
-"""Masks of unlike templates, and as much again for what they are looked up by; beyond that all are made anew."""
+"""Maximum number of cached masks, and of their keys. Above it, all are computed again."""
 
 
 class NodeFunctions:
@@ -208,7 +208,7 @@ class NodeAnswers:
         return (mask,)
 
     def beyond_bounds(self, task: Task) -> Refusal | None:
-        """Refuse a task with more rules of placement than are looked at; once per template."""
+        """Refuse a task with more placement rules than are checked, once per template."""
         number = task.template.number
         if number not in self._bounds:
             self._bounds[number] = _too_many(beyond_bounds(task.template.spec))

@@ -30,7 +30,7 @@ DEFAULT: Final = UsageSource(type="")
 def read_source(metrics: Mapping[str, str], path: str = "metrics", notes: Notes | None = None) -> UsageSource | None:
     """Return the source that a section names; None if it names none that can be asked.
 
-    What is wrong is noted as warnings: placing goes on without measurements.
+    Faults are noted as warnings, because placement continues without measurements.
     """
     notes = notes or Notes()
     if not metrics:

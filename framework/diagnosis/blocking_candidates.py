@@ -27,7 +27,7 @@ from pyroclast.model.tasks import Task
 __all__ = ["Choice", "Held", "Layout", "Places", "on_nodes_here"]
 
 _MOST_ENDED: Final = 1000
-"""Jobs on nodes that are looked at, in the order of their ids."""
+"""Maximum number of jobs on nodes that are checked, in the order of their ids."""
 _MOST_TOGETHER: Final = 100
 """Jobs that must end together, at most."""
 _MOST_ZONES: Final = 2
@@ -124,7 +124,8 @@ class Layout:
         limit = domains.limit_of_job(job)
         zone = everywhere if limit is None else _zones(domains, job, limit)
         if not job.has_sub_group_policy:
-            # what has begun goes on one by one; else a domain must have room for all that is pending together
+            # a job that has begun may continue one by one; otherwise a domain must have capacity for all its pending
+            # tasks
             return cls(zone, by_node, 1, needed if job.allocated_count else len(sheets[0].left()))
         tiers = {domains.limit_of_part(sheet.sub_job) for sheet in sheets}
         tier = tiers.pop() if len(tiers) == 1 else None

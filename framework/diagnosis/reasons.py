@@ -62,7 +62,7 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
 
 
 def _gated_tasks(session: Session) -> Iterator[Task]:
-    """Iterate over tasks that wait behind scheduling gates, whether their jobs were looked at or not."""
+    """Iterate over tasks with scheduling gates, including those of jobs that were not tried."""
     known, table = session.jobs.known(), session.snapshot.job_table
     for job in known.values():
         yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)

@@ -1,8 +1,8 @@
 """Absent plugins: plugins that could not be opened and may protect victims or reject nodes.
 
-What such a plugin would have spared or forbidden is unknown. So in that cycle nothing is evicted that it could have
-spared, and no pod is placed that it could have kept off its node, which nothing would undo: at each point where it may
-say no, it stands as a function that fails. Flags that switch it off there hold, and so does `failurePolicy: Ignore`.
+The vetoes of such a plugin are unknown. So in that cycle no pod is evicted that it could have protected, and no pod is
+placed that it could have refused, because neither can be undone. At each point with vetoes, the plugin counts as a
+function that fails. Flags that switch it off there hold, and so does `failurePolicy: Ignore`.
 """
 
 from typing import Any, Final

@@ -24,7 +24,7 @@ class AffinityBounds:
         """Nodes that are allowed for such tasks as of the last check, shape (N,)."""
 
     def change(self, kind: int, column: int, times: int) -> None:
-        """Count tasks on a node that are placed, or with a negative number taken back."""
+        """Count tasks that are placed on a node, or with a negative number undone."""
         domain = self._companions.domains[column]
         if domain >= 0:
             self._there[domain] += times * int(self._companions.wanted[kind])

@@ -20,7 +20,7 @@ class ShunBounds:
         """Tasks of each side in each domain, shape (2, D + 1)."""
 
     def change(self, kind: int, column: int, times: int) -> None:
-        """Count tasks on a node that are placed, or with a negative number taken back."""
+        """Count tasks that are placed on a node, or with a negative number undone."""
         domain = self._domains[column]
         if domain >= 0:
             for number, side in enumerate(self._sides):

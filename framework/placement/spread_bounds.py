@@ -29,7 +29,7 @@ class SpreadBounds:
         """Maximum number of tasks in a domain at the end, as of the last check."""
 
     def change(self, kind: int, column: int, times: int) -> None:
-        """Count tasks on a node that are placed, or with a negative number taken back."""
+        """Count tasks that are placed on a node, or with a negative number undone."""
         if self._spread.kinds[kind]:
             domain = self._spread.domains[column]
             self._counts[domain] += times

@@ -53,7 +53,7 @@ class WorkOrder:
         self._keys[queue.name] = self._session.queues.order_key(queue)
 
     def rank_anew(self) -> None:
-        """Rank all queues anew that wait for their turn: by evictions others than the queue just served lose, too."""
+        """Rank all waiting queues again, because an eviction also changes queues other than the served one."""
         for name in self._keys:
             self._keys[name] = self._session.queues.order_key(self._session.queues.by_name[name])
 

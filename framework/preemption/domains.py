@@ -16,7 +16,7 @@ class VictimDomain:
     """A domain that a gang may use."""
 
     number: int
-    """Number in the tree of domains; the root's where the gang may go anywhere."""
+    """Number in the tree of domains; the root's if the gang may use all nodes."""
     mask: BoolArray | None
     """Its nodes, shape (N,); all if None."""
 

@@ -1,7 +1,7 @@
 """Plans for whole gangs: victims are chosen over a whole domain of nodes, least important first.
 
-Where `plans` looks at nodes one after the other, here all that may go in a domain stands in one order, and as much of
-it is evicted as it takes to place the gang's minimum inside the domain. What turns out not to be needed is given back.
+`plans` tries nodes one after the other. Here all possible victims of a domain are in one order, and victims are evicted
+until the gang's minimum fits inside the domain. Evictions that are not needed are undone.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ _PATIENCE: Final = 4
 class _Trials:
     """When a gang is placed on trial, as victims are taken one unit after the other.
 
-    When few victims turn out not to be enough one begins anew with more: the trials that failed are left out then.
+    If few victims are not enough, the search starts again with more, without the failed trials.
     """
 
     def __init__(self, lacking: IntArray) -> None:
@@ -49,7 +49,7 @@ class _Trials:
         self._units = self._untried = self._failed = 0
 
     def begin(self) -> None:
-        """Begin anew, with no unit taken."""
+        """Start again, with no unit evicted."""
         self._lacking = self._lacking_at_first
         self._units = self._untried = 0
 

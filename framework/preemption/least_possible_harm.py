@@ -161,7 +161,7 @@ class _Listed:
         return len(self._jobs) - 1
 
     def evictable(self, beneficiary: SessionJob, columns: IntArray, limits: HarmLimits) -> Evictable:
-        """Return those that might be evicted for a job from some nodes, which are numbered anew."""
+        """Return the possible victims for a job on some nodes, with new numbers."""
         self._refresh()
         number = np.full(len(self._session.nodes), -1, dtype=np.int64)
         number[columns] = np.arange(columns.size)

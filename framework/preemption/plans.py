@@ -312,9 +312,9 @@ class PreemptionPlanner:
     def _assigned(
         self, attempt: PlanBuilder, tasks: Sequence[Task], domains: Mapping[SubJobId, Sequence[int]]
     ) -> list[tuple[Task, int]]:
-        """Return places that the minimum has where all victims are gone that may go; none where there are none.
+        """Return the places of the minimum after all permitted evictions; empty if there are none.
 
-        Nothing has changed afterwards.
+        The session is unchanged afterwards.
         """
         session, job = self._session, attempt.job
         if not tasks:
@@ -367,7 +367,7 @@ class PreemptionPlanner:
         return search.is_kept_by_queue or any(session.queues.allocatable(queue, task) is not None for task in tasks)
 
     def _evict_all_under_limit(self, trial: PlanBuilder, task: Task, victims: IntArray) -> bool:
-        """Evict all that may go and use a limit of the queue, and count them by node; return whether these are all."""
+        """Evict all permitted victims that use a limit of the queue, and count them. Return whether these are all."""
         effort = self._effort(trial.job)
         for unit in self._evict_under_limit(trial, task):
             effort.on_trial -= 0 if trial.limits.protected else len(unit)
@@ -700,7 +700,7 @@ class PreemptionPlanner:
         return True
 
     def _is_had_in_turn(self, attempt: PlanBuilder) -> bool:
-        """Return whether its tasks get their places one by one when all victims are gone, which is how they are bound.
+        """Return whether its tasks get their places one by one after all evictions, as they are bound.
 
         Else undo the plan. Where a ledger chooses for a task, a card for example, it may choose with all victims gone
         what was not free when the task was placed, and what only another of them can use.
@@ -1090,7 +1090,7 @@ class PreemptionPlanner:
         return [name for name in above if name != ROOT_QUEUE or queues[name].capability]
 
     def _no_room(self, attempt: PlanBuilder, task: Task) -> Refusal:
-        """Return why no evictions make room for a task on any node, after all were looked at."""
+        """Return why no evictions make room for a task on any node, after all nodes were tried."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
         helped = np.logical_or.reduce(
@@ -1223,7 +1223,7 @@ class PreemptionPlanner:
         return False
 
     def _still_in_the_way(self, task: Task, column: int) -> str:
-        """Return what keeps a task from a node although all have gone that may."""
+        """Return what keeps a task from a node after all permitted evictions."""
         session, candidates = self._session, self._session.candidates.of(task)
         if candidates.takes(task, column):
             return QUEUE_FULL
@@ -1381,7 +1381,7 @@ class PreemptionPlanner:
     def _ask_for_gang(self, attempt: PlanBuilder, task: Task, job: SessionJob) -> Unit | None:
         gang = in_order(self._session, attempt.job, whole_gang(job))
         if any(each.node not in self._session.nodes.table.column for each in gang):
-            return None  # its node has gone, or is another scheduler's: the gang would not go whole
+            return None  # its node is deleted, or is another scheduler's: the gang would not be evicted whole
         if len(self._proposed(attempt, task, gang)) < len(gang):
             return None
         if self._rule.same_queue and job.priority >= attempt.job.priority:

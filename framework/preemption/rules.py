@@ -26,7 +26,7 @@ class Ask(Protocol):
     """A question to plugins."""
 
     def __call__(self, task: Task, candidates: Sequence[Task], /, *, gang: Sequence[Task] = ()) -> list[Task]:
-        """Return which candidates may give way to a task; `gang` names all that would go with them."""
+        """Return which candidates may be evicted for a task; `gang` has all tasks that are evicted with them."""
         ...
 
 
@@ -88,7 +88,7 @@ class Rule:
     takes_gangs: bool = True
     """Whether whole gangs can be evicted if no single task can be spared."""
     ask: Ask
-    """Asks the plugins which of some candidates may give way to a task."""
+    """Queries plugins which candidates may be evicted for a task."""
     ask_first: Callable[[Task, Sequence[Task]], list[Task]] | None = None
     """Queries the first tier alone about the first of many candidates; None if that answer may change later."""
 

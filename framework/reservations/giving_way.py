@@ -86,7 +86,7 @@ def _lacking(session: Session, claimant: Claimant, kept: Collection[int], given:
 
 
 def _places(session: Session, job: SessionJob, task: Task) -> IntArray:
-    """Count how many tasks like one each node takes now or when what leaves is gone, shape (N,)."""
+    """Count the equal tasks that each node can hold now or after its terminating pods are gone, shape (N,)."""
     count = len(session.nodes)
     if (
         session.queues.allocatable(session.queues.by_name[job.queue], task)

@@ -267,7 +267,7 @@ class _Holding:
     # Patience ---------------------------------------------------------------------------------------------------------
 
     def _gone_by(self, node: NodeName) -> float | None:
-        """Return when the last pod on its way out of a node should be gone; None if there is none."""
+        """Return when the last terminating pod of a node should be gone; None if there is none."""
         known = self._leaving.get(node)
         if known is None:
             column = self._session.nodes.table.column.get(node)

@@ -1,4 +1,4 @@
-"""Evictions of a session: which pods may give way to which, as plugins and earlier evictions permit."""
+"""Evictions of a session: possible victims by beneficiary, as plugins and earlier evictions permit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -107,7 +107,7 @@ class SessionEvictions:
         )
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = ()) -> list[Task]:
-        """Return which candidates may give way to a task of their own queue; `gang`: all that would go with them."""
+        """Return which candidates may be evicted for a task of their own queue; `gang`: all tasks evicted with them."""
         return self._victims(
             contract.PREEMPTABLE, preemptor, candidates, between_queues=False, subject=preemptor, gang=gang
         )

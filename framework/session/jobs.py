@@ -103,7 +103,7 @@ class SessionJobs:
         return (job for job in self._looked_at(~admitted) if job.is_pending)
 
     def known(self) -> Mapping[JobId, SessionJob]:
-        """Return the jobs looked at so far."""
+        """Return the jobs created so far."""
         return MappingProxyType(self._jobs)
 
     def to_close(self) -> list[SessionJob]:

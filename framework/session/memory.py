@@ -73,7 +73,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Last time of each periodic plugin, by instance, seconds since 1970."""
 
     lacking_pods_since: Mapping[str, float] = {}
-    """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; begins anew after a restart."""
+    """Time since which admitted jobs lack pods, by UID of the PodGroup, seconds since 1970. Reset by a restart."""
 
     rounds: Mapping[str, Round] = {}
     """Progress by namespace with more unlike waiting jobs than one cycle tries; see `namespace_windows`."""
@@ -95,7 +95,7 @@ class Assignment:
     steps: int
     """Number of placements that were tried."""
     is_exhaustive: bool
-    """Whether all possibilities were looked at, so that without places there is no assignment."""
+    """Whether all possibilities were checked, so that without places there is no assignment."""
 
 
 class Settled:

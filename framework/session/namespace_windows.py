@@ -23,7 +23,7 @@ from pyroclast.model.sealed import SealedDict
 __all__ = ["MOST_TEMPLATES", "NO_WINDOW", "SHARE_USED", "NamespaceWindow", "share_of_each", "share_used", "window"]
 
 MOST_TEMPLATES: Final = 64
-"""Templates of waiting jobs of one namespace that are looked at in a cycle."""
+"""Maximum number of templates of one namespace's waiting jobs that are tried in a cycle."""
 _REFUSED_PER_TEMPLATE: Final = 4
 """Pods with rules about other pods, refused before, that cost as much as a template: each equal one is asked about."""
 _WHOLE_SHARES: Final = 4
@@ -125,7 +125,7 @@ def _left_out(jobs: Sequence[Job], most: int, known: Round | None, generation: i
 
 
 def _by_rank(jobs: Iterable[Job]) -> Iterator[Job]:
-    """Yield jobs by priority and then by age; the first ones alone are looked at."""
+    """Yield jobs by priority and then by age. Only the first ones are tried."""
     ranked = [(-job.priority, job.created, job.id, job) for job in jobs]
     heapify(ranked)
     while ranked:

@@ -56,7 +56,7 @@ class TermKind(Enum):
     PREFERRED_AFFINITY = "preferred_affinity"
     PREFERRED_ANTI_AFFINITY = "preferred_anti_affinity"
 
-    __hash__ = object.__hash__  # members are one of a kind; the hash of enums is computed anew each time
+    __hash__ = object.__hash__  # members are one of a kind; the hash of enums is computed again each time
 
 
 @dataclass(frozen=True, slots=True)

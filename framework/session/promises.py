@@ -142,10 +142,10 @@ def loser_of(job: Job, *, between_queues: bool) -> str:
 
 
 def terms(loser: str, winner: Job, jobs: Mapping[JobId, Job], queues: Mapping[QueueName, Queue]) -> str | None:
-    """Return the terms on which a loser, by name, loses: what must change before it may have the room back.
+    """Return the terms of a loss, by the loser's name: what must change before the loser may reclaim the capacity.
 
-    Between queues that is what they and their ancestors are set to get, between jobs their priorities. None if the
-    loser is gone.
+    Between queues these are the configured shares of the queues and their ancestors; between jobs, their priorities.
+    None if the loser is gone.
     """
     kind, _, name = loser.partition("/")
     if kind == "queue":

@@ -107,7 +107,7 @@ class SessionReport:
                 self.sample(f"{metric}_scalar_resources", thousandths, resource=name, **labels)
 
     def count_otherwise(self, queue: QueueName, more: Mapping[str, int]) -> None:
-        """Note what a queue holds more than the requests of its tasks say, thousandths by name, below 0 for less."""
+        """Note an amount that a queue holds beyond its tasks' requests, thousandths by name; below 0 for less."""
         if self._caller.guard is not None:
             queue, more = self._caller.guard.read("notes", uses.read_difference, queue, more, self._queues)
         known: Mapping[str, int] = self.differences.get(queue, {})

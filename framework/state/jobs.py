@@ -87,9 +87,9 @@ class SessionJob:
         """Tasks by status, indexed by `TaskStatus`."""
         self._pending_best_effort = int(table.pending_best_effort[job.column])
         self._succeeded = departed.succeeded
-        """Members that have succeeded and whose pods are gone."""
+        """Members that have succeeded and whose pods are deleted."""
         self.departed = self._missed_of(departed)
-        """Members that have ended and whose pods are gone, as far as others have not taken their places."""
+        """Members that have ended and whose pods are deleted, as far as others have not taken their places."""
         self.min_available = job.min_available - self.departed.succeeded
         """Tasks that must run for any to run: `spec.minMember` less what has departed."""
         self.unplaceable: SealedSet[TaskId] = SealedSet()
@@ -255,7 +255,7 @@ class SessionJob:
             max(minimum - self._count_role(role, statuses, count_best_effort=count_best_effort), 0)
             for role, minimum in self.job.min_by_role.items()
         )
-        return sum(lacking) <= self.departed.succeeded  # the roles of pods that are gone are not known
+        return sum(lacking) <= self.departed.succeeded  # the roles of deleted pods are unknown
 
     def _count_role(self, role: str, statuses: frozenset[TaskStatus], *, count_best_effort: bool) -> int:
         if self._roles is None:
@@ -463,7 +463,7 @@ class SessionJob:
             self.reasons.misfits_queue = in_queue
 
     def forget_refusal(self, task: TaskId) -> None:
-        """Forget why a task was not placed: it is tried anew."""
+        """Forget why a task was not placed, because it is tried again."""
         if self._caller.guard is not None:
             self._caller.for_actions("forget_refusal")
         dict.pop(self.reasons.task_refusals, task, None)

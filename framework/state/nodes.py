@@ -85,7 +85,7 @@ class NodeColumns:
 
     @property
     def future_idle(self) -> IntArray:
-        """Room that will be free when what is releasing is gone, shape (R, n)."""
+        """Resources that will be free when releasing tasks are gone, shape (R, n)."""
         return self.allocatable - self.used + self.releasing - self.pipelined
 
 
@@ -309,7 +309,7 @@ class SessionNodes:
         return self._bundle(self._all[where], state, allocatable, allocatable if same else table.reported[:, where])
 
     def future_idle_on(self, column: int) -> IntArray:
-        """Return the room of one node that will be free when what is releasing is gone, shape (R,); of its own."""
+        """Return a new array of one node's resources after releasing tasks are gone, shape (R,)."""
         state, rows = self.state[:, column], self.rows
         room: IntArray = self.table.allocatable[:, column] - state[rows.used] + state[rows.releasing]
         room -= state[rows.pipelined]

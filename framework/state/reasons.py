@@ -61,5 +61,5 @@ class Reasons:
         return other
 
     def forget_tasks(self) -> None:
-        """Drop what is known of tasks: they are tried anew."""
+        """Drop the reasons of tasks, because they are tried again."""
         self.task_refusals, self.last_places = SealedDict(), SealedDict()

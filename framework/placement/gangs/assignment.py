@@ -1,7 +1,7 @@
 """Assignment: find a node for every task of a problem, or find that there is no way, within a number of steps.
 
-Searches are tried one after the other, those first that follow the scores. Each begins anew. The one that completes
-nodes is for tasks that ask for nearly all the room there is.
+Searches are tried one after the other, those first that follow the scores. Each starts from the beginning. The one that
+completes nodes is for tasks that ask for nearly all the room there is.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from pyroclast.framework.session.memory import Assignment
 __all__ = ["BUDGET", "assign"]
 
 BUDGET: Final = 2_000
-"""Placements that a search may take back before it gives up."""
+"""Maximum number of placements that a search may undo before it gives up."""
 
 _BY_SCORE: Final = 100
 """Number of these placements that a search may spend on following the scores."""

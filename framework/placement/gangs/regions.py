@@ -31,7 +31,7 @@ Count = Callable[[int], bool]
 """Counts steps of the way to a region; returns whether more may be taken."""
 
 _STEPS: Final = 50
-"""Placements that may be taken back when sub-groups are looked at on the way to a region."""
+"""Maximum number of undone placements when sub-groups are checked on the way to a region."""
 _STEPS_PER_LOOK: Final = 10
 """Cost of checking sub-groups, in placements."""
 

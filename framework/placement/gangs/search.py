@@ -332,7 +332,7 @@ class GangSearch:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the last search looked at all possibilities, so that without places there is no assignment."""
+        """Whether the last search checked all possibilities, so that without places there is no assignment."""
         return self._is_exhaustive
 
     # Saying why not ---------------------------------------------------------------------------------------------------
