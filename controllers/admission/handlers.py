@@ -49,7 +49,7 @@ __all__ = ["SERVICES", "AdmissionPolicy", "KnownCluster", "WebhookService", "jud
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionPolicy:
-    """What an operator chose."""
+    """Settings of the operator."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Our schedulers; the first is given to Jobs that name none."""
@@ -65,7 +65,7 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCluster:
-    """What is known of the cluster."""
+    """Cluster objects that the rules read."""
 
     lookups: Lookups | None = None
     """None: the queues could not be read, so that rules about them are not asked."""
@@ -74,7 +74,7 @@ class KnownCluster:
     tree_nodes: LabelSelector | None = None
     """Which nodes the tree of quotas has that the pod in question is in; None where it is in none."""
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
-    """Of the namespace in question."""
+    """Annotations of the reviewed object's namespace."""
 
 
 Object = Mapping[str, Any]
@@ -84,7 +84,7 @@ Validation = Callable[[Review, AdmissionPolicy, KnownCluster], tuple[Fault, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookService:
-    """What one path answers."""
+    """Webhook behind one path."""
 
     path: str
     api_version: str
@@ -93,7 +93,7 @@ class WebhookService:
     mutation: Mutation | None = None
     validation: Validation | None = None
     warnings: Callable[[Object], tuple[str, ...]] | None = None
-    """What to say of an object that is allowed."""
+    """Returns the warnings for an object that is allowed."""
     reads_queues: bool = False
     reads_quotas: bool = False
     reads_trees: bool = False
@@ -183,7 +183,7 @@ def _pod_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) ->
 
 
 def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:
-    """Ask rules that want object, old object and lookups alone."""
+    """Adapt rules that take only the object, the old object and the lookups."""
     return lambda review, _policy, known: faults_of(review.object, _old(review), known.lookups)
 
 

@@ -1,4 +1,4 @@
-"""What rules must know of other objects: queues, their tree, and namespaces."""
+"""Lookups: other objects that rules read, which are queues, their tree, and namespaces."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ def parent_index(queue: Queue) -> tuple[str, ...]:
 
 
 class Lookups(Protocol):
-    """What is there, as far as it has been seen."""
+    """Objects that exist, as far as the stores show them."""
 
     def queue(self, name: str) -> Queue | None:
         """Return a queue, None where there is none."""

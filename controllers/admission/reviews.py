@@ -28,7 +28,7 @@ class ReviewError(PyroclastError):
 
 
 class ReviewedResource(Wire, frozen=True, kw_only=True):
-    """What kind of object a question is about."""
+    """Kind of the reviewed object."""
 
     group: str = ""
     version: str = ""
@@ -58,14 +58,14 @@ class _Envelope(Wire, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionVerdict:
-    """What is said of an object."""
+    """Answer to the review of an object."""
 
     faults: tuple[Fault, ...] = ()
-    """Why it is refused; none: it is allowed."""
+    """Reasons to refuse the object. Without faults it is allowed."""
     patches: Sequence[Patch] = ()
-    """What is filled in."""
+    """Patches that fill in defaults."""
     warnings: tuple[str, ...] = ()
-    """What its user should know though it is allowed."""
+    """Warnings for the user about an object that is allowed."""
 
 
 _DECODER: Final = msgspec.json.Decoder(_Envelope)

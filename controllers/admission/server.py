@@ -58,14 +58,14 @@ class Server:
         body_seconds: float = _BODY_SECONDS,
         client_names: Iterable[str] = (),
     ) -> None:
-        """Take what to serve; nothing is opened yet.
+        """Create the server. `start` opens the port.
 
         Args:
-            cluster: What is known of queues and namespaces.
-            policy: What the operator chose; may be replaced while serving.
-            paths: Services to serve; the others are not found.
-            body_seconds: Longest wait for a question to end.
-            client_names: Names of which a client's certificate must have one; none: whoever TLS lets in may ask.
+            cluster: Queues and namespaces that the rules read.
+            policy: Settings of the operator. They may be replaced while serving.
+            paths: Paths to serve. Other paths return "not found".
+            body_seconds: Longest wait for the end of a request.
+            client_names: Names of which a client's certificate must have one. Empty: every TLS client is accepted.
         """
         self.policy = policy
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
@@ -79,13 +79,13 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Port in use; tells which was taken for port 0."""
+        """Port in use. For port 0 it is the port that the system chose."""
         assert self._listener is not None, "a server that has started"
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        """Listen; without TLS only where nobody else can reach it.
+        """Listen. Without TLS the address must not be reachable from outside.
 
         Raises:
             ConfigError: The address cannot be used.

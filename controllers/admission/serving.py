@@ -72,7 +72,7 @@ class Admission:
             client_names=options.client_names,
         )
         self.port: int | None = None
-        """Where it listens, once it does."""
+        """Port in use, None before the server listens."""
 
     def trouble(self) -> str | None:
         """Say why it does not answer yet; None when it does."""
@@ -102,13 +102,13 @@ class Admission:
                 await self._server.stop()
 
     async def _first_certificate(self) -> None:
-        """Have a certificate to show; what is wrong with the API server may pass, what is wrong with files is told."""
+        """Wait for the first certificate. Errors of the API server are retried. Errors of files are raised."""
         told = ""
         while not self._keeper.is_showing:
             try:
                 await self._keeper.look()
             except ApiError as error:
-                # What stays wrong, a missing namespace for example, is told once.
+                # A lasting error, such as a missing namespace, is logged as a warning only once.
                 log = _log.debug if str(error) == told else _log.warning
                 log("no_certificate", error=str(error))
                 told = str(error)
@@ -143,7 +143,7 @@ class Admission:
             raise ConfigError(f"{path}: {error}") from error
         if text == self._groups_text:
             return None
-        # Remembered even when it is refused, so that one mistake is told once.
+        # Stored even if it is refused, so that one mistake is reported once.
         self._groups_text = text
         return read_resource_groups(text)
 

@@ -1,8 +1,8 @@
-"""What admission knows of the cluster: queues, elastic quotas and namespaces, followed, and asked anew for a refusal.
+"""Watching: stores of queues, elastic quotas and namespaces, which are listed again before a refusal.
 
-A reflector lags by moments. A Job that arrives right behind its queue must not be refused because the queue was not
-seen yet, so before anything is refused the kind is listed once more; who asks meanwhile shares the list after it, since
-one that has begun may lack what came in between.
+A reflector lags behind the API server. A Job that arrives right after its queue must not be refused because the queue
+was not seen yet. Therefore the kind is listed once more before an object is refused. Requests that arrive during a list
+share the next one, because the current list may lack objects that were created in between.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ __all__ = ["AdmissionCluster"]
 T = TypeVar("T", bound=HasMetadata)
 
 _ASK_SECONDS: Final = 2.0
-"""Longest wait for the API server while somebody waits for an answer."""
+"""Longest wait for the API server while a request is pending."""
 
 _BY_NAME: Final = "name"
 _BY_NAMESPACE: Final = "listed-namespace"
@@ -114,7 +114,7 @@ class AdmissionCluster:
 
 
 class _Listed(Generic[T]):
-    """A kind that is followed, and listed anew where somebody asks."""
+    """A kind that is watched, and listed again on demand."""
 
     def __init__(self, client: Client, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> None:
         self.store: Store[T] = Store(indexes)

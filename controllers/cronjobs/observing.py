@@ -1,6 +1,7 @@
-"""What the Jobs of a CronJob tell: which of them run, which times were served, which are history.
+"""Observing: the Jobs of a CronJob that run, the times that were served, and the Jobs of the history.
 
-Read off the Jobs as well as off the status, so that a Job made right before a process was killed counts all the same.
+The facts come from the Jobs as well as from the status. So a Job that was created right before the process was killed
+counts too.
 """
 
 from collections.abc import Iterator, Sequence

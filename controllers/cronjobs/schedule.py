@@ -58,7 +58,7 @@ def parse(text: str, zone: tzinfo = UTC) -> Schedule:
 
     Args:
         text: The schedule; `TZ=<zone>` or `CRON_TZ=<zone>` before it overrules `zone`.
-        zone: Whose clock is meant.
+        zone: Time zone of the schedule.
 
     Raises:
         ScheduleError: It cannot be read.
@@ -93,7 +93,7 @@ def zone_named(name: str) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What one field permits."""
+    """Values that one field permits."""
 
     allowed: frozenset[int]
     is_any: bool

@@ -1,4 +1,4 @@
-"""What the status of a PodGroup becomes: a pure function of it and of its members.
+"""Deciding: the next status of a PodGroup, as a pure function of the group and its members.
 
 Pending ──as many pods as the minimum──▶ PreScheduling ──▶ Scheduling ◀──▶ Scheduled ◀──▶ Running
    ▲                                                       fewer than      the minimum     the minimum
@@ -94,5 +94,5 @@ def _is_forgotten(group: GangPodGroup) -> bool:
     try:
         begun, made = unix_seconds(status.schedule_start_time), unix_seconds(group.metadata.creation_timestamp)
     except ValueError:
-        return False  # what somebody wrote there is no time
+        return False  # the field contains no time
     return begun - made > _FORGOTTEN_SECONDS

@@ -50,7 +50,7 @@ class GarbageCollector(Controller):
             self._ages.forget(key)
         if wait is None or wait > 0:
             return wait
-        # What we know may be old, and a deletion cannot be taken back: somebody may have prolonged its life.
+        # The store may be stale and a deletion is final: the time to live may have been prolonged meanwhile.
         try:
             fresh = JOBS.decoder.convert(await self._operator.writer.read(JOBS, *key))
         except ApiError as error:

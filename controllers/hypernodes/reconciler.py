@@ -60,7 +60,7 @@ class NodeCounts(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count the members of a HyperNode, and tell what admission would refuse: what cannot be read selects nothing.
+        """Count the members of a HyperNode, and report its faults. An invalid selector selects nothing.
 
         Raises:
             ApiError: The server refused.
@@ -127,7 +127,7 @@ class TopologyDiscovery(Controller):
         return _LOOK_SECONDS
 
     async def _settings(self) -> DiscoverySettings:
-        """Read the settings, and tell what is wrong with them; without settings there is nothing to discover."""
+        """Read the settings and report their faults. Without settings nothing is discovered."""
         namespace, name = self._place
         try:
             config_map = await self._operator.client.request_json(
@@ -145,7 +145,7 @@ class TopologyDiscovery(Controller):
             name=name,
             uid=config_map["metadata"].get("uid", ""),
         )
-        # What stays wrong is told once, not at each look.
+        # A lasting fault is reported once, not in each round.
         for fault in settings.faults:
             if fault not in self._told:
                 self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
@@ -153,10 +153,10 @@ class TopologyDiscovery(Controller):
         return settings
 
     async def _apply(self, wanted: list[dict[str, Any]]) -> None:
-        """Create, change and delete, so that there are those wanted and no others from this source.
+        """Create, change and delete HyperNodes of this source until they match the desired ones.
 
         Raises:
-            ApiError: The server refused one; the others were seen to.
+            ApiError: The server refused one. The others were processed.
         """
         refusals = [await self._ensure(manifest) for manifest in wanted]
         kept = {manifest["metadata"]["name"] for manifest in wanted}
@@ -202,12 +202,12 @@ def _selectors_of(hyper_node: HyperNode) -> Iterable[str]:
 
 
 def _is_relabelled(old: Node | None, new: Node | None) -> bool:
-    """Tell whether a node came, went, or has other labels."""
+    """Return whether a node came, went, or has other labels."""
     return old is None or new is None or old.metadata.labels != new.metadata.labels
 
 
 def _key_of_discovery(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:
-    """A discovered HyperNode that somebody changed or deleted is mended; its status is no such change."""
+    """Return the discovery key if a discovered HyperNode was changed or deleted. Changes of the status do not count."""
     if old is not None and new is not None and (old.spec, old.metadata.labels) == (new.spec, new.metadata.labels):
         return ()
     return (_DISCOVERY,) if any(each is not None and _is_discovered(each) for each in (old, new)) else ()

@@ -32,7 +32,7 @@ _VENDORS: Final = frozenset({"ufm", "roce"})
 
 @dataclass(frozen=True, slots=True)
 class SettingsFault:
-    """What is wrong, and where."""
+    """Fault of the settings, and its path."""
 
     path: str
     message: str
@@ -43,7 +43,7 @@ class SettingsFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverySettings:
-    """What to discover."""
+    """Settings of the discovery."""
 
     types: Mapping[str, tuple[str, ...]] | None = None
     """Labels by type of network, the narrowest domain first; None when labels are not to be looked at."""

@@ -72,7 +72,7 @@ class JobFlows(Controller):
         refusals += [await self._make(job_flow, manifest) for manifest in decision.makes]
         await self._write(key, job_flow, decision.status)
         for refusal in filter(None, refusals):
-            raise refusal  # the others were seen to, and the status tells of them
+            raise refusal  # the other Jobs were processed, and the status contains them
         return None
 
     async def _delete(self, job_flow: JobFlow, job: Job) -> ApiError | None:
@@ -103,7 +103,7 @@ class JobFlows(Controller):
         if status == job_flow.status:
             return
         change = difference(msgspec.to_builtins(job_flow.status), msgspec.to_builtins(status))
-        # Of this version: what changes is told, so it must be told of what is there.
+        # The patch contains only the difference, so it must apply to the version that it was computed from.
         answer = await self._operator.writer.merge(
             JOB_FLOWS, job_flow.metadata, {"status": change}, subresource="status", is_of_version=True
         )

@@ -1,4 +1,4 @@
-"""Tells on each JobTemplate which Jobs were made from it."""
+"""Templates: records in the status of each JobTemplate the Jobs that were created from it."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Final

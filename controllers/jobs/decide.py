@@ -1,8 +1,7 @@
 """Decide: the next step of a Job, as a function of what is there.
 
-First an action, when a Command asks for one or an occurrence calls for one; otherwise what the phase asks for. Of what
-was done before nothing is known here but what the objects say: the process that took the last step and one that has
-just begun are given the same next one.
+An action comes first, if a Command or a policy requires one. Otherwise the phase determines the step. The decision
+depends only on the objects. So a process that has just started decides the same as the process that took the last step.
 """
 
 from dataclasses import replace

@@ -1,8 +1,11 @@
-"""Finished work: what pods that have ended mean, also when they are deleted.
+"""Finished work: the meaning of pods that have ended, also after their deletion.
 
-A pod that has succeeded is done: it is not made again because somebody cleans it away, and it counts as succeeded. A
-pod that has failed and is deleted is made again, as users do by hand. Neither deletion is an eviction. Only a pod that
-its node or the cluster ended, and not its containers, was evicted, and is missed when it is deleted.
+A pod that has succeeded is done. After its deletion it is not created again, and it still counts as succeeded. A pod
+that has failed is created again after its deletion, because users delete failed pods by hand to retry them. Neither
+deletion is an eviction.
+
+A pod was evicted if its node or the cluster ended it, and not its containers. Only the deletion of such a pod counts as
+an eviction.
 """
 
 from typing import Final

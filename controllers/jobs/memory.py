@@ -35,7 +35,7 @@ _MOST_INDEXES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMemory:
-    """What a status remembers, read."""
+    """History of a Job, parsed from its status."""
 
     known: frozenset[PodPlace] = frozenset()
     """Pods of the current version that were seen, have not ended and were not given up."""

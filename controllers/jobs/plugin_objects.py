@@ -24,7 +24,7 @@ __all__ = ["PluginObjects", "check_owner"]
 KINDS: Final[Mapping[str, Resource[Any]]] = {
     each.kind: each for each in (CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES)
 }
-"""What plugins own."""
+"""Kinds of objects that plugins own."""
 
 
 class PluginObjects:

@@ -104,7 +104,7 @@ def _labels(job: Job, task: TaskSpec, index: int) -> dict[str, str]:
         names.JOB_NAME: job.metadata.name,
         names.TASK_SPEC: task_key(task),
         names.JOB_NAMESPACE: job.metadata.namespace,
-        # A label cannot be as long as a queue's name can: the annotation always tells.
+        # A queue's name can be too long for a label. The annotation always contains it.
         **({names.QUEUE_NAME: job.spec.queue} if is_label_value(job.spec.queue) else {}),
         **_picked(job.metadata.labels, names.PREEMPTABLE, names.COOLDOWN_TIME),
         **_forwarding(job),

@@ -55,7 +55,7 @@ _STOPS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """What an action does to a Job."""
+    """Effect of an action on a Job."""
 
     phase: JobPhase
     is_whole: bool = True
@@ -77,7 +77,7 @@ def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_ret
         return Transition(phase=_STOPS[action])
     is_retry = phase != JobPhase.RESTARTING
     if action is LifecycleAction.RESTART_JOB:
-        # The last attempt's pods stay, for whoever looks into why it failed.
+        # The pods of the last attempt stay, so that users can find out why it failed.
         is_last = retry_count >= max_retry - 1
         return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)
     if action in TARGETED and is_retry and retry_count >= max_retry - 1:

@@ -94,7 +94,7 @@ def remembering_plugins(job: Job, status: JobStatus | None) -> JobStatus | None:
 
 
 def _running_duration(seen: Observed, state: JobState) -> str:
-    """How long a Job took that is stopped or restarted; one that goes on has no such time yet."""
+    """Return the duration of a Job that is stopped or restarted. A Job that continues has no duration yet."""
     if state.phase not in RESTS | {JobPhase.RESTARTING}:
         return ""
     try:

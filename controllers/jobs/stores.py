@@ -1,4 +1,4 @@
-"""What the Job controller follows."""
+"""Stores: the objects that the Job controller watches."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -78,7 +78,7 @@ def place_of(namespace: str, name: str) -> str:
 
 
 def job_of_command(command: Command) -> str | None:
-    """Name the Job that a Command is for, None when it is for another kind."""
+    """Return the name of the Job that a Command is for, None if it is for another kind."""
     target = command.target
     if target is None or target.kind != JOBS.kind or target.api_version != JOBS.api_version:
         return None

@@ -51,7 +51,7 @@ def _next_phase(seen: Observed, counts: Counts) -> JobPhase:
 
 
 def _starts_afresh(seen: Observed, phase: JobPhase) -> bool:
-    """Tell whether what was said about the phase before is true no longer."""
+    """Return whether the message about the previous phase is outdated."""
     state = seen.job.status.state
     return state.reason == INVALID or phase != state.phase
 
@@ -110,7 +110,7 @@ def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
     """Return the claims to make or to name."""
     claims = claims_of(seen.job)
     if seen.job.status.state.phase == JobPhase.RUNNING:
-        # They were there when it began; whoever applies its manifest again takes their names away.
+        # The claims existed when the Job started. Applying its manifest again removes their names from the spec.
         return tuple(replace(claim, manifest=None) for claim in claims if not claim.is_named)
     return tuple(
         claim
@@ -120,7 +120,7 @@ def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
 
 
 def _is_admitted(group: PodGroup) -> bool:
-    """Tell whether the scheduler let a gang in: no pods are made before."""
+    """Return whether the scheduler has admitted a gang. No pods are created before."""
     return group.status.phase not in {"", PodGroupPhase.PENDING}
 
 
@@ -138,7 +138,7 @@ def _cautions(seen: Observed) -> Iterator[EventRecord]:
 
 
 def _group_events(group: PodGroup) -> tuple[EventRecord, ...]:
-    """Tell why a gang waits, when that is the latest that its scheduler said."""
+    """Return the event with the reason why a gang waits, if the scheduler's latest condition is such a reason."""
     true = [condition for condition in group.status.conditions if condition.status == "True"]
     latest = max(true, key=lambda condition: _moment(condition.last_transition_time), default=None)
     if latest is None or latest.type == "Scheduled":
@@ -163,7 +163,7 @@ def _moment(text: str) -> float:
 
 
 def _has_what_it_waits_for(seen: Observed, task: TaskSpec, done: Collection[PodPlace] = ()) -> bool:
-    """Tell whether the tasks that a task depends on have started: one of several with `any`, otherwise all."""
+    """Return whether the tasks that a task depends on have started: one of several with `any`, otherwise all."""
     if task.depends_on is None:
         return True
     started = [_has_started(seen, name, done) for name in task.depends_on.name]
@@ -173,7 +173,7 @@ def _has_what_it_waits_for(seen: Observed, task: TaskSpec, done: Collection[PodP
 
 
 def _has_started(seen: Observed, name: str, done: Collection[PodPlace]) -> bool:
-    """Tell whether as many pods of a task run and are ready, or succeeded, as it needs."""
+    """Return whether enough pods of a task are running and ready, or have succeeded."""
     task = seen.tasks.get(name)
     if task is None:
         return False

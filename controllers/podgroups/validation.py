@@ -41,7 +41,7 @@ class GroupJudge(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Tell what is wrong with a group, by an event and in a condition.
+        """Report the faults of a group in an event and in a condition.
 
         Raises:
             ApiError: The server refused.
@@ -62,7 +62,7 @@ class GroupJudge(Controller):
         return None
 
     async def _write(self, group: PodGroup, change: dict[str, object]) -> None:
-        """Write a status, provided that nobody changed it since it was seen: conditions are one list of many hands."""
+        """Write a status, if it has not changed since it was read. Several controllers write the list of conditions."""
         has_subresource = await self._operator.discovery.has(POD_GROUPS, "status")
         subresource = "status" if has_subresource else ""
         try:
@@ -90,7 +90,7 @@ def _queue_of_new(group: PodGroup) -> Iterable[str]:
 
 
 def _own_key(old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
-    """What is counted of a group that runs concerns nobody here."""
+    """Return the key of a group, unless only the counts in its status changed."""
     if old is not None and new is not None and _facts(old) == _facts(new):
         return ()
     return [key_of(group) for group in (new or old,) if group is not None]

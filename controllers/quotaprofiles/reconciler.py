@@ -56,7 +56,7 @@ class QuotaProfiles(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Make the root of a profile's tree, or bring it up to date; what is wrong with the profile is told.
+        """Create or update the root of a profile's tree. Faults of the profile are reported.
 
         Raises:
             ApiError: The server refused for now.

@@ -1,4 +1,4 @@
-"""The ElasticQuota that a profile wants: its nodes summed up, as the root of a tree."""
+"""Sizing: the ElasticQuota of a profile, which is the root of a tree with the sum of its nodes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ class Root:
 
     labels: Mapping[str, str]
     total: Mapping[str, int]
-    """What its nodes offer, thousandths of cpu, units of the rest."""
+    """Sum of the nodes' resources: CPU in thousandths, other resources in units."""
     unschedulable: Mapping[str, int]
     """The part of it on nodes that take no pods."""
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ def takes_pods(node: Node) -> bool:
 
 
 def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
-    """Return the root that a profile wants; nodes are summed that its selector means, and cut by its ratio."""
+    """Return the root of a profile: the sum of the nodes that its selector matches, multiplied by its ratio."""
     selector = Selector.of(profile.spec.node_selector)
     meant = [node for node in nodes if selector.matches(node.metadata.labels)]
     ratio = _ratio(profile) or 1.0

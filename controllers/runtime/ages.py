@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Ages(Generic[K]):
-    """Ages of things; each is forgotten when told so."""
+    """Ages of events. `forget` drops an event."""
 
     def __init__(self, clock: Clock) -> None:
         """Ask this clock."""

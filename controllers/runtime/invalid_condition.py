@@ -28,16 +28,16 @@ _GRACE_SECONDS: Final = 2.0
 
 
 class Complaints(Generic[T]):
-    """Tells complaints about the objects of a kind, and remembers what it told."""
+    """Reports the faults of the objects of a kind, each of them once."""
 
     def __init__(self, operator: Operator, resource: Resource[T]) -> None:
-        """Tell through `operator`, about objects of `resource`."""
+        """Record events through `operator`, about objects of `resource`."""
         self._operator, self._resource = operator, resource
         self._told: dict[Key, tuple[str, str]] = {}
-        """UIDs and what was told last."""
+        """UIDs and last reported faults."""
 
     def tell(self, item: T, complaint: str) -> None:
-        """Say what is wrong with an object, if that is news; empty: nothing is, any more."""
+        """Report the faults of an object, if they have changed. An empty text means that it has no faults any more."""
         key, state = key_of(item), (item.metadata.uid, complaint)
         if complaint and self._told.get(key) != state:
             self._operator.record(self._resource, item, "Warning", INVALID, complaint)
@@ -47,11 +47,11 @@ class Complaints(Generic[T]):
             self._told.pop(key, None)
 
     def forget(self, key: Key) -> None:
-        """Drop what was told of an object that is gone."""
+        """Drop the reported faults of a deleted object."""
         self._told.pop(key, None)
 
     def keep(self, keys: Iterable[Key]) -> None:
-        """Drop what was told of all objects but these."""
+        """Drop the reported faults of all other objects."""
         self._told = {key: self._told[key] for key in keys if key in self._told}
 
 

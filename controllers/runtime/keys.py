@@ -42,5 +42,5 @@ def controller_index(resource: Resource[Any]) -> Index[T]:
 
 
 def _is_of(owner: Any, resource: Resource[Any]) -> bool:
-    """Tell whether a reference is to a kind: others may have its name in a group of theirs."""
+    """Return whether a reference is to a kind: others may have its name in a group of theirs."""
     return bool(owner.kind == resource.kind and owner.api_version == resource.api_version)

@@ -2,8 +2,8 @@
 
     made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶ following
 
-Following goes on from the start, on standbys too, so that whoever takes over knows everything already. Changes become
-keys only while working; work begins with all keys there are.
+All replicas watch from the start, so that a standby that takes over has filled stores. Changes become keys only while
+the operator works. Work starts with all existing keys.
 """
 
 import asyncio
@@ -96,12 +96,12 @@ class Operator:
         """Begin without controllers.
 
         Args:
-            client: Speaks to the server.
-            component: Who reports events.
-            instance: Which of its processes.
-            may_write: Asked before each write: whether we still lead.
-            clock: For waiting, and for times that are written.
-            chance: For jitter and names.
+            client: Client of the API server.
+            component: Component that reports events.
+            instance: Name of this process of the component.
+            may_write: Returns whether this process still leads. It is called before each write.
+            clock: Clock for waiting and for times that are written.
+            chance: Random numbers for jitter and names.
         """
         self.client = client
         self.clock = clock or SystemClock()
@@ -112,7 +112,7 @@ class Operator:
         self.writer = Writer(client, may_write=may_write)
         self.discovery = Discovery(client, clock=self.clock)
         self.queues: dict[str, WorkQueue] = {}
-        """By name of the reconciler."""
+        """Work queues by the name of the reconciler."""
         self._followed: dict[tuple[str, str], _Followed[Any]] = {}
         self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
         self._is_working = False
@@ -240,7 +240,7 @@ class Operator:
 
     @property
     def reflectors(self) -> Sequence[Reflector[Any]]:
-        """What follows each kind, as far as following has begun."""
+        """Reflectors that have started, one for each kind."""
         return [followed.reflector for followed in self._followed.values() if followed.reflector is not None]
 
     def troubles(self) -> Iterable[ApiError | CacheError | None]:
@@ -307,7 +307,7 @@ class Operator:
             await asyncio.sleep(0)  # the lease has its turn between long lists
 
     async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work again and again; a failure is told, and the pause after it is short only once."""
+        """Run work repeatedly. Failures are logged, and only the first pause after a failure is short."""
         queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
         queue.add(_NO_KEY)
         await queue.run()

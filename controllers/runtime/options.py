@@ -12,7 +12,7 @@ DEFAULT_WORKERS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """What the controllers' builders are given."""
+    """Options that the controllers are built with."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Pods that name one of these are ours; the first is given to Jobs that name none."""

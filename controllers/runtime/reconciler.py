@@ -16,19 +16,19 @@ class Reconciler(Protocol):
     """Brings what one object asks for and what there is together; knows nothing of what happened, only of what is."""
 
     name: ClassVar[str]
-    """Of the controller, for metrics and logs."""
+    """Name of the controller, for metrics and logs."""
 
     async def reconcile(self, key: Key) -> float | None:
-        """Look at everything that belongs to a key and take the next step.
+        """Take the next step for a key.
 
-        Called one at a time for a key. The object may be gone, and each step may have been taken already by a process
+        Calls for one key do not overlap. The object may be gone. Each step may have been taken already by a process
         that was killed right after it.
 
         Returns:
-            Seconds after which it wants to be called even if nothing happens, or None.
+            Seconds until the next call even if nothing happens, or None.
 
         Raises:
-            Exception: It did not work out; called again after a while that grows with each failure in a row.
+            Exception: The step failed. The next call follows after a wait that grows with each failure in a row.
         """
         ...
 

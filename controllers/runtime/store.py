@@ -38,9 +38,9 @@ class Store(Generic[T]):
         """Begin empty.
 
         Args:
-            indexes: Functions by the name that `by` asks for.
-            plural: What the objects are called, for people.
-            version: Tells the resource version that the reflector stands at.
+            indexes: Index functions by the name that `by` takes.
+            plural: Plural name of the objects, for messages.
+            version: Returns the resource version that the reflector has reached.
         """
         self.plural, self.version = plural, version
         self._objects: dict[Key, T] = {}

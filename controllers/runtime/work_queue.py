@@ -31,7 +31,7 @@ __all__ = ["WorkQueue"]
 FIRST_WAIT: Final = 0.005
 LONGEST_WAIT: Final = 300.0
 LONGEST_WAIT_FOR_OTHERS: Final = 10.0
-"""The same where others stand in the way: when a quota is raised or a priority class made, nothing tells us."""
+"""Longest wait if other objects block the work. No watch reports a raised quota or a new priority class."""
 _SHORTEST_REST: Final = 0.0005
 _SPARE_ENTRIES: Final = 64
 """Outdated times that are kept before the heap is made anew."""
@@ -54,12 +54,12 @@ class WorkQueue:
         """Begin empty.
 
         Args:
-            name: Of the controller, for metrics and logs.
-            handle: Reconciles one key; returns the seconds after which it wants to be called again, or None. When it
-                raises, it is called again after a while, for as long as it takes.
-            workers: Keys at work at a time.
-            clock: For waiting.
-            chance: For jitter.
+            name: Name of the controller, for metrics and logs.
+            handle: Reconciles one key. It returns the seconds until the next call, or None. If it raises, it is called
+                again after a wait, until it succeeds.
+            workers: Maximum number of keys that are processed at a time.
+            clock: Clock for waiting.
+            chance: Random numbers for jitter.
         """
         self.name = name
         self._handle = handle
@@ -73,7 +73,7 @@ class WorkQueue:
         """Added while at work."""
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
-        """What `_due` says, and what it said before: such entries are passed over."""
+        """Current and outdated entries of `_due`. Outdated entries are skipped."""
         self._backoffs: dict[Key, Backoff] = {}
         self._is_stopping = False
         self._wake = asyncio.Event()
@@ -89,7 +89,9 @@ class WorkQueue:
     @property
     def longest_running_seconds(self) -> float:
         """Seconds that the oldest call runs by now, 0 when none does."""
-        began = min(self._working.values(), default=None)  # asked once: metrics are told in another thread
+        began = min(
+            self._working.values(), default=None
+        )  # read only once, because metrics are collected in another thread
         return 0.0 if began is None else self._clock.monotonic() - began
 
     def failures(self, key: Key) -> int:
@@ -232,7 +234,7 @@ class WorkQueue:
 
 
 def _waits_for_others(error: Exception) -> bool:
-    """Tell whether a failure ends by what somebody does to an object that nobody here follows."""
+    """Return whether the failure lasts until an object changes that no controller watches."""
     return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 

@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 
 
 class CertificateSource(Protocol):
-    """Where certificates come from."""
+    """Source of certificates."""
 
     async def current(self) -> Material:
         """Return what is in force.
@@ -73,7 +73,7 @@ class Keeper:
 
     @property
     def is_showing(self) -> bool:
-        """Tell whether there is a certificate to show."""
+        """Return whether there is a certificate to show."""
         return self._shown is not None
 
     async def look(self) -> None:

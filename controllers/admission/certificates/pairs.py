@@ -45,7 +45,7 @@ class Pair:
         return now < self.parsed.not_valid_before_utc
 
     def is_due(self, now: datetime) -> bool:
-        """Tell whether it should be renewed: two thirds of its life are over."""
+        """Return whether it should be renewed: two thirds of its life are over."""
         return now >= self.made_at + (self.expires_at - self.made_at) * 2 / 3
 
     def names(self) -> frozenset[str]:
@@ -58,7 +58,7 @@ class Pair:
         return frozenset((*found.get_values_for_type(x509.DNSName), *addresses))
 
     def is_signed_by(self, authority: "Pair") -> bool:
-        """Tell whether an authority signed it."""
+        """Return whether an authority signed it."""
         try:
             self.parsed.verify_directly_issued_by(authority.parsed)
         except (ValueError, TypeError, InvalidSignature):
@@ -91,7 +91,7 @@ def certificates_of(bundle: bytes | None) -> list[bytes]:
 def make_authority(now: datetime, life: timedelta) -> Pair:
     """Make an authority that signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    # The time tells authorities apart while one takes over from another.
+    # The time makes the names of two authorities differ while one takes over from another.
     name = _name(f"pyroclast-admission-ca@{int(now.timestamp())}")
     builder = (
         _builder(name, name, key, now, life)
@@ -106,7 +106,7 @@ def issue(authority: Pair, names: Sequence[str], now: datetime, life: timedelta)
     """Issue a certificate for a server.
 
     Args:
-        authority: Who signs.
+        authority: Certificate authority that signs.
         names: DNS names and addresses of the server; the first also names it.
         now: The time.
         life: How long it holds, at most as long as the authority's own.

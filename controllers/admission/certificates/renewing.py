@@ -21,7 +21,7 @@ __all__ = ["Lives", "Material", "renewed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lives:
-    """How long things hold."""
+    """Lifetimes of certificates and of the steps of a rotation."""
 
     authority: timedelta = timedelta(days=3650)
     serving: timedelta = timedelta(days=90)
@@ -31,14 +31,14 @@ class Lives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the replicas share; parts that are missing or unusable are None or left out."""
+    """Certificates that the replicas share. Parts that are missing or unusable are None or left out."""
 
     authority: Pair | None = None
     """Signs."""
     next_authority: Pair | None = None
     """Will sign; trusted already."""
     serving: Pair | None = None
-    """What servers show."""
+    """Certificate that servers present."""
     trusted: bytes = b""
     """Certificates of all authorities to be trusted, the one that signs first."""
 

@@ -74,7 +74,7 @@ def _standing(before: wire.ElasticQuota, *, is_same_spec: bool) -> Iterator[tupl
 
 
 def _is_near(quota: ParsedQuota, other: wire.ObjectMeta) -> bool:
-    """Tell whether rules may speak of another quota: reading all of a thousand takes long while somebody waits."""
+    """Return whether a rule can concern another quota. Parsing all of a thousand would delay the answer."""
     parent = other.labels.get(PARENT) or ROOT_QUOTA
     beside_it = parent in {quota.name, quota.parent} and parent != ROOT_QUOTA
     return beside_it or other.name in {quota.name, quota.parent} or NAMESPACES in other.annotations

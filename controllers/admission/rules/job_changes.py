@@ -1,4 +1,4 @@
-"""What may change of a Job that runs: its size, its gang, its priority, and how long it stays when it is over."""
+"""Job changes: fields of a running Job that may change, which are its size, gang, priority and time to live."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,7 +21,7 @@ _MOST_NAMED: Final = 5
 
 
 def is_settled(old: Job, job: Job) -> bool:
-    """Tell whether nothing is to be judged: the spec is what it was, or the Job is on its way out.
+    """Return whether nothing is to be judged: the spec is what it was, or the Job is on its way out.
 
     A Job that was stored before a rule came must still lose its finalizers.
     """

@@ -1,4 +1,4 @@
-"""How many pods a Job may have: each is looked at, again and again, by a process that serves all Jobs."""
+"""Job size: maximum number of pods of a Job. One process serves all Jobs and looks at each pod repeatedly."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -29,7 +29,7 @@ def faults_of(
 
 
 def warnings_of(job_flow: Mapping[str, Any] | JobFlow) -> tuple[str, ...]:
-    """Return what the user of a job flow that is in order should know: fields that nobody acts upon.
+    """Return the warnings for a valid job flow: fields that have no effect.
 
     Args:
         job_flow: The flow, as JSON or as its struct.

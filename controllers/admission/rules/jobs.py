@@ -1,6 +1,6 @@
-"""Jobs: what is filled in of a new one, and what is wrong with a new or changed one.
+"""Jobs: defaults of a new Job, and validation of a new or changed Job.
 
-The rules are Volcano's, its words are in the messages; docs/admission.md lists them. All faults are told at once.
+The rules are Volcano's, and the messages contain its words. docs/admission.md lists them. An answer reports all faults.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,13 +39,13 @@ _NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
 
 
 def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER) -> list[Patch]:
-    """Return what to fill in of a new Job.
+    """Return the patches that fill in the defaults of a new Job.
 
-    What has a wrong type is left for the API server to refuse.
+    Fields of a wrong type stay as they are. The API server refuses them.
 
     Args:
         job: The Job, as JSON.
-        scheduler_name: Who schedules Jobs that name nobody.
+        scheduler_name: Scheduler of Jobs that name none.
     """
     spec = job.get("spec")
     if not isinstance(spec, Mapping):

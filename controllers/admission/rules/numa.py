@@ -14,11 +14,11 @@ _WITHOUT: Final = frozenset({"", NumaPolicy.NONE})
 
 
 def numa_faults(task: TaskSpec, field: str, number: int) -> Iterator[Fault]:
-    """Find containers that ask for no whole CPUs though the task wants them aligned.
+    """Find containers that request no whole CPUs in a task that requires NUMA alignment.
 
     Args:
         task: The task.
-        field: Where it stands.
+        field: Path of the task.
         number: Its number in the Job, for the message.
     """
     if task.topology_policy in _WITHOUT:

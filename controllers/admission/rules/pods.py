@@ -1,8 +1,10 @@
 """Pods: disruption budgets of gangs, resource groups, the gate of their queue, and the nodes of their tree of quotas.
 
-Only pods of our schedulers are judged, and only theirs get a gate, which nobody else would take off, and the nodes of
-a tree. Resource groups are an operator's: the first whose matcher meets a new pod gives it node labels, tolerations,
-an affinity where it has none, and a scheduler.
+Only pods of our schedulers are validated. Only they get a gate, because no other scheduler would remove it, and the
+nodes of a tree.
+
+The operator configures resource groups. The first group that matches a new pod gives it node labels, tolerations, an
+affinity if it has none, and a scheduler.
 """
 
 import re
@@ -224,7 +226,7 @@ def _requirements(selector: LabelSelector) -> Iterator[dict[str, Any]]:
 
 
 def _can_be_required(requirement: Mapping[str, Any]) -> bool:
-    """Tell whether a pod may ask for it; the server takes selectors of profiles as they are, but no such pod."""
+    """Return whether a pod may ask for it; the server takes selectors of profiles as they are, but no such pod."""
     values = requirement.get("values", ())
     return (
         requirement["operator"] in OPERATORS

@@ -11,7 +11,7 @@ from pyroclast.model.api.scheduling import QueueState
 __all__ = ["queue_use_faults"]
 
 _OPEN: Final = frozenset({"", QueueState.OPEN})
-"""A queue whose state nobody has written yet is open."""
+"""A queue without a state in its status is open."""
 
 
 def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: bool) -> Iterator[Fault]:

@@ -33,7 +33,7 @@ _KEPT_STATES: Final = (*_STATES, QueueState.CLOSING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLimits:
-    """What an operator may choose."""
+    """Settings of the operator."""
 
     max_depth: int = 5
     """Most queues from one below the root down to the deepest."""
@@ -79,13 +79,13 @@ def faults_of(
 
 
 def standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth: int) -> tuple[Fault, ...]:
-    """Find what is wrong with a queue that is there, whoever let it in.
+    """Find the faults of an existing queue, also of one that bypassed admission.
 
     Args:
         queue: The queue.
         lookups: All queues.
-        sums: Over them.
-        max_depth: As in `QueueLimits`.
+        sums: Sums over the queues.
+        max_depth: See `QueueLimits`.
     """
     return the_first(_standing_faults(queue, lookups, sums, max_depth))
 
@@ -162,7 +162,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth
 
 
 def _is_unchanged(old: Queue, queue: Queue) -> bool:
-    """Tell whether nothing that a rule is about changed; labels and finalizers may always."""
+    """Return whether nothing that a rule is about changed; labels and finalizers may always."""
     return (
         old.spec == queue.spec
         and old.status.state == queue.status.state
@@ -214,7 +214,7 @@ def _state_faults(queue: Queue, allowed: Sequence[str]) -> Iterator[Fault]:
 
 
 def _amounts(spec: QueueSpec) -> dict[str, dict[str, object]]:
-    """Return all amounts of a queue by what they are, in a form that tells equal ones from others."""
+    """Return all amounts of a queue by field, in a form in which equal amounts are equal."""
     return {
         "capability": {**spec.capability, **amounts_of(spec.capability)},
         "deserved": {**spec.deserved, **amounts_of(spec.deserved)},

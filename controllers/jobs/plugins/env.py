@@ -11,7 +11,7 @@ __all__ = ["Env"]
 
 
 class Env(Plain):
-    """Tells containers their index."""
+    """Give containers their index in a variable."""
 
     name: ClassVar[str] = "env"
 

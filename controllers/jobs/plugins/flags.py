@@ -49,7 +49,7 @@ def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tupl
 
 
 def _undashed(argument: str) -> str:
-    """What follows the dashes; empty where there are none."""
+    """Return the text after the dashes. Empty if there are no dashes."""
     return argument[1:].removeprefix("-") if argument.startswith("-") else ""
 
 

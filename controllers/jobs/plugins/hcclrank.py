@@ -1,4 +1,4 @@
-"""Plugin hcclrank: an annotation tells Ascend's collective library the rank of each pod."""
+"""Plugin hcclrank: an annotation with the rank of each pod, for Ascend's collective library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a plugin of Jobs is: it completes pods, and it owns objects that live as long as the Job runs."""
+"""Plugin: the interface of Job plugins. A plugin completes pods and owns objects that exist while the Job runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFault:
-    """What is wrong with the plugins of a Job."""
+    """Fault of the plugins of a Job."""
 
     plugin: str
     path: str

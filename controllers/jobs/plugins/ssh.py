@@ -51,7 +51,7 @@ class SshFlags:
     """Flags of ssh."""
 
     key_file_path: str = flag("ssh-key-file-path", _HOME)
-    """Where containers find the keys; anywhere else than root's home they are readable to all users."""
+    """Directory of the keys in containers. Outside of root's home the keys are readable by all users."""
     private_key: str = flag("ssh-private-key", "")
     """Private key to use, instead of one made for the Job."""
     public_key: str = flag("ssh-public-key", "")

@@ -1,4 +1,4 @@
-"""Where pods go: tolerations, affinities, spreading, gates."""
+"""Placement: rules of tolerations, affinities, spread constraints and gates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -26,7 +26,7 @@ _VALUES: Final[Mapping[str, tuple[str, range]]] = {
     "Gt": ("exactly one value", range(1, 2)),
     "Lt": ("exactly one value", range(1, 2)),
 }
-"""By operator, how many values it takes."""
+"""Number of values that each operator takes."""
 _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
