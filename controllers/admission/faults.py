@@ -23,7 +23,7 @@ class Fault:
     """One fault of an object."""
 
     field: str
-    """Where, as Kubernetes writes it: `spec.tasks[0].replicas`."""
+    """Path in the form of Kubernetes, such as `spec.tasks[0].replicas`."""
     value: object = None
     """Current value. None if the field is absent, or if the rule names the value."""
     expected: str = ""
@@ -32,7 +32,7 @@ class Fault:
     """The rule that is broken, in Volcano's words where it has some."""
 
     def __str__(self) -> str:
-        """Say all of it in one line."""
+        """Return the fault as one line."""
         details = [
             *([f"got {_shown(self.value)}"] if self.value is not None else ()),
             *([f"expected {self.expected}"] if self.expected else ()),

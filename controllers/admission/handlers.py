@@ -68,7 +68,7 @@ class KnownCluster:
     """Cluster objects that the rules read."""
 
     lookups: Lookups | None = None
-    """None: the queues could not be read, so that rules about them are not asked."""
+    """None: the queues could not be read, so rules about them are skipped."""
     quotas: Sequence[wire.ElasticQuota] | None = None
     """All elastic quotas; None: they could not be read."""
     tree_nodes: LabelSelector | None = None
@@ -110,7 +110,7 @@ _UNREAD_QUOTAS: Final = "the other quotas could not be read; rules about them we
 
 
 def judge(service: WebhookService, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> AdmissionVerdict:
-    """Answer one question; what is not the service's business is allowed."""
+    """Answer one review. Objects that the service does not handle are allowed."""
     resource = review.resource
     is_ours = (resource.group, resource.resource) == (service.group, service.resource) and not review.sub_resource
     if not is_ours or review.operation not in service.operations:

@@ -26,7 +26,7 @@ LARGEST_BODY_BYTES: Final = 8 * 2**20
 SMALL_BODY_BYTES: Final = 128 * 2**10
 """Questions up to this size need no permit."""
 _LARGE_AT_A_TIME: Final = 4
-"""Larger questions that are held in memory at a time: 32 MiB, and what is decoded of them."""
+"""Larger requests in memory at a time: 32 MiB and their decoded objects."""
 _CONNECTIONS: Final = 256
 """Connections at a time; with a small question each they hold 32 MiB."""
 
@@ -35,7 +35,7 @@ class Questioners:
     """Connections that sent a question, in the order of their last ones."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without connections."""
         self._rank: dict[RequestHandler, int] = {}
         self._count = 0
 
@@ -56,7 +56,7 @@ class RequestBodies:
     """Reads questions within the limits."""
 
     def __init__(self) -> None:
-        """Begin with all permits."""
+        """Start with all permits."""
         self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
 
     async def read(self, request: web.Request, held: AsyncExitStack) -> bytes:

@@ -70,7 +70,7 @@ class Server:
         self.policy = policy
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
-        """Held by the large question that is being judged, in a thread: that may take seconds."""
+        """Held by the large request that a thread processes. This may take seconds."""
         self._bodies, self._questioners = RequestBodies(), Questioners()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
@@ -99,7 +99,7 @@ class Server:
             raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
 
     async def stop(self) -> None:
-        """Answer what was asked, then close."""
+        """Answer pending requests, then close."""
         if self._listener is not None:
             self._listener.close()
         await self._runner.cleanup()

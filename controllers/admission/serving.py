@@ -75,7 +75,7 @@ class Admission:
         """Port in use, None before the server listens."""
 
     def trouble(self) -> str | None:
-        """Say why it does not answer yet; None when it does."""
+        """Return why it does not answer yet, None if it does."""
         if self.port is None:
             return "admission: there is no certificate yet"
         return None if self._cluster.is_synced else "admission: queues, quotas and namespaces are not listed yet"
@@ -116,7 +116,7 @@ class Admission:
                     await self._clock.sleep(_RETRY_SECONDS)
 
     async def _follow_groups(self) -> None:
-        """Take the file of resource groups anew when it changes; a bad one leaves the last good one."""
+        """Reload the file of resource groups after a change. If it is invalid, the last valid file stays in effect."""
         while True:
             await self._clock.sleep(_FILE_SECONDS)
             try:
@@ -129,7 +129,7 @@ class Admission:
                 _log.info("resource_groups_taken", groups=[group.name for group in groups])
 
     def _read_groups(self) -> tuple[ResourceGroup, ...] | None:
-        """Read the file; None where it is what it was.
+        """Read the file. Return None if it is unchanged.
 
         Raises:
             ConfigError: It cannot be used.

@@ -66,7 +66,7 @@ class AdmissionCluster:
         return all(each.is_synced for each in self._followed)
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for each in self._followed:
                 tasks.create_task(each.reflector.run())
@@ -101,7 +101,7 @@ class AdmissionCluster:
         return profiles[0].spec.node_selector if profiles else None
 
     async def namespace_annotations(self, name: str) -> Mapping[str, str]:
-        """Return the annotations of a namespace; none when there is no such namespace."""
+        """Return the annotations of a namespace, empty if the namespace does not exist."""
         known = self._namespaces.store.get("", name)
         if known is None:
             try:

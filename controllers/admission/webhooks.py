@@ -55,7 +55,7 @@ _SPEC_CHANGED: Final = (
     "request.operation != 'UPDATE' "
     "|| (has(object.spec) ? object.spec : {}) != (has(oldObject.spec) ? oldObject.spec : {})"
 )
-"""To ask of an absent field is an error, which under the policy `Fail` is a no."""
+"""Access to an absent field is an error, and refuses the object under the policy `Fail`."""
 _QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 || (has(object.metadata.labels) ? object.metadata.labels : {{}})
 != (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {{}})
@@ -91,7 +91,7 @@ class WebhookOptions:
     failure_policy: str = "Ignore"
     """Policy for custom resources without an answer: Ignore (allow) or Fail (refuse)."""
     excluded_namespaces: Sequence[str] = ("kube-system",)
-    """Nothing in these, nor in that of the service, is asked about."""
+    """Objects in these namespaces, and in that of the service, are not reviewed."""
 
 
 def configurations(options: WebhookOptions) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def _client_config(path: str, options: WebhookOptions) -> dict[str, Any]:
 
 
 def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[str, str]]:
-    """Say in CEL what need not be asked about."""
+    """Return match conditions in CEL, which skip objects that need no review."""
     if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
         return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]

@@ -37,7 +37,7 @@ class Decision:
     replaced: tuple[Job, ...] = ()
     """Jobs to be deleted before the next is made."""
     due: int = 0
-    """Time whose Job is to be made, in seconds since 1970; 0 when none is."""
+    """Time of the Job to create, in seconds since 1970. 0 if none is due."""
     manifest: dict[str, Any] | None = None
     """That Job."""
     requeue_after: float | None = None
@@ -79,7 +79,7 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
 def _timed(
     cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, schedule: Schedule, zone: tzinfo, now: float
 ) -> Decision:
-    """Decide whether a time is due whose Job there is not."""
+    """Decide whether a time is due that has no Job yet."""
     second = int(now)
     served = served_until(cron_job, base.status)
     last = schedule.last_until(second, after=served)

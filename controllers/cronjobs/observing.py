@@ -133,7 +133,7 @@ def _later(text: str, times: Sequence[float]) -> str:
 
 
 def _seconds(text: str) -> float:
-    """Read a time; what is none counts as absent, since people can write annotations."""
+    """Parse a time. An invalid time counts as absent, because users can write annotations."""
     try:
         return unix_seconds(text)
     except (ValueError, OverflowError):

@@ -34,7 +34,7 @@ _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 class ScheduleError(ValueError):
-    """A schedule cannot be read: says which part, and what it may be."""
+    """A schedule is invalid. The message names the part and its permitted values."""
 
 
 class Schedule(Protocol):
@@ -97,7 +97,7 @@ class _Values:
 
     allowed: frozenset[int]
     is_any: bool
-    """It is a star, without steps."""
+    """The field is a star without steps."""
 
 
 @dataclass(frozen=True, slots=True)

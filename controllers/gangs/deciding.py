@@ -28,12 +28,12 @@ class GangMembers:
 
     pods: int = 0
     scheduled: int = 0
-    """Those that have or had a node."""
+    """Members that have or had a node."""
     running: int = 0
     succeeded: int = 0
     failed: int = 0
     owners: str = ""
-    """`namespace/name` of what controls them, sorted, with commas."""
+    """`namespace/name` of their controllers, sorted, separated by commas."""
 
 
 def count(pods: Iterable[Pod]) -> GangMembers:

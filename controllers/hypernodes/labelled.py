@@ -22,7 +22,7 @@ SOURCE: Final = "label"
 _SUFFIX: Final = 5
 """Number of characters that make the names of the domains of a type and tier unique."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-"""Those of Kubernetes' generated names, which spell no words."""
+"""Letters of Kubernetes' generated names, which form no words."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def discovered(
 
 
 def _chain(keys: Sequence[str], labels: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Give the domains that a node is in, as far as its labels go."""
+    """Yield the domains that a node is in, as far as its labels go."""
     for tier, key in enumerate(keys, start=1):
         value = labels.get(key)
         if value is None:
@@ -97,7 +97,7 @@ class _Naming:
 
 
 def name_prefix(type_: str, tier: int) -> str:
-    """Return what names of a type's and tier's domains begin with."""
+    """Return the prefix of the names of a type's and tier's domains."""
     return f"hypernode-{re.sub('[^a-z0-9.-]', '-', type_.lower())}-tier{tier}-"
 
 

@@ -46,7 +46,7 @@ class NodeCounts(Controller):
     name: ClassVar[str] = "hypernode"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow HyperNodes and nodes."""
+        """Watch HyperNodes and nodes."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
         self._complaints = Complaints(operator, HYPER_NODES)
@@ -84,19 +84,19 @@ class NodeCounts(Controller):
         return None
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
-        """A node concerns the HyperNodes that look for nodes, unless it only beats its heart."""
+        """Return the HyperNodes with selectors of nodes, unless the change is only a heartbeat."""
         if not _is_relabelled(old, new):
             return ()
         return [key_of(hyper_node) for hyper_node in self._hyper_nodes.by(_BY_SELECTOR, _NODES_COUNT)]
 
 
 class TopologyDiscovery(Controller):
-    """Makes the HyperNodes that labels of nodes ask for. It has one key."""
+    """Creates the HyperNodes that follow from labels of nodes. It has one key."""
 
     name: ClassVar[str] = "topology-discovery"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow HyperNodes and nodes."""
+        """Watch HyperNodes and nodes."""
         self._place = options.discovery_config_map
         self._told: tuple[SettingsFault, ...] = ()
         self._about: Regarding | None = None
@@ -167,7 +167,7 @@ class TopologyDiscovery(Controller):
             raise refusal
 
     async def _ensure(self, manifest: dict[str, Any]) -> ApiError | None:
-        """Create a HyperNode, or make it what it should be; return why the server refuses it."""
+        """Create or update a HyperNode. Return the error if the server refuses it."""
         there = self._hyper_nodes.get("", manifest["metadata"]["name"])
         try:
             if there is None:
@@ -186,7 +186,7 @@ class TopologyDiscovery(Controller):
 
 
 def _change(there: HyperNode, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the merge patch that makes a HyperNode what it should be, empty where it is."""
+    """Return the merge patch to the desired HyperNode, empty if nothing differs."""
     wanted = msgspec.convert(manifest, HyperNode)
     if wanted.spec == there.spec and wanted.metadata.labels.items() <= there.metadata.labels.items():
         return {}

@@ -80,7 +80,7 @@ def read_settings(text: str) -> DiscoverySettings:
 
 
 def _enabled_sources(text: str, reading: _Reading) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the entries that are switched on, with their paths."""
+    """Yield the entries that are switched on, with their paths."""
     root = "networkTopologyDiscovery"
     try:
         content = yaml.safe_load(text[:_LARGEST_TEXT]) or {}

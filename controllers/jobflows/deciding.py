@@ -75,7 +75,7 @@ def full_name(namespace: str, name: str) -> str:
 
 
 def _ready(job_flow: JobFlow, jobs: Sequence[Job]) -> Iterator[Flow]:
-    """Give the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
+    """Yield the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
     there = {job.metadata.name for job in jobs}
     completed = completed_flows(job_flow, jobs)
     flows: dict[str, Flow] = {}

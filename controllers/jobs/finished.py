@@ -24,7 +24,7 @@ _DISRUPTED: Final = "DisruptionTarget"
 
 
 def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
-    """Return the places whose pods have succeeded, as they are there or were before."""
+    """Return the places whose pods have succeeded, also if the pods are deleted."""
     if seen.reruns_succeeded or _is_whole_rerun(seen, memory):
         return frozenset()
     vanished = {place for place in memory.known if seen.name_of(place) in seen.vanished}
@@ -36,7 +36,7 @@ def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
 
 
 def is_missed_when_gone(seen: Observed, pod: Pod, *, was_known: bool) -> bool:
-    """Return whether a pod counts as evicted when it is there no more.
+    """Return whether a pod counts as evicted after its deletion.
 
     Args:
         seen: Its Job.

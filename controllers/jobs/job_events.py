@@ -42,9 +42,9 @@ class JobEvent:
 
     event: LifecycleEvent
     at: float
-    """When, seconds since 1970."""
+    """Time of the event, in seconds since 1970."""
     place: PodPlace | None = None
-    """To which pod; None when it concerns the Job as a whole."""
+    """Place of the pod, None for an event of the whole Job."""
     pod: str = ""
     exit_codes: tuple[int, ...] = ()
     """Exit codes of the failed containers: regular containers first, then init containers, each in their order."""
@@ -52,7 +52,7 @@ class JobEvent:
     """Details from the pod's status."""
 
     def __str__(self) -> str:
-        """Say it to people."""
+        """Return a message for users."""
         code = f" with exit code {self.exit_codes[0]}" if self.exit_codes else ""
         return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
 
@@ -83,7 +83,7 @@ def _standing(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod
 
 
 def _counted(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
-    """Give those of them whose fate means something: of this version."""
+    """Yield the standing pods of the current version, whose events count."""
     for place, pod in _standing(seen, memory):
         if member_version(pod) == seen.job.status.version:
             yield place, pod

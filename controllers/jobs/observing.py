@@ -70,12 +70,12 @@ class JobObserver:
         """Ages of the events of each Job."""
 
     def forget(self, key: Key) -> None:
-        """Drop what is kept of a Job that is gone."""
+        """Drop the stored values of a deleted Job."""
         self._read.pop(key, None)
         self._ages.pop(key, None)
 
     def observe(self, job: Job, vanished: frozenset[str] = frozenset()) -> Observed:
-        """Return what is seen of a Job now.
+        """Return the current observations of a Job.
 
         Args:
             job: The Job.

@@ -82,7 +82,7 @@ def _complete(spec: dict[str, Any], job: Job) -> None:
 
 
 def _mounts(job: Job) -> Iterator[tuple[str, str]]:
-    """Give claims and where they are mounted; of one claim the first entry counts."""
+    """Yield claims and their mount paths. The first entry of a claim counts."""
     seen = set[str]()
     for claim in claims_of(job):
         if claim.name not in seen:

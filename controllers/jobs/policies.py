@@ -41,7 +41,7 @@ class PolicyAction:
     occurrence: JobEvent
     action: LifecycleAction
     due: float
-    """When, seconds since 1970."""
+    """Due time, in seconds since 1970."""
     delay: float = 0.0
     """Timeout of the policy, in seconds."""
 

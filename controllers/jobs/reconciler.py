@@ -1,4 +1,4 @@
-"""The reconciler of Jobs: sees what there is, asks `decide`, and carries it out."""
+"""Reconciler: observes a Job, calls `decide`, and executes the decision."""
 
 import asyncio
 from collections import OrderedDict
@@ -75,7 +75,7 @@ class EventSink(Protocol):
 
 
 class JobReconciler:
-    """Takes the next step of a Job; what it remembers itself is only what it need not say or look up again."""
+    """Takes the next step of a Job. Its own memory only avoids repeated events and requests."""
 
     name: ClassVar[str] = "job"
 
@@ -186,7 +186,7 @@ class JobReconciler:
         return not any(await gathered(map(is_there, missed)))
 
     async def _clean_up(self, key: Key) -> None:
-        """Drop what a Job left that is gone: Commands for it, and its series of metrics."""
+        """Clean up after a deleted Job: its Commands and its metric series."""
         self._expectations.forget(key)
         self._observer.forget(key)
         self._objects.forget(key)

@@ -67,7 +67,7 @@ class Transition:
 
 
 def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_retry: int) -> Transition | None:
-    """Return what an action does in a phase; None when nothing."""
+    """Return the effect of an action in a phase, None if it has no effect."""
     if phase in {JobPhase.ABORTING, JobPhase.ABORTED}:
         is_obeyed = action is LifecycleAction.RESUME_JOB
         return Transition(phase=JobPhase.RESTARTING, is_retry=True) if is_obeyed else None

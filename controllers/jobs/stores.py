@@ -59,7 +59,7 @@ class Stores:
 
     @classmethod
     def of(cls, operator: Operator) -> "Stores":
-        """Follow all of them."""
+        """Watch all of them."""
         return cls(
             jobs=operator.store(JOBS, INDEXES["jobs"]),
             pods=operator.store(PODS, INDEXES["pods"]),

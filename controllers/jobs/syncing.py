@@ -1,4 +1,4 @@
-"""Syncing: what a Job asks for while it waits or runs: claims, pod group, plugins' objects, pods."""
+"""Syncing: desired objects of a Job that waits or runs, which are claims, pod group, plugins' objects and pods."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ _TOO_FEW_SUCCEEDED = "TooFewSucceeded"
 
 
 def sync(seen: Observed, memory: JobMemory) -> Decision:
-    """Bring a Job that is Pending or Running to what its spec says."""
+    """Return the step that brings a Pending or Running Job to its spec."""
     strays = tuple(_strays(seen))
     surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
     counts = count(seen, (*strays, *surplus), memory.done)
@@ -57,7 +57,7 @@ def _starts_afresh(seen: Observed, phase: JobPhase) -> bool:
 
 
 def _strays(seen: Observed) -> Iterator[Pod]:
-    """Give pods that were to be killed and are still there: given up, or of an older version and not ended."""
+    """Yield pods that were to be killed and are still there: given up, or of an older version and not ended."""
     for pod in seen.members.values():
         is_older = (member_version(pod) or 0) < seen.job.status.version
         if not is_leaving(pod) and (is_given_up(pod) or (is_older and pod.status.phase not in ENDED)):
@@ -68,7 +68,7 @@ def _strays(seen: Observed) -> Iterator[Pod]:
 
 
 def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
-    """Return what is to be made; nothing while something stands in the way."""
+    """Return the objects to create, or none while an obstacle exists."""
     trouble = _trouble(seen)
     if trouble is not None:
         return Decision(events=(trouble,))
@@ -91,7 +91,7 @@ def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
 
 
 def _trouble(seen: Observed) -> EventRecord | None:
-    """Say what keeps anything from being made."""
+    """Return the obstacle that prevents creation."""
     if seen.refusal:
         return EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     if seen.queue is None:

@@ -97,7 +97,7 @@ def phase_of(seen: Observed) -> str:
 
 
 def take(seen: Observed, memory: JobMemory, step: Step) -> Decision:
-    """Begin an action: say in the status that it is done, then do it."""
+    """Start an action. The status records the action before it is executed."""
     effect, status = step.transition, seen.job.status
     if effect.is_whole:
         victims = alive(seen) if effect.keeps_ended else tuple(p for p in seen.pods.values() if not is_leaving(p))

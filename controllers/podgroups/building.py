@@ -1,6 +1,6 @@
 """Building: the pod group of a pod, as a pure function of the pod, its owners' annotations and its namespace.
 
-The tables stand in docs/controllers/podgroup.md.
+docs/controllers/podgroup.md contains the tables.
 """
 
 import re
@@ -201,7 +201,7 @@ def _copied(values: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
 
 
 def _is_same_spec(one: PodGroupSpec, other: PodGroupSpec) -> bool:
-    """Compare what is built; amounts by value, however they are written."""
+    """Compare the fields that are built. Amounts are compared by value."""
     return (
         (one.min_member, one.queue, one.priority_class_name, one.network_topology)
         == (other.min_member, other.queue, other.priority_class_name, other.network_topology)

@@ -57,12 +57,12 @@ def build(operator: Operator, options: ControllerOptions) -> None:
 
 
 class GroupMaker(Controller):
-    """Sees to it that each pod of ours has a group. Its keys are pods."""
+    """Ensures that each pod of our schedulers has a group. Its keys are pods."""
 
     name: ClassVar[str] = "podgroup"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow pods, groups and namespaces."""
+        """Watch pods, groups and namespaces."""
         self._inherits = options.inherits_owner_annotations
         self._complaints = Complaints(operator, PODS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
@@ -84,7 +84,7 @@ class GroupMaker(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Give a pod its group.
+        """Ensure that a pod has a group.
 
         Raises:
             ApiError: The server refused.
@@ -136,7 +136,7 @@ class GroupMaker(Controller):
         await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
 
     async def _lives(self, pod: Pod) -> bool:
-        """Ask the server whether a pod is still there and in need of a group."""
+        """Read the pod from the server, and return whether it exists and needs a group."""
         try:
             answer = await self._operator.writer.read(PODS, pod.metadata.namespace, pod.metadata.name)
         except ApiError as error:
@@ -220,7 +220,7 @@ class GroupCleaner(Controller):
     name: ClassVar[str] = "podgroup-cleaner"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow groups and workloads."""
+        """Watch groups and workloads."""
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
         self._workloads: dict[str, Store[Any]] = {
             kind: operator.store(resource) for kind, resource in _WORKLOADS.items()

@@ -29,7 +29,7 @@ class GroupJudge(Controller):
     name: ClassVar[str] = "podgroup-judge"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow groups and queues."""
+        """Watch groups and queues."""
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS, {_NEW_OF_QUEUE: _queue_of_new})
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._complaints = Complaints(operator, POD_GROUPS)
@@ -74,7 +74,7 @@ class GroupJudge(Controller):
                 raise
 
     def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
-        """A queue that comes, goes, opens or closes concerns the groups that wait to be let in."""
+        """Return the new groups of a queue that was created, deleted, opened or closed."""
         if old is not None and new is not None and old.status.state == new.status.state:
             return ()
         queue = new or old

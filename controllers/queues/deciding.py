@@ -42,9 +42,9 @@ class Situation:
 
     queue: Queue
     parent: Queue | None
-    """None where it is missing, or the queue is the root."""
+    """None if the parent is missing, or the queue is the root."""
     gangs: int
-    """In any phase, also those that have ended."""
+    """Number of gangs in all phases, including ended gangs."""
     action: str = ""
     """Action of the newest command, empty without a command."""
     command_age_seconds: float = 0.0
@@ -72,7 +72,10 @@ class Decision:
 
     @property
     def annotates_first(self) -> bool:
-        """Whether the annotation is written first. A process killed in between must not lose why the queue closed."""
+        """Whether the annotation is written before the state.
+
+        A process that is killed between the two writes must lose neither the reason of a closing nor an opening.
+        """
         return self.closed_by_parent == "true"
 
     def close(self, gangs: int) -> None:
@@ -84,7 +87,7 @@ class Decision:
         self.state = CLOSED if self.state == CLOSED or not gangs else CLOSING
 
     def refuse(self, reason: str, message: str) -> None:
-        """Say why a command has no effect."""
+        """Record why a command has no effect."""
         self.takes_command = True
         self.notices.append(Notice(type="Warning", reason=reason, message=message))
 
@@ -107,7 +110,7 @@ def decide(situation: Situation) -> Decision:
 
 
 def _obey(situation: Situation, decision: Decision) -> None:
-    """Carry out the newest command."""
+    """Execute the newest command."""
     if situation.action == LifecycleAction.CLOSE_QUEUE:
         _close(situation, decision)
     elif situation.action == LifecycleAction.OPEN_QUEUE:

@@ -53,7 +53,7 @@ class QueueKeeper(Controller):
     name: ClassVar[str] = "queue"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow queues, groups, and commands where they are obeyed."""
+        """Watch queues, groups, and commands where they are obeyed."""
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._groups: Store[PodGroup] = operator.store(
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
@@ -63,7 +63,7 @@ class QueueKeeper(Controller):
         """Ages of commands, by UID."""
         self._counted_at: dict[str, float] = {}
         self._refused: dict[str, int] = {}
-        """Generations of queues whose parent the server does not let us write."""
+        """Generations of queues whose parent the server refuses to change."""
         watches: list[Watch[Any]] = [
             Watch(resource=QUEUES, keys=self._keys_of_queue),
             Watch(resource=POD_GROUPS, keys=self._keys_of_group),

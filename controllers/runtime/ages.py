@@ -19,13 +19,13 @@ class Ages(Generic[K]):
     """Ages of events. `forget` drops an event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Ask this clock."""
+        """Use this clock."""
         self._clock = clock
         self._since: dict[K, tuple[float, float]] = {}
         """When a thing happened: as it is said, and on the clock that never jumps."""
 
     def age(self, thing: K, at: float) -> float:
-        """Return the seconds since a thing happened, never less than 0.
+        """Return the seconds since an event, never less than 0.
 
         Args:
             thing: What happened.
@@ -39,5 +39,5 @@ class Ages(Generic[K]):
         return now - since
 
     def forget(self, thing: K) -> None:
-        """Drop what is known of a thing."""
+        """Drop an event."""
         self._since.pop(thing, None)

@@ -76,7 +76,7 @@ class Expectations:
         self._expect(key, store, {"metadata": identity}, version="")
 
     def wait(self, key: Key) -> float | None:
-        """Return None when a key may be decided about, else the seconds after which to ask again."""
+        """Return None if a key may be decided, otherwise the seconds until the next check."""
         expected = self._expected.get(key)
         if expected is None:
             return None
@@ -93,7 +93,7 @@ class Expectations:
         return _LOOK_AGAIN
 
     def forget(self, key: Key) -> None:
-        """Expect nothing more for a key: what it stood for is gone."""
+        """Drop the expectations of a key whose object is gone."""
         self._expected.pop(key, None)
 
     def _expect(self, key: Key, store: Store[Any], answer: Mapping[str, Any], *, version: str) -> None:

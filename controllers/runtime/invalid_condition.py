@@ -1,4 +1,4 @@
-"""Invalid condition: what admission would have rejected in an object that bypassed it.
+"""Invalid condition: faults of an object that bypassed admission.
 
 An event says so once for as long as it stays true. Kinds that have conditions carry it as the condition `Invalid` too:
 True while it is so, False once it was mended, and absent from objects with which nothing was ever wrong.

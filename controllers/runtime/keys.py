@@ -13,7 +13,7 @@ T = TypeVar("T", bound=HasMetadata)
 
 
 def own_key(old: T | None, new: T | None) -> Iterable[Key]:
-    """An object concerns itself."""
+    """Return the key of the object itself."""
     return [key_of(each) for each in (new or old,) if each is not None]
 
 

@@ -93,7 +93,7 @@ class Operator:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Begin without controllers.
+        """Start without controllers.
 
         Args:
             client: Client of the API server.
@@ -164,7 +164,7 @@ class Operator:
             raise ValueError(f"there is work {name!r} already")
 
     async def run(self) -> None:
-        """Follow and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
+        """Watch and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.follow())
             await self.synced()
@@ -231,7 +231,7 @@ class Operator:
             await queue.idle()
 
     def lagging(self) -> list[str]:
-        """Name the kinds whose first list has not come."""
+        """Return the kinds whose first list has not arrived."""
         return sorted(
             plural
             for (_, plural), followed in self._followed.items()
@@ -253,7 +253,7 @@ class Operator:
         return f"a reconciliation does not end: {', '.join(names)}" if names else None
 
     async def _send_events(self) -> None:
-        """Send what is left to send, within a limit."""
+        """Send the remaining events, within a time limit."""
         try:
             async with asyncio.timeout(_EVENTS_SECONDS):
                 await self.events.drain()

@@ -1,4 +1,4 @@
-"""Reconciler: what a controller is, and which changes concern it."""
+"""Reconciler: the interface of a controller, and the changes that it watches."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

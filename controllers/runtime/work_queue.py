@@ -34,7 +34,7 @@ LONGEST_WAIT_FOR_OTHERS: Final = 10.0
 """Longest wait if other objects block the work. No watch reports a raised quota or a new priority class."""
 _SHORTEST_REST: Final = 0.0005
 _SPARE_ENTRIES: Final = 64
-"""Outdated times that are kept before the heap is made anew."""
+"""Outdated times that the heap may contain before it is rebuilt."""
 
 _log = structlog.get_logger(__name__)
 
@@ -51,7 +51,7 @@ class WorkQueue:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Begin empty.
+        """Start empty.
 
         Args:
             name: Name of the controller, for metrics and logs.
@@ -100,14 +100,14 @@ class WorkQueue:
         return backoff.failures if backoff else 0
 
     def add(self, key: Key) -> None:
-        """Have a key reconciled soon; one that waits already is not added twice."""
+        """Queue a key. A key that waits already is not added twice."""
         if key in self._working:
             self._again.add(key)
         elif key not in self._waiting:
             self._wait(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have a key reconciled later; of several times the earliest counts."""
+        """Queue a key for later. The earliest of several times counts."""
         if seconds <= 0:
             self.add(key)
             return

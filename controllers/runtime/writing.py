@@ -36,7 +36,7 @@ class Made:
     """Object that has the name after a creation."""
 
     object: dict[str, Any]
-    """As the server has it."""
+    """The object as stored on the server."""
     is_new: bool
     """This call created the object. Otherwise it existed, perhaps from an earlier process: check `controlled_by`."""
 
@@ -50,7 +50,7 @@ class NotLeadingError(PyroclastError):
 
 
 class NamespaceEndingError(PyroclastError):
-    """Nothing can be made in a namespace that is being deleted; remedy: none needed, all that is in it goes."""
+    """Nothing can be created in a namespace that is being deleted. No remedy is needed."""
 
 
 class Writer:

@@ -17,7 +17,7 @@ class ClientAuthority:
     """Authorities in a file, PEM, read again when it changes."""
 
     def __init__(self, path: str) -> None:
-        """Take the path; nothing is read yet."""
+        """Store the path. Nothing is read yet."""
         self._path = path
         self._text = ""
 

@@ -1,6 +1,6 @@
 """Keeping: the server shows what is current, and the API server trusts it, again and again.
 
-A renewal that fails is tried again at the next look; what is shown stays until then.
+A failed renewal is retried in the next round. The current certificate stays until then.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class CertificateSource(Protocol):
     """Source of certificates."""
 
     async def current(self) -> Material:
-        """Return what is in force.
+        """Return the current certificates.
 
         Raises:
             ApiError: The API server has it and does not give it.
@@ -73,7 +73,7 @@ class Keeper:
 
     @property
     def is_showing(self) -> bool:
-        """Return whether there is a certificate to show."""
+        """Return whether the server has a certificate."""
         return self._shown is not None
 
     async def look(self) -> None:
@@ -93,7 +93,7 @@ class Keeper:
             await keep_trust(self._client, self._configuration, material.trusted)
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Repeat the rounds until cancelled."""
         told = ""
         while True:
             await self._clock.sleep(_LOOK_SECONDS)

@@ -32,12 +32,12 @@ class Pair:
 
     @property
     def made_at(self) -> datetime:
-        """When it was made."""
+        """Time of issue."""
         return self.parsed.not_valid_before_utc + _SKEW
 
     @property
     def expires_at(self) -> datetime:
-        """When it ends."""
+        """End of the validity."""
         return self.parsed.not_valid_after_utc
 
     def is_premature(self, now: datetime) -> bool:
@@ -49,7 +49,7 @@ class Pair:
         return now >= self.made_at + (self.expires_at - self.made_at) * 2 / 3
 
     def names(self) -> frozenset[str]:
-        """Return the names and addresses it stands for."""
+        """Return its DNS names and addresses."""
         try:
             found = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
@@ -80,7 +80,7 @@ def pair_of(certificate: bytes | None, key: bytes | None) -> Pair | None:
 
 
 def certificates_of(bundle: bytes | None) -> list[bytes]:
-    """Take a bundle apart; what cannot be read counts as empty."""
+    """Split a bundle. An unreadable bundle counts as empty."""
     try:
         found = x509.load_pem_x509_certificates(bundle or b"")
     except ValueError:

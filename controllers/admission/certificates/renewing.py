@@ -1,4 +1,4 @@
-"""Renewing: what the replicas' certificates should be, as a pure function of what they are and of the time.
+"""Renewing: the desired certificates of the replicas, as a pure function of the current ones and the time.
 
 An authority takes over without a moment in which the API server trusts the wrong one:
 
@@ -7,7 +7,7 @@ An authority takes over without a moment in which the API server trusts the wron
                          └── next signs, the old one is trusted until it ends ──┘
 
 The serving certificate is renewed after two thirds of its life, when names are missing, and when its authority changes.
-What was made while a clock was ahead, so that clients refuse it now, is made anew.
+A certificate that was issued while a clock was ahead is not yet valid for clients, and is issued again.
 """
 
 from collections.abc import Sequence
@@ -44,10 +44,10 @@ class Material:
 
 
 def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives) -> Material:
-    """Return what should be there instead; an equal value where nothing is due.
+    """Return the desired certificates, or an equal value if nothing is due.
 
     Args:
-        material: What there is.
+        material: Current certificates.
         names: DNS names and addresses by which the API server reaches the servers.
         now: The time.
         lives: How long things hold.

@@ -31,7 +31,7 @@ _LISTS: Final = (list, tuple)
 
 
 def differences(old: object, new: object, field: str) -> Iterator[str]:
-    """Give the paths of the values that differ.
+    """Yield the paths of the values that differ.
 
     Args:
         old: JSON.

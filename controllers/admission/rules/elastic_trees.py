@@ -1,6 +1,6 @@
 """ElasticQuotas beside each other: names and namespaces once, trees that hold together, guarantees that fit.
 
-A parent that is not there is no fault: quotas of one file come in any order. The scheduler serves nothing below it.
+A missing parent is not a fault, because quotas of one file arrive in any order. The scheduler ignores quotas below it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[
 
 
 def neighbour_faults(quota: ParsedQuota, before: ParsedQuota | None, others: Sequence[ParsedQuota]) -> Iterator[Fault]:
-    """Find what is wrong with a quota beside others, and was not before.
+    """Find the faults of a quota beside others, and was not before.
 
     Args:
         quota: The quota.

@@ -15,14 +15,14 @@ __all__ = ["faults_of", "warnings_of"]
 def faults_of(
     hyper_node: Mapping[str, Any] | HyperNode,
     old: Mapping[str, Any] | HyperNode | None = None,
-    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules have one signature
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a HyperNode; nothing where its spec is what it was.
+    """Find the faults of a HyperNode, or nothing if its spec is unchanged.
 
     Args:
         hyper_node: The HyperNode, as JSON or as its struct.
         old: What it was; None when it is new.
-        lookups: Not asked.
+        lookups: Not used.
     """
     return the_first(_faults(hyper_node, old))
 

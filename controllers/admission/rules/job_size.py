@@ -9,7 +9,7 @@ from pyroclast.model.api.batch import TaskSpec
 __all__ = ["MOST_PODS", "size_faults"]
 
 MOST_PODS: Final = 100_000
-"""As many as a Job of Kubernetes with indexes may have; who asks for more has made a slip, or means harm."""
+"""Maximum of an indexed Job of Kubernetes. A larger number is a mistake or an attack."""
 
 
 def size_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:

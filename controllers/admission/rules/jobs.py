@@ -72,18 +72,18 @@ def faults_of(
     old: Mapping[str, Any] | Job | None = None,
     lookups: Lookups | None = None,
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a Job.
+    """Find the faults of a Job.
 
     Args:
         job: The Job, as JSON or as its struct; defaults are filled in.
-        old: What it was; None when it is new. A change is judged by the rules of changes.
+        old: Previous Job, None for a new Job. The rules of changes validate a change.
         lookups: The queues; without them nothing is said about queues.
     """
     return the_first(_faults(job, old, lookups))
 
 
 def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
-    """Return what the user of a Job that is in order should know: what will not work, and tasks that never start.
+    """Return the warnings for a valid Job: settings that will not work, and tasks that never start.
 
     Args:
         job: The Job, as JSON or as its struct.
@@ -223,7 +223,7 @@ def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
 
 
 def _fatal_plugin_faults(job: Job) -> Iterator[Fault]:
-    """Find what plugins cannot work without, such as the head of a Ray cluster."""
+    """Find missing requirements of plugins, such as the head of a Ray cluster."""
     for plugin in plugins_of(job):
         for fault in plugin.faults(job):
             if fault.is_fatal:

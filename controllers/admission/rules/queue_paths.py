@@ -11,7 +11,7 @@ __all__ = ["path_faults"]
 
 
 def path_faults(queue: Queue, others: Iterable[Queue]) -> Iterator[Fault]:
-    """Find what is wrong with a queue's path.
+    """Find the faults of a queue's path.
 
     Args:
         queue: The queue.

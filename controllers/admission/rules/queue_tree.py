@@ -1,6 +1,6 @@
-"""The tree of queues: who may be whose parent, and that amounts below fit those above.
+"""Queue tree: rules of parents, and of amounts that must fit the amounts above.
 
-Nothing is checked against the root, whose amounts are those of the cluster.
+Amounts are not compared with the root, whose amounts are those of the cluster.
 """
 
 from collections import defaultdict
@@ -186,7 +186,7 @@ def _capability(queue: Queue, name: str) -> Fraction:
 
 
 def _sum_faults_with(queue: Queue, parent: Queue, lookups: Lookups) -> Iterator[Fault]:
-    """Find what is wrong with the sums below `parent` once `queue` is there as it is asked for."""
+    """Find the faults of the sums below `parent` once `queue` is there as it is asked for."""
     siblings = [each for each in lookups.children(queue.spec.parent) if each.metadata.name != queue.metadata.name]
     yield from _sum_faults(parent, [*siblings, queue], f"parent queue {parent.metadata.name}")
 

@@ -1,4 +1,4 @@
-"""Whether work may be submitted to a queue."""
+"""Queue use: whether a queue accepts new work."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: boo
 
     Args:
         name: Name of the queue.
-        what: What is submitted: `job` or `PodGroup`.
+        what: Kind of the submitted object: `job` or `PodGroup`.
         lookups: The queues.
         only_leaves: Neither the root queue nor one with queues below it takes this work.
     """

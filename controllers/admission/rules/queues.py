@@ -1,4 +1,4 @@
-"""Queues: what is filled in of a new one, what is wrong with a new or changed one, and which must stay.
+"""Queues: defaults of a new queue, validation of a new or changed queue, and queues that cannot be deleted.
 
 The rules are Volcano's, its words are in the messages; docs/admission.md lists them. Amounts are compared exactly.
 """
@@ -28,7 +28,7 @@ __all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_fau
 _STATES: Final = ("", QueueState.OPEN, QueueState.CLOSED)
 """States that users may write; the others are the controller's."""
 _KEPT_STATES: Final = (*_STATES, QueueState.CLOSING)
-"""States that the controller knows what to do with."""
+"""States that the controller supports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class QueueLimits:
 
 
 def defaulted(queue: Mapping[str, Any]) -> list[Patch]:
-    """Return what to fill in of a new queue; what has a wrong type is left for the API server to refuse."""
+    """Return the defaults of a new queue. Fields of a wrong type stay, and the API server refuses them."""
     patches: list[Patch] = []
     path, weights = (member(queue, "metadata", "annotations", key) for key in (HIERARCHY, HIERARCHY_WEIGHTS))
     if isinstance(path, str) and isinstance(weights, str) and rooted(path, weights) != (path, weights):
@@ -67,7 +67,7 @@ def faults_of(
     lookups: Lookups | None = None,
     limits: QueueLimits = QueueLimits(),
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a queue.
+    """Find the faults of a queue.
 
     Args:
         queue: The queue, as JSON or as its struct; defaults are filled in.
@@ -91,7 +91,7 @@ def standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth:
 
 
 def root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
-    """Find amounts of the root queue that are not what they were."""
+    """Find amounts of the root queue that have changed."""
     if queue.metadata.name != ROOT_QUEUE:
         return
     before, after = _amounts(old.spec), _amounts(queue.spec)
@@ -142,7 +142,7 @@ def _faults(
         stopped = tuple(parent_faults(queue, lookups, limits.max_depth))
         yield from stopped
         if stopped:
-            return  # sums over a tree that there is not would say nothing
+            return  # sums over a missing tree would have no meaning
     if queue.metadata.name == ROOT_QUEUE:
         return
     if is_moved or (before is not None and _amounts(before.spec) != _amounts(queue.spec)):

@@ -1,4 +1,4 @@
-"""Objects of users into structs: what does not fit is a fault with its path, not an error."""
+"""Shape: converts objects of users to structs. A wrong type is a fault with its path, not an error."""
 
 import re
 from collections.abc import Mapping, Sequence

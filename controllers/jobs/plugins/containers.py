@@ -21,7 +21,7 @@ def containers(pod: Json) -> list[Json]:
 
 
 def all_containers(pod: Json) -> Iterator[Json]:
-    """Give the init containers, then the regular ones."""
+    """Yield the init containers, then the regular ones."""
     yield from pod["spec"].get("initContainers") or ()
     yield from containers(pod)
 

@@ -16,7 +16,7 @@ class Env(Plain):
     name: ClassVar[str] = "env"
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Take no arguments; what is given is ignored, as in Volcano."""
+        """Ignore the arguments, as in Volcano."""
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
         """Find nothing wrong."""

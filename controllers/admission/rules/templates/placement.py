@@ -31,7 +31,7 @@ _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def placement_faults(spec: TemplateSpec, field: str) -> Iterator[Fault]:
-    """Find what is wrong with the rules that choose nodes."""
+    """Find the faults of the rules that choose nodes."""
     for number, toleration in enumerate(spec.tolerations):
         yield from _toleration_faults(toleration, f"{field}.tolerations[{number}]")
     yield from _node_affinity_faults(spec.affinity.node_affinity, f"{field}.affinity.nodeAffinity")

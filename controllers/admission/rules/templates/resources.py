@@ -48,7 +48,7 @@ def amount_faults(resources: Mapping[str, Quantity], field: str) -> Iterator[Fau
 
 
 def resource_faults(resources: ResourceRequirements, field: str) -> Iterator[Fault]:
-    """Find what is wrong with requests and limits."""
+    """Find the faults of requests and limits."""
     for name, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         yield from amount_faults(amounts, f"{field}.{name}")
         yield from _resource_name_faults(amounts, f"{field}.{name}")

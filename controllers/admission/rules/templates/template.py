@@ -31,7 +31,7 @@ _DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "N
 
 
 def template_faults(template: Mapping[str, Any], field: str) -> Iterator[Fault]:
-    """Find what the API server would refuse of a pod.
+    """Find the faults for which the API server would refuse a pod.
 
     Args:
         template: Plain JSON, with what Kubernetes fills in left out or not.
