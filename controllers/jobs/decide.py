@@ -51,10 +51,10 @@ def decide(seen: Observed) -> Decision:
 
 
 def take_leave(seen: Observed) -> Decision:
-    """Return what is done for a Job that is being deleted and that a finalizer of others holds.
+    """Return the step of a Job that is being deleted and still has a finalizer of another controller.
 
-    Nothing is made for it. Its counts stay true, and when its last pod has ended its pod group goes, which would keep
-    its place in the queue.
+    Nothing is created for it, and its counts are updated. After its last pod has ended its pod group is deleted,
+    because the group would keep its place in the queue.
     """
     if set(seen.job.metadata.finalizers) <= _COLLECTORS:
         return Decision()  # the garbage collector takes all of it away

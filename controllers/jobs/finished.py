@@ -19,7 +19,7 @@ from pyroclast.model.wire import Pod
 __all__ = ["done_places", "is_missed_when_gone"]
 
 _OWN_REASONS: Final = frozenset({"", "DeadlineExceeded"})
-"""Reasons of pods that ended by themselves; others are those of nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
+"""Reasons of pods that ended by themselves. Other reasons come from nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
 _DISRUPTED: Final = "DisruptionTarget"
 
 

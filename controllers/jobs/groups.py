@@ -172,7 +172,7 @@ def _empty(like: object) -> object:
 
 
 def _normal(policies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out what stands at its default, as servers and structs do."""
+    """Leave out fields that have their default, as servers and structs do."""
     defaults = {"subGroupSize": 1, "minSubGroups": 0}
     return [
         {

@@ -65,7 +65,7 @@ class JobEvent:
 def occurrences(
     seen: Observed, memory: JobMemory, events: Collection[str] = frozenset(LifecycleEvent)
 ) -> tuple[JobEvent, ...]:
-    """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
+    """Return the events of a Job without a response, the oldest first, among the given event types."""
     found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
     return tuple(
@@ -201,7 +201,7 @@ def _ended_at(pod: Pod) -> float:
 
 
 def _moment(text: str, *, otherwise: float) -> float:
-    """Read a time; one that cannot be read, or is absent, is another moment."""
+    """Parse a time. Return `otherwise` for an invalid or absent time."""
     try:
         return unix_seconds(text) or otherwise
     except ValueError:

@@ -1,7 +1,7 @@
 """Memory: history in a Job's status, from which a new process continues the work of the previous one.
 
-It stands in `status.controlledResources`, the one free mapping of the status, because it must be written in the same
-instant as phase, version and retry count: an action is either counted and remembered, or neither.
+It is in `status.controlledResources`, the only free mapping of the status. It must be written together with phase,
+version and retry count, so that an action is either counted and recorded, or neither.
 
 | key | value | meaning |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Pods of a Job, as they are created: the task's template, and what ties a pod to its Job, queue and pod group.
+"""Pods: creates the pods of a Job from the task's template, with links to its Job, queue and pod group.
 
 A pod follows from Job, task and index alone, so that making it twice makes the same pod.
 """
@@ -67,7 +67,7 @@ def build_pod(job: Job, task: TaskSpec, index: int, group: str = "") -> dict[str
 
 
 def _complete(spec: dict[str, Any], job: Job) -> None:
-    """Fill what the template leaves to the Job."""
+    """Fill fields that the template leaves to the Job."""
     if not spec.get("schedulerName"):
         spec["schedulerName"] = job.spec.scheduler_name or names.DEFAULT_SCHEDULER
     if not spec.get("priorityClassName") and job.spec.priority_class_name:

@@ -1,4 +1,4 @@
-"""The state machine of Jobs.
+"""States: the state machine of Jobs.
 
     (new) ──▶ Pending ◀────────────┬──────────────┐
                 │  ▲               │ enough places │
@@ -44,7 +44,7 @@ ENDING: Final = {
 }
 """Phases that wait for the last pod to end, and what comes then."""
 RESTS: Final = frozenset({JobPhase.ABORTED, *ENDING, *FINISHED})
-"""Phases in which nothing is to run."""
+"""Phases in which no pod runs."""
 
 _STOPS: Final = {
     LifecycleAction.ABORT_JOB: JobPhase.ABORTING,

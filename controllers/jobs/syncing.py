@@ -210,7 +210,7 @@ def _what_lacks(seen: Observed, counts: Counts) -> str:
 
 
 def _first_failure(seen: Observed, counts: Counts) -> str:
-    """Say which pod failed first in order of tasks, and how many others did."""
+    """Return a message with the first failed pod in order of tasks, and the number of other failed pods."""
     failed = next((pod for pod in seen.members.values() if pod.status.phase == "Failed"), None)
     if failed is None:
         return ""

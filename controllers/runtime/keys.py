@@ -1,4 +1,4 @@
-"""Keys that a change concerns, in the two ways that most controllers share: the object itself, and what controls it."""
+"""Keys: the two mappings from changes to keys that most controllers share: the object itself, and its controller."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ def own_key(old: T | None, new: T | None) -> Iterable[Key]:
 
 
 def keys_of_controller(resource: Resource[Any]) -> Callable[[T | None, T | None], Iterable[Key]]:
-    """Return a watch's keys: an object concerns what controls it, as far as that is of a kind, and what did before."""
+    """Return the keys of a watch: the current and the previous controller of an object, if they are of a kind."""
 
     def keys(old: T | None, new: T | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
@@ -32,7 +32,7 @@ def keys_of_controller(resource: Resource[Any]) -> Callable[[T | None, T | None]
 
 
 def controller_index(resource: Resource[Any]) -> Index[T]:
-    """Return an index: objects by the UID of what controls them, as far as that is of a kind."""
+    """Return an index of objects by the UID of their controller, if it is of a kind."""
 
     def uids(item: T) -> Iterable[str]:
         owner = item.metadata.controller

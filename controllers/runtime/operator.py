@@ -56,7 +56,7 @@ class _Followed(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Feed(Generic[T]):
-    """Makes keys of changes; comes after the store among a reflector's handlers, so that reconcilers see the change."""
+    """Converts changes to keys. It runs after the store's handler, so that reconcilers see the change."""
 
     watch: Watch[T]
     queue: WorkQueue
@@ -81,7 +81,7 @@ class _Feed(Generic[T]):
 
 
 class Operator:
-    """Builds and runs controllers; see the head of this file for its states."""
+    """Builds and runs controllers. The docstring of the module shows its states."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Operator:
         """All keys there were when work began have been added."""
 
     def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
-        """Follow a kind, and return its store; who asks again shares it, and may add indexes.
+        """Watch a kind and return its store. Further calls share the store and may add indexes.
 
         Raises:
             ValueError: The kind is followed with another struct, or an index has another function.
@@ -132,12 +132,12 @@ class Operator:
         return followed.store
 
     def reconciler(self, reconciler: Reconciler, *, watches: Sequence[Watch[Any]], workers: int = 3) -> WorkQueue:
-        """Have a reconciler called for the keys that its watches give.
+        """Call a reconciler for the keys that its watches return.
 
         Args:
-            reconciler: What to call.
-            watches: Which changes concern it; each kind is followed.
-            workers: Keys at work at a time.
+            reconciler: Reconciler to call.
+            watches: Changes that it depends on. Each kind is watched.
+            workers: Maximum number of keys that are processed at a time.
 
         Returns:
             Its queue, for keys that no watch gives.
@@ -159,12 +159,12 @@ class Operator:
         self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
     def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Have something run as long as we work, and again when it ended: what follows a clock, not objects."""
+        """Run a task while the operator works, and again after it ends. Such tasks depend on time, not on objects."""
         if self._beside.setdefault(name, work) is not work:
             raise ValueError(f"there is work {name!r} already")
 
     async def run(self) -> None:
-        """Watch and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
+        """Watch and, once synced, work until cancelled. Use it for a single replica without leader election."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.follow())
             await self.synced()
@@ -177,7 +177,7 @@ class Operator:
                 group.create_task(self._run_again(self._reflector(followed)))
 
     async def _run_again(self, reflector: Reflector[Any]) -> None:
-        """Follow one kind; a surprise begins it anew, and the other kinds go on."""
+        """Watch one kind. An unexpected error restarts the watch. Other kinds are not affected."""
         backoff = Backoff(chance=self.chance)
         while True:
             try:
@@ -191,7 +191,7 @@ class Operator:
         await asyncio.gather(*(self._reflector(followed).synced.wait() for followed in self._followed.values()))
 
     async def work(self) -> None:
-        """Reconcile everything there is, and then what changes, until cancelled or stopped."""
+        """Reconcile all existing objects, then changed objects, until cancelled or stopped."""
         self._is_working = True
         LEADER.set(1)
         self._stopped.clear()
@@ -225,7 +225,7 @@ class Operator:
             queue.stop()
 
     async def idle(self) -> None:
-        """Wait until work has begun and nothing waits for it; what is due later does not count."""
+        """Wait until the operator works and no key waits. Keys that are due later do not count."""
         await self._fed.wait()
         for queue in self.queues.values():
             await queue.idle()
@@ -244,7 +244,7 @@ class Operator:
         return [followed.reflector for followed in self._followed.values() if followed.reflector is not None]
 
     def troubles(self) -> Iterable[ApiError | CacheError | None]:
-        """Return what keeps each reflector from following, None for those that do."""
+        """Return the error of each reflector, None for a reflector that works."""
         return [reflector.trouble for reflector in self.reflectors]
 
     def stuck(self) -> str | None:
@@ -274,7 +274,7 @@ class Operator:
         return followed
 
     def _reflector(self, followed: _Followed[T]) -> Reflector[T]:
-        """Return the reflector of a kind; made when all handlers are known."""
+        """Return the reflector of a kind. It is created when all handlers are known."""
         if followed.reflector is None:
             followed.reflector = Reflector(
                 self.client,
@@ -287,7 +287,7 @@ class Operator:
         return followed.reflector
 
     def _tell_broken(self, resource: Resource[Any], error: ObjectError) -> None:
-        """Say on an object that it cannot be read; its controller never sees it."""
+        """Record an event on an unreadable object, because its controller never sees it."""
         if self._is_working:
             namespace, _, name = error.name.rpartition("/")
             about = Regarding(

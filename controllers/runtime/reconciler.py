@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Reconciler(Protocol):
-    """Brings what one object asks for and what there is together; knows nothing of what happened, only of what is."""
+    """Brings the actual state to the desired state of one object. It reads the state, not the events that led to it."""
 
     name: ClassVar[str]
     """Name of the controller, for metrics and logs."""
@@ -35,14 +35,14 @@ class Reconciler(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch(Generic[T]):
-    """Changes of a kind that concern a reconciler."""
+    """Changes of a kind that a reconciler depends on."""
 
     resource: Resource[T]
     keys: Callable[[T | None, T | None], Iterable[Key]]
-    """Takes an object as it was and as it is (None: was not there, is gone), returns what is to be reconciled."""
+    """Returns the keys to reconcile for the old and the new object. None: created, or deleted."""
 
     def added(self, new: T) -> Iterable[Key]:
-        """Return the keys that an object concerns which is there now."""
+        """Return the keys of an existing object."""
         return self.keys(None, new)
 
 

@@ -1,4 +1,4 @@
-"""Work queue: which keys are to be reconciled, each by one worker at a time, and none is ever dropped.
+"""Work queue: keys to reconcile. Only one worker processes a key at a time, and no key is dropped.
 
     add ──▶ waiting ──worker──▶ working ──done──▶ (out, or delayed when it asked for another time)
                ▲                   │ │
@@ -7,7 +7,7 @@
                ▲                                   │
                └────────────── its time ───────────┘
 
-A key stands in each place at most once, so what is queued is bounded by what there is.
+A key is in each place at most once, so the number of objects limits the size of the queue.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ _log = structlog.get_logger(__name__)
 
 
 class WorkQueue:
-    """Calls one function for each key that was added; made, then `run`."""
+    """Calls one function for each added key. Create it, then call `run`."""
 
     def __init__(
         self,
@@ -130,12 +130,12 @@ class WorkQueue:
             self._is_stopping = False
 
     def stop(self) -> None:
-        """Begin no further call, of this `run` or the one that is about to begin; what waits goes on waiting."""
+        """Start no further call, in this `run` or a `run` that is about to start. Waiting keys keep waiting."""
         self._is_stopping = True
         self._wake.set()
 
     async def idle(self) -> None:
-        """Wait until no key waits and none is at work; keys that are due later do not count."""
+        """Wait until no key waits or is processed. Keys that are due later do not count."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._waiting and not self._working)
 

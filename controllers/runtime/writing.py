@@ -42,7 +42,7 @@ class Made:
 
 
 class NameTakenError(PyroclastError):
-    """An object that another needs cannot be made, since a third has its name; remedy: delete or rename that one."""
+    """A required object cannot be created, because another object has its name. Remedy: delete or rename that one."""
 
 
 class NotLeadingError(PyroclastError):
@@ -57,7 +57,7 @@ class Writer:
     """Writes objects of any kind."""
 
     def __init__(self, client: Client, *, may_write: Callable[[], bool] = lambda: True) -> None:
-        """Take the client to write through, and what is asked before each write."""
+        """Create a writer with a client and a check that is called before each write."""
         self._client, self._may_write = client, may_write
 
     async def create(self, resource: Resource[Any], body: Mapping[str, Any]) -> Made:
@@ -191,7 +191,7 @@ class Writer:
 
 
 def owner_reference(resource: Resource[Any], metadata: ObjectMeta) -> dict[str, Any]:
-    """Return the reference to an object as the controller of others: they go when it goes."""
+    """Return the owner reference of a controller. Its objects are deleted with it."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,

@@ -36,7 +36,7 @@ class Material:
     authority: Pair | None = None
     """Signs."""
     next_authority: Pair | None = None
-    """Will sign; trusted already."""
+    """Signs next, and is trusted already."""
     serving: Pair | None = None
     """Certificate that servers present."""
     trusted: bytes = b""
@@ -50,7 +50,7 @@ def renewed(material: Material, names: Sequence[str], now: datetime, lives: Live
         material: Current certificates.
         names: DNS names and addresses by which the API server reaches the servers.
         now: The time.
-        lives: How long things hold.
+        lives: Lifetimes.
     """
     authority, following = material.authority, material.next_authority
     if following is not None and following.is_premature(now):

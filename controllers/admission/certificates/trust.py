@@ -21,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def keep_trust(client: Client, name: str, authorities: bytes) -> None:
-    """Write what is to be trusted into the configurations of a name, mutating and validating.
+    """Write the CA bundle into the mutating and the validating configuration of a name.
 
     Raises:
         ApiError: The API server refused, or did not answer.

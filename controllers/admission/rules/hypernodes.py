@@ -21,14 +21,14 @@ def faults_of(
 
     Args:
         hyper_node: The HyperNode, as JSON or as its struct.
-        old: What it was; None when it is new.
+        old: Previous HyperNode, None for a new one.
         lookups: Not used.
     """
     return the_first(_faults(hyper_node, old))
 
 
 def warnings_of(hyper_node: Mapping[str, Any] | HyperNode) -> tuple[str, ...]:
-    """Return what the user of a HyperNode that is in order should know: members that are nothing to the scheduler.
+    """Return the warnings for a valid HyperNode: members that the scheduler ignores.
 
     Args:
         hyper_node: The HyperNode, as JSON or as its struct.

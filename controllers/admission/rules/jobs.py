@@ -75,9 +75,9 @@ def faults_of(
     """Find the faults of a Job.
 
     Args:
-        job: The Job, as JSON or as its struct; defaults are filled in.
+        job: The Job, as JSON or as its struct. Defaults are filled in.
         old: Previous Job, None for a new Job. The rules of changes validate a change.
-        lookups: The queues; without them nothing is said about queues.
+        lookups: The queues. Without them queues are not validated.
     """
     return the_first(_faults(job, old, lookups))
 
@@ -118,7 +118,7 @@ def _faults(
 def _whole(job: Job, scheduler_name: str = DEFAULT_SCHEDULER) -> Job:
     """Return a Job with its defaults.
 
-    Filled in when it was made, they are missing from its manifest; who applies that once more changes nothing.
+    They are filled in at creation and are missing from the manifest. Applying the manifest again changes nothing.
     """
     plain = msgspec.json.decode(msgspec.json.encode(job))
     return msgspec.convert(filled_in(plain, defaulted(plain, scheduler_name=scheduler_name)), Job)

@@ -32,7 +32,7 @@ def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tupl
         arguments: Arguments from the Job.
 
     Returns:
-        The flags as far as they could be read, and what stopped the reading, if anything did.
+        The parsed flags, and the fault that stopped parsing, if any.
     """
     fields = {field.metadata["flag"]: (field.name, field.default) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # by `flag`
     values: dict[str, Any] = {}

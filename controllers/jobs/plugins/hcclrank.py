@@ -36,7 +36,7 @@ class HcclRank(Plain):
         self.flags, self._faults = parse(HcclRankFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read."""
+        """Return the faults of the flags."""
         return self._faults
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:

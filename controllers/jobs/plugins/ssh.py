@@ -1,7 +1,7 @@
 """Plugin ssh: pods of a Job log in to each other without a password.
 
 A Secret holds one key pair for all pods and a configuration with all hosts; it is mounted as the `.ssh` of each
-container. The pair is made once and kept as long as the Secret is there; the hosts are kept true.
+container. The pair is created once and stays while the Secret exists. The hosts are updated.
 """
 
 import base64
@@ -57,7 +57,7 @@ class SshFlags:
     public_key: str = flag("ssh-public-key", "")
     """Public key that belongs to it."""
     port: int = flag("ssh-port", _DEFAULT_PORT)
-    """Port of the pods' servers; what is no port counts as 22."""
+    """Port of the pods' servers. An invalid port counts as 22."""
 
 
 class Ssh:
@@ -72,7 +72,7 @@ class Ssh:
         self._make_keys = make_keys
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read, and whether the port is none."""
+        """Return the faults of the flags, and an invalid port."""
         if self._port == self.flags.port:
             return self._faults
         port = PluginFault(

@@ -31,7 +31,7 @@ class SvcFlags:
     disable_network_policy: bool = flag("disable-network-policy", default=False)
     """Create no NetworkPolicy, so that the pods accept connections from everywhere."""
     inject_hosts_env: bool = flag("inject-hosts-env", default=True)
-    """Give host names as variables too; very many would not fit into a process's environment."""
+    """Set host names as variables too. Very many would not fit into a process's environment."""
 
 
 class Svc:
@@ -45,7 +45,7 @@ class Svc:
         self.flags, self._faults = parse(SvcFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and which lists of hosts are too long."""
+        """Return the faults of the flags, and lists of hosts that are too long."""
         return (*self._faults, *self._too_long(job))
 
     def _too_long(self, job: Job) -> Iterator[PluginFault]:

@@ -49,7 +49,7 @@ class TensorFlow(Plain):
         self.flags, self._faults = parse(TensorFlowFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and that the cluster is too large for its variable."""
+        """Return the faults of the flags, and a cluster that is too large for its variable."""
         size = sum(hosts_bytes(job, task) + task.replicas * len(f'"":{self.flags.port}') for task in job.spec.tasks)
         if fits_in_env(_CONFIG, size):
             return self._faults
