@@ -1,6 +1,5 @@
-"""Controllers of the custom resources, level-triggered: what must be remembered stands in the API, not in memory alone.
+"""Controllers of the custom resources. They are level-triggered: all lasting state is in the API, not only in memory.
 
-Belongs here: what makes pod groups for pods, runs Jobs, keeps queues' states, clears away what has ended, and admits
-objects. Each is pure decisions, from values to values, and a thin reconciler that carries them out on what `operating`
-offers. Does not: deciding where pods run.
+Belongs here: controllers of pod groups, Jobs, queues and garbage, and admission. Each controller is a set of pure
+decisions, from values to values, and a thin reconciler that executes them on `runtime`. Does not: placement of pods.
 """

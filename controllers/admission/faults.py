@@ -1,4 +1,4 @@
-"""What is wrong with an object: a value that names field, value and limit."""
+"""Faults: errors of an object, as values that name field, value and limit."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _LONGEST_RULE: Final = 500
 _MOST_TOLD: Final = 20
 """Faults in one message; an object may have thousands, a terminal has not."""
 _MOST_FOUND: Final = 100
-"""Faults that are looked for; whoever has as many begins again anyway."""
+"""Maximum number of faults that are searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +23,16 @@ class Fault:
     """One fault of an object."""
 
     field: str
-    """Where, as Kubernetes writes it: `spec.tasks[0].replicas`."""
+    """Path in the form of Kubernetes, such as `spec.tasks[0].replicas`."""
     value: object = None
-    """What stands there; None when nothing does, or when the rule names it."""
+    """Current value. None if the field is absent, or if the rule names the value."""
     expected: str = ""
-    """What may stand there: `at most 3`; empty when the rule says it."""
+    """Permitted values, such as `at most 3`. Empty if the rule names them."""
     rule: str
     """The rule that is broken, in Volcano's words where it has some."""
 
     def __str__(self) -> str:
-        """Say all of it in one line."""
+        """Return the fault as one line."""
         details = [
             *([f"got {_shown(self.value)}"] if self.value is not None else ()),
             *([f"expected {self.expected}"] if self.expected else ()),

@@ -49,7 +49,7 @@ __all__ = ["SERVICES", "AdmissionPolicy", "KnownCluster", "WebhookService", "jud
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionPolicy:
-    """What an operator chose."""
+    """Settings of the operator."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Our schedulers; the first is given to Jobs that name none."""
@@ -65,16 +65,16 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCluster:
-    """What is known of the cluster."""
+    """Cluster objects that the rules read."""
 
     lookups: Lookups | None = None
-    """None: the queues could not be read, so that rules about them are not asked."""
+    """None: the queues could not be read, so rules about them are skipped."""
     quotas: Sequence[wire.ElasticQuota] | None = None
     """All elastic quotas; None: they could not be read."""
     tree_nodes: LabelSelector | None = None
     """Which nodes the tree of quotas has that the pod in question is in; None where it is in none."""
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
-    """Of the namespace in question."""
+    """Annotations of the reviewed object's namespace."""
 
 
 Object = Mapping[str, Any]
@@ -84,7 +84,7 @@ Validation = Callable[[Review, AdmissionPolicy, KnownCluster], tuple[Fault, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookService:
-    """What one path answers."""
+    """Webhook behind one path."""
 
     path: str
     api_version: str
@@ -93,7 +93,7 @@ class WebhookService:
     mutation: Mutation | None = None
     validation: Validation | None = None
     warnings: Callable[[Object], tuple[str, ...]] | None = None
-    """What to say of an object that is allowed."""
+    """Returns the warnings for an object that is allowed."""
     reads_queues: bool = False
     reads_quotas: bool = False
     reads_trees: bool = False
@@ -110,7 +110,7 @@ _UNREAD_QUOTAS: Final = "the other quotas could not be read; rules about them we
 
 
 def judge(service: WebhookService, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> AdmissionVerdict:
-    """Answer one question; what is not the service's business is allowed."""
+    """Answer one review. Objects that the service does not handle are allowed."""
     resource = review.resource
     is_ours = (resource.group, resource.resource) == (service.group, service.resource) and not review.sub_resource
     if not is_ours or review.operation not in service.operations:
@@ -183,7 +183,7 @@ def _pod_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) ->
 
 
 def _by(faults_of: Callable[..., tuple[Fault, ...]]) -> Validation:
-    """Ask rules that want object, old object and lookups alone."""
+    """Adapt rules that take only the object, the old object and the lookups."""
     return lambda review, _policy, known: faults_of(review.object, _old(review), known.lookups)
 
 

@@ -1,9 +1,13 @@
-"""Limits: how many connections the server holds, and how much of questions, whoever sends them.
+"""Limits: maximum number of connections, and maximum size of requests read at a time, for all clients.
 
-Anybody on the network may open connections, unless a NetworkPolicy or a client certificate forbids it. Small questions,
-which nearly all are, need no permit; of large ones a few are read and answered at a time, the others wait unread. When
-there are as many connections as may be, an idle one is closed for the next: one without any question so far, else the
-one whose last question is longest ago. The connections of the API server, which it keeps open, so survive many others.
+Every client on the network can open connections, unless a NetworkPolicy or a client certificate forbids it.
+
+Nearly all requests are small and need no permit. Only a few large requests are read and answered at a time. The others
+wait unread.
+
+When the maximum number of connections is reached, an idle connection is closed for the next one: a connection without
+any request so far, or else the one whose last request is the oldest. The API server keeps its connections open and uses
+them, so they survive many others.
 """
 
 import asyncio
@@ -22,7 +26,7 @@ LARGEST_BODY_BYTES: Final = 8 * 2**20
 SMALL_BODY_BYTES: Final = 128 * 2**10
 """Questions up to this size need no permit."""
 _LARGE_AT_A_TIME: Final = 4
-"""Larger questions that are held in memory at a time: 32 MiB, and what is decoded of them."""
+"""Larger requests in memory at a time: 32 MiB and their decoded objects."""
 _CONNECTIONS: Final = 256
 """Connections at a time; with a small question each they hold 32 MiB."""
 
@@ -31,7 +35,7 @@ class Questioners:
     """Connections that sent a question, in the order of their last ones."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without connections."""
         self._rank: dict[RequestHandler, int] = {}
         self._count = 0
 
@@ -52,7 +56,7 @@ class RequestBodies:
     """Reads questions within the limits."""
 
     def __init__(self) -> None:
-        """Begin with all permits."""
+        """Start with all permits."""
         self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
 
     async def read(self, request: web.Request, held: AsyncExitStack) -> bytes:
@@ -82,7 +86,7 @@ async def listen(
     questioners: Questioners,
     most: int = _CONNECTIONS,
 ) -> asyncio.Server:
-    """Accept connections, at most `most` at a time; `questioners` tells which to close for the next.
+    """Accept connections, at most `most` at a time. `questioners` chooses the one to close for the next.
 
     Raises:
         OSError: The address cannot be used.

@@ -1,4 +1,4 @@
-"""What rules must know of other objects: queues, their tree, and namespaces."""
+"""Lookups: other objects that rules read, which are queues, their tree, and namespaces."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ def parent_index(queue: Queue) -> tuple[str, ...]:
 
 
 class Lookups(Protocol):
-    """What is there, as far as it has been seen."""
+    """Objects that exist, as far as the stores show them."""
 
     def queue(self, name: str) -> Queue | None:
-        """Return a queue, None where there is none."""
+        """Return a queue, None if it does not exist."""
         ...
 
     def children(self, name: str) -> Sequence[Queue]:
@@ -47,7 +47,7 @@ class QueuesByName:
             self._by_parent[queue.spec.parent].append(queue)
 
     def queue(self, name: str) -> Queue | None:
-        """Return a queue, None where there is none."""
+        """Return a queue, None if it does not exist."""
         return self._queues.get(name)
 
     def children(self, name: str) -> Sequence[Queue]:
@@ -67,7 +67,7 @@ class StoredQueues:
         self._store = store
 
     def queue(self, name: str) -> Queue | None:
-        """Return a queue, None where there is none."""
+        """Return a queue, None if it does not exist."""
         return self._store.get("", name)
 
     def children(self, name: str) -> Sequence[Queue]:

@@ -1,4 +1,4 @@
-"""What admission counts."""
+"""Metrics: metrics of admission."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

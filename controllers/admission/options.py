@@ -1,4 +1,4 @@
-"""What an operator chooses of admission. Names in Volcano's webhook manager are told beside each."""
+"""Options: settings of admission. Each one names its flag of Volcano's webhook manager."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -35,9 +35,9 @@ class AdmissionOptions:
     """Options of the server."""
 
     address: str = ":8443"
-    """Where to listen, `host:port` (`--listen-address`, `--port`)."""
+    """Address to listen on, `host:port` (`--listen-address`, `--port`)."""
     paths: tuple[str, ...] = DEFAULT_PATHS
-    """What to serve (`--enabled-admission`)."""
+    """Paths to serve (`--enabled-admission`)."""
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Our schedulers; the first is given to Jobs that name none (`--scheduler-name`)."""
     namespace: str = SYSTEM_NAMESPACE
@@ -119,7 +119,7 @@ class AdmissionOptions:
 
     @property
     def queue_limits(self) -> QueueLimits:
-        """What the rules of queues are told."""
+        """Settings of the rules of queues."""
         return QueueLimits(
             max_depth=self.max_queue_depth,
             protects_root=self.protects_root_queue,

@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902), the form in which defaults are told to the API server."""
+"""Patches: JSON patches (RFC 6902), which carry the defaults to the API server."""
 
 from typing import Any
 

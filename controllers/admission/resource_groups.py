@@ -32,7 +32,7 @@ _MATCHERS: Final = ("", "annotation", "namespace")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceGroup:
-    """What the pods of a group are given."""
+    """Fields that the pods of a group get."""
 
     name: str
     namespaces: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class ResourceGroup:
     affinity: Mapping[str, Any] | None = None
 
     def matches(self, namespace: str, annotations: Mapping[str, Any]) -> bool:
-        """Tell whether a pod is of the group."""
+        """Return whether a pod is of the group."""
         return namespace in self.namespaces or any(
             annotations.get(key) == value for key, value in self.annotations.items()
         )

@@ -1,4 +1,4 @@
-"""Reviews: what the API server asks, and the answer in its form (`admission.k8s.io/v1`)."""
+"""Reviews: requests of the API server, and the answers in its format (`admission.k8s.io/v1`)."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ KIND: Final = "AdmissionReview"
 
 _UNPROCESSABLE: Final = 422
 _LONGEST_WARNING: Final = 250
-"""Characters; the API server cuts what is longer than 256."""
+"""Maximum number of characters. The API server cuts after 256."""
 _MOST_WARNINGS: Final = 10
 
 
 class ReviewError(PyroclastError):
-    """A body is no review; remedy: ask as the API server does."""
+    """A body is not a review. Remedy: send requests in the format of the API server."""
 
 
 class ReviewedResource(Wire, frozen=True, kw_only=True):
-    """What kind of object a question is about."""
+    """Kind of the reviewed object."""
 
     group: str = ""
     version: str = ""
@@ -58,14 +58,14 @@ class _Envelope(Wire, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionVerdict:
-    """What is said of an object."""
+    """Answer to the review of an object."""
 
     faults: tuple[Fault, ...] = ()
-    """Why it is refused; none: it is allowed."""
+    """Reasons to refuse the object. Without faults it is allowed."""
     patches: Sequence[Patch] = ()
-    """What is filled in."""
+    """Patches that fill in defaults."""
     warnings: tuple[str, ...] = ()
-    """What its user should know though it is allowed."""
+    """Warnings for the user about an object that is allowed."""
 
 
 _DECODER: Final = msgspec.json.Decoder(_Envelope)

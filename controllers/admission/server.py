@@ -58,19 +58,19 @@ class Server:
         body_seconds: float = _BODY_SECONDS,
         client_names: Iterable[str] = (),
     ) -> None:
-        """Take what to serve; nothing is opened yet.
+        """Create the server. `start` opens the port.
 
         Args:
-            cluster: What is known of queues and namespaces.
-            policy: What the operator chose; may be replaced while serving.
-            paths: Services to serve; the others are not found.
-            body_seconds: Longest wait for a question to end.
-            client_names: Names of which a client's certificate must have one; none: whoever TLS lets in may ask.
+            cluster: Queues and namespaces that the rules read.
+            policy: Settings of the operator. They may be replaced while serving.
+            paths: Paths to serve. Other paths return "not found".
+            body_seconds: Longest wait for the end of a request.
+            client_names: Names of which a client's certificate must have one. Empty: every TLS client is accepted.
         """
         self.policy = policy
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
-        """Held by the large question that is being judged, in a thread: that may take seconds."""
+        """Held by the large request that a thread processes. This may take seconds."""
         self._bodies, self._questioners = RequestBodies(), Questioners()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
@@ -79,13 +79,13 @@ class Server:
 
     @property
     def port(self) -> int:
-        """Port in use; tells which was taken for port 0."""
+        """Port in use. For port 0 it is the port that the system chose."""
         assert self._listener is not None, "a server that has started"
         port: int = self._listener.sockets[0].getsockname()[1]
         return port
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        """Listen; without TLS only where nobody else can reach it.
+        """Listen. Without TLS the address must not be reachable from outside.
 
         Raises:
             ConfigError: The address cannot be used.
@@ -99,7 +99,7 @@ class Server:
             raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
 
     async def stop(self) -> None:
-        """Answer what was asked, then close."""
+        """Answer pending requests, then close."""
         if self._listener is not None:
             self._listener.close()
         await self._runner.cleanup()

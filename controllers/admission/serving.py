@@ -72,10 +72,10 @@ class Admission:
             client_names=options.client_names,
         )
         self.port: int | None = None
-        """Where it listens, once it does."""
+        """Port in use, None before the server listens."""
 
     def trouble(self) -> str | None:
-        """Say why it does not answer yet; None when it does."""
+        """Return why it does not answer yet, None if it does."""
         if self.port is None:
             return "admission: there is no certificate yet"
         return None if self._cluster.is_synced else "admission: queues, quotas and namespaces are not listed yet"
@@ -102,13 +102,13 @@ class Admission:
                 await self._server.stop()
 
     async def _first_certificate(self) -> None:
-        """Have a certificate to show; what is wrong with the API server may pass, what is wrong with files is told."""
+        """Wait for the first certificate. Errors of the API server are retried. Errors of files are raised."""
         told = ""
         while not self._keeper.is_showing:
             try:
                 await self._keeper.look()
             except ApiError as error:
-                # What stays wrong, a missing namespace for example, is told once.
+                # A lasting error, such as a missing namespace, is logged as a warning only once.
                 log = _log.debug if str(error) == told else _log.warning
                 log("no_certificate", error=str(error))
                 told = str(error)
@@ -116,7 +116,7 @@ class Admission:
                     await self._clock.sleep(_RETRY_SECONDS)
 
     async def _follow_groups(self) -> None:
-        """Take the file of resource groups anew when it changes; a bad one leaves the last good one."""
+        """Reload the file of resource groups after a change. If it is invalid, the last valid file stays in effect."""
         while True:
             await self._clock.sleep(_FILE_SECONDS)
             try:
@@ -129,7 +129,7 @@ class Admission:
                 _log.info("resource_groups_taken", groups=[group.name for group in groups])
 
     def _read_groups(self) -> tuple[ResourceGroup, ...] | None:
-        """Read the file; None where it is what it was.
+        """Read the file. Return None if it is unchanged.
 
         Raises:
             ConfigError: It cannot be used.
@@ -143,7 +143,7 @@ class Admission:
             raise ConfigError(f"{path}: {error}") from error
         if text == self._groups_text:
             return None
-        # Remembered even when it is refused, so that one mistake is told once.
+        # Stored even if it is refused, so that one mistake is reported once.
         self._groups_text = text
         return read_resource_groups(text)
 

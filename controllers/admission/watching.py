@@ -1,8 +1,8 @@
-"""What admission knows of the cluster: queues, elastic quotas and namespaces, followed, and asked anew for a refusal.
+"""Watching: stores of queues, elastic quotas and namespaces, which are listed again before a refusal.
 
-A reflector lags by moments. A Job that arrives right behind its queue must not be refused because the queue was not
-seen yet, so before anything is refused the kind is listed once more; who asks meanwhile shares the list after it, since
-one that has begun may lack what came in between.
+A reflector lags behind the API server. A Job that arrives right after its queue must not be refused because the queue
+was not seen yet. Therefore the kind is listed once more before an object is refused. Requests that arrive during a list
+share the next one, because the current list may lack objects that were created in between.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ __all__ = ["AdmissionCluster"]
 T = TypeVar("T", bound=HasMetadata)
 
 _ASK_SECONDS: Final = 2.0
-"""Longest wait for the API server while somebody waits for an answer."""
+"""Longest wait for the API server while a request is pending."""
 
 _BY_NAME: Final = "name"
 _BY_NAMESPACE: Final = "listed-namespace"
@@ -66,7 +66,7 @@ class AdmissionCluster:
         return all(each.is_synced for each in self._followed)
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """Watch until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for each in self._followed:
                 tasks.create_task(each.reflector.run())
@@ -101,7 +101,7 @@ class AdmissionCluster:
         return profiles[0].spec.node_selector if profiles else None
 
     async def namespace_annotations(self, name: str) -> Mapping[str, str]:
-        """Return the annotations of a namespace; none when there is no such namespace."""
+        """Return the annotations of a namespace, empty if the namespace does not exist."""
         known = self._namespaces.store.get("", name)
         if known is None:
             try:
@@ -114,7 +114,7 @@ class AdmissionCluster:
 
 
 class _Listed(Generic[T]):
-    """A kind that is followed, and listed anew where somebody asks."""
+    """A kind that is watched, and listed again on demand."""
 
     def __init__(self, client: Client, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> None:
         self.store: Store[T] = Store(indexes)

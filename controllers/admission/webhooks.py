@@ -1,9 +1,10 @@
-"""Webhook configurations: what the API server asks us about, and what it does when we do not answer.
+"""Webhook configurations: the requests that the API server sends to admission, and the policy for a missing answer.
 
-A dead webhook never stops a cluster: by default an answer that does not come is a yes, since what it would have
-refused the controllers refuse too; for pods that is so always. Pods are asked about only where they are of our
-schedulers (resource groups, which may choose the scheduler, are asked of every pod), in no namespace of the system, and
-waited for two seconds. docs/admission.md tells the reasons.
+A dead webhook never stops a cluster. By default a missing answer allows the object, because the controllers refuse the
+same objects. For pods this is always so.
+
+Only pods of our schedulers are reviewed. With resource groups, which may choose the scheduler, every pod is reviewed.
+Pods in system namespaces are not reviewed. The timeout for pods is two seconds. docs/admission.md explains the reasons.
 
 `python -m pyroclast.controllers.admission.webhooks <folder>` (`make webhooks`) writes them as YAML for the chart.
 """
@@ -35,7 +36,7 @@ CHART_PATHS: Final = (
     "/jobflows/validate",
     "/elasticquotas/validate",
 )
-"""What the chart asks about: the custom resources. Pods are opt-in, as in Volcano's chart."""
+"""Paths in the chart's configurations: the custom resources. Pods are opt-in, as in Volcano's chart."""
 
 _VERBS: Final = {"mutate": "Mutating", "validate": "Validating"}
 _SINGULAR: Final = {
@@ -54,7 +55,7 @@ _SPEC_CHANGED: Final = (
     "request.operation != 'UPDATE' "
     "|| (has(object.spec) ? object.spec : {}) != (has(oldObject.spec) ? oldObject.spec : {})"
 )
-"""To ask of an absent field is an error, which under the policy `Fail` is a no."""
+"""Access to an absent field is an error, and refuses the object under the policy `Fail`."""
 _QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 || (has(object.metadata.labels) ? object.metadata.labels : {{}})
 != (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {{}})
@@ -72,7 +73,7 @@ _POD_SECONDS: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookOptions:
-    """How the API server reaches us, and what it asks."""
+    """Address of the webhook service, and the requests that the API server sends."""
 
     name: str = "pyroclast-admission"
     """Name of the configurations."""
@@ -88,9 +89,9 @@ class WebhookOptions:
     scheduler_names: Sequence[str] = (DEFAULT_SCHEDULER,)
     has_resource_groups: bool = False
     failure_policy: str = "Ignore"
-    """What an answer that does not come means for custom resources: Ignore (yes) or Fail (no)."""
+    """Policy for custom resources without an answer: Ignore (allow) or Fail (refuse)."""
     excluded_namespaces: Sequence[str] = ("kube-system",)
-    """Nothing in these, nor in that of the service, is asked about."""
+    """Objects in these namespaces, and in that of the service, are not reviewed."""
 
 
 def configurations(options: WebhookOptions) -> list[dict[str, Any]]:
@@ -168,7 +169,7 @@ def _client_config(path: str, options: WebhookOptions) -> dict[str, Any]:
 
 
 def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[str, str]]:
-    """Say in CEL what need not be asked about."""
+    """Return match conditions in CEL, which skip objects that need no review."""
     if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
         return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]

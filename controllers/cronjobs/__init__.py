@@ -1,4 +1,4 @@
 """The CronJob controller: Jobs at set times.
 
-Belongs here: when a time is due, which Jobs are made and which make room. Does not: what a Job does.
+Belongs here: due times, and the Jobs to create and to delete. Does not: the steps of a Job.
 """

@@ -1,4 +1,4 @@
-"""What a CronJob needs now: a function of the CronJob, its Jobs and the time."""
+"""Deciding: the next step of a CronJob, as a function of the CronJob, its Jobs and the time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,16 +28,16 @@ _LONGEST_WAIT: Final = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do, in this order: note, write the status, delete, make."""
+    """Next step of a CronJob. The order is: record events, write the status, delete Jobs, create Jobs."""
 
     notes: tuple[CronJobEvent, ...] = ()
     status: CronJobStatus
     deletes: tuple[Job, ...] = ()
-    """Of the past; one that stays holds nothing up."""
+    """Jobs of the history to delete. A failed deletion does not block the rest."""
     replaced: tuple[Job, ...] = ()
     """Jobs to be deleted before the next is made."""
     due: int = 0
-    """Time whose Job is to be made, in seconds since 1970; 0 when none is."""
+    """Time of the Job to create, in seconds since 1970. 0 if none is due."""
     manifest: dict[str, Any] | None = None
     """That Job."""
     requeue_after: float | None = None
@@ -68,7 +68,7 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
     if "TZ" in cron_job.spec.schedule:
         message = f"TZ in the schedule {cron_job.spec.schedule!r} is not supported officially; timeZone is ignored"
         base = _noted(base, CronJobEvent(reason="UnsupportedSchedule", message=message))
-    # A zone in the schedule was told in the words that users of CronJobs know, and is followed as theirs are.
+    # The event above reports a zone in the schedule. As in Kubernetes' CronJobs, the zone still takes effect.
     has_zone = "TZ" in cron_job.spec.schedule
     faults = tuple(fault for fault in faults_of(cron_job) if not (has_zone and fault.field == "spec.schedule"))
     if faults:
@@ -79,7 +79,7 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
 def _timed(
     cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, schedule: Schedule, zone: tzinfo, now: float
 ) -> Decision:
-    """Decide whether a time is due whose Job there is not."""
+    """Decide whether a time is due that has no Job yet."""
     second = int(now)
     served = served_until(cron_job, base.status)
     last = schedule.last_until(second, after=served)

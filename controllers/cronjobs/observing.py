@@ -1,6 +1,7 @@
-"""What the Jobs of a CronJob tell: which of them run, which times were served, which are history.
+"""Observing: the Jobs of a CronJob that run, the times that were served, and the Jobs of the history.
 
-Read off the Jobs as well as off the status, so that a Job made right before a process was killed counts all the same.
+The facts come from the Jobs as well as from the status. So a Job that was created right before the process was killed
+counts too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -132,7 +133,7 @@ def _later(text: str, times: Sequence[float]) -> str:
 
 
 def _seconds(text: str) -> float:
-    """Read a time; what is none counts as absent, since people can write annotations."""
+    """Parse a time. An invalid time counts as absent, because users can write annotations."""
     try:
         return unix_seconds(text)
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Carries out what CronJobs need.
+"""Reconciler: executes the decisions about CronJobs.
 
     something changed, or a time has come ──▶ decide ──▶ write the status ──▶ delete old and replaced Jobs
     ──▶ make the Job that is due ──▶ write the status
@@ -40,7 +40,7 @@ class CronJobs(Controller):
     name: ClassVar[str] = "cronjob"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow CronJobs and Jobs."""
+        """Watch CronJobs and Jobs."""
         self._cron_jobs: Store[CronJob] = operator.store(CRON_JOBS)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_CRON_JOB: controller_index(CRON_JOBS)})
         self._expected = operator.expectations()
@@ -54,7 +54,7 @@ class CronJobs(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Do what a CronJob needs now.
+        """Execute the next step of a CronJob.
 
         Raises:
             ApiError: The server refused.
@@ -82,7 +82,7 @@ class CronJobs(Controller):
                 status = with_job(decision.status, made, decision.due)
                 await self._write(key, msgspec.structs.replace(cron_job, status=decision.status), status)
         for refusal in filter(None, refusals):
-            raise refusal  # what was due has been made
+            raise refusal  # the due Job was created
         return decision.requeue_after
 
     async def _make(self, key: Key, cron_job: CronJob, decision: Decision) -> Job | None:

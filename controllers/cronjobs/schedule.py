@@ -34,7 +34,7 @@ _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 class ScheduleError(ValueError):
-    """A schedule cannot be read: says which part, and what it may be."""
+    """A schedule is invalid. The message names the part and its permitted values."""
 
 
 class Schedule(Protocol):
@@ -58,7 +58,7 @@ def parse(text: str, zone: tzinfo = UTC) -> Schedule:
 
     Args:
         text: The schedule; `TZ=<zone>` or `CRON_TZ=<zone>` before it overrules `zone`.
-        zone: Whose clock is meant.
+        zone: Time zone of the schedule.
 
     Raises:
         ScheduleError: It cannot be read.
@@ -93,11 +93,11 @@ def zone_named(name: str) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What one field permits."""
+    """Values that one field permits."""
 
     allowed: frozenset[int]
     is_any: bool
-    """It is a star, without steps."""
+    """The field is a star without steps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """Gangs: the status of Koordinator's PodGroups (`scheduling.sigs.k8s.io`).
 
-Belongs here: how the members of such a group fare, told in it. Does not: what gangs are (`model.gangs`), and when they
-are placed (the scheduler's).
+Belongs here: the state of a group's members, written to its status. Does not: the definition of gangs (`model.gangs`),
+and their placement (the scheduler).
 """

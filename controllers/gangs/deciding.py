@@ -1,4 +1,4 @@
-"""What the status of a PodGroup becomes: a pure function of it and of its members.
+"""Deciding: the next status of a PodGroup, as a pure function of the group and its members.
 
 Pending ──as many pods as the minimum──▶ PreScheduling ──▶ Scheduling ◀──▶ Scheduled ◀──▶ Running
    ▲                                                       fewer than      the minimum     the minimum
@@ -28,12 +28,12 @@ class GangMembers:
 
     pods: int = 0
     scheduled: int = 0
-    """Those that have or had a node."""
+    """Members that have or had a node."""
     running: int = 0
     succeeded: int = 0
     failed: int = 0
     owners: str = ""
-    """`namespace/name` of what controls them, sorted, with commas."""
+    """`namespace/name` of their controllers, sorted, separated by commas."""
 
 
 def count(pods: Iterable[Pod]) -> GangMembers:
@@ -94,5 +94,5 @@ def _is_forgotten(group: GangPodGroup) -> bool:
     try:
         begun, made = unix_seconds(status.schedule_start_time), unix_seconds(group.metadata.creation_timestamp)
     except ValueError:
-        return False  # what somebody wrote there is no time
+        return False  # the field contains no time
     return begun - made > _FORGOTTEN_SECONDS

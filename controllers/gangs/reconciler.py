@@ -1,4 +1,4 @@
-"""Carries out what becomes of the status of Koordinator's PodGroups. Its keys are these groups."""
+"""Reconciler: writes the statuses of Koordinator's PodGroups. Its keys are these groups."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Final
@@ -28,7 +28,7 @@ class GangStatuses(Controller):
     name: ClassVar[str] = "gang"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow groups and pods."""
+        """Watch groups and pods."""
         self._schedulers = options.scheduler_names
         self._groups: Store[GangPodGroup] = operator.store(GANG_POD_GROUPS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GANG: _gang_of})

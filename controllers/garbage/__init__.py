@@ -1,4 +1,5 @@
-"""Garbage controller: Jobs that have finished are deleted when their time to live is over, Commands for nobody at once.
+"""Garbage controller: delete finished Jobs after their time to live, and Commands without a target at once.
 
-Belongs here: when what has ended, or can never begin, goes. Does not: what a Job owns (it goes by owner references).
+Belongs here: the deletion of objects that have ended or can never start. Does not: objects that a Job owns, which
+Kubernetes deletes by their owner references.
 """

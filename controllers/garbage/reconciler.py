@@ -33,13 +33,13 @@ class GarbageCollector(Controller):
     name: ClassVar[str] = "garbage"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow Jobs."""
+        """Watch Jobs."""
         self._jobs: Store[Job] = operator.store(JOBS)
         self._ages: Ages[Key] = Ages(operator.clock)
         super().__init__(operator, options, watches=[Watch(resource=JOBS, keys=_keys_of_job)])
 
     async def reconcile(self, key: Key) -> float | None:
-        """Delete a Job, or say when to look again.
+        """Delete a Job, or return the seconds until the next check.
 
         Raises:
             ApiError: The server refused, or the Job changed in the last moment.
@@ -50,7 +50,7 @@ class GarbageCollector(Controller):
             self._ages.forget(key)
         if wait is None or wait > 0:
             return wait
-        # What we know may be old, and a deletion cannot be taken back: somebody may have prolonged its life.
+        # The store may be stale and a deletion is final: the time to live may have been prolonged meanwhile.
         try:
             fresh = JOBS.decoder.convert(await self._operator.writer.read(JOBS, *key))
         except ApiError as error:
@@ -92,12 +92,12 @@ class _CommandCollector(Controller):
     name: ClassVar[str] = "command-garbage"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow Commands."""
+        """Watch Commands."""
         self._commands: Store[Command] = operator.store(COMMANDS)
         super().__init__(operator, options, watches=[Watch(resource=COMMANDS, keys=_keys_of_aimless)], workers=1)
 
     async def reconcile(self, key: Key) -> float | None:
-        """Say why a Command has no effect, and delete it.
+        """Record an event with the reason why a Command has no effect, and delete it.
 
         Raises:
             ApiError: The server refused.

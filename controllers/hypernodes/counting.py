@@ -1,4 +1,4 @@
-"""What the members of a HyperNode come to."""
+"""Counting: the members that the selectors of a HyperNode match."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ def member_names(hyper_node: HyperNode, nodes: Sequence[Node]) -> frozenset[str]
 
 
 def depends_on_nodes(hyper_node: HyperNode) -> bool:
-    """Tell whether the members are other ones when nodes come, go or change their labels."""
+    """Return whether the members are other ones when nodes come, go or change their labels."""
     return any(
         member.selector.regex_match is not None or member.selector.label_match is not None
         for member in hyper_node.spec.members

@@ -17,12 +17,12 @@ from pyroclast.model.wire import Node
 __all__ = ["SOURCE", "discovered", "name_prefix"]
 
 SOURCE: Final = "label"
-"""What the label of discovered HyperNodes says."""
+"""Value of the label of discovered HyperNodes."""
 
 _SUFFIX: Final = 5
-"""Characters that tell domains of a type and tier apart."""
+"""Number of characters that make the names of the domains of a type and tier unique."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-"""Those of Kubernetes' generated names, which spell no words."""
+"""Letters of Kubernetes' generated names, which form no words."""
 
 
 @dataclass(slots=True)
@@ -39,13 +39,13 @@ class _Domain:
 def discovered(
     types: Mapping[str, tuple[str, ...]], nodes: Sequence[Node], existing: Sequence[HyperNode]
 ) -> list[dict[str, Any]]:
-    """Return the HyperNodes that there should be.
+    """Return the desired HyperNodes.
 
     Args:
         types: Labels by type of network, the narrowest domain first. A label in two types makes one domain, named for
             the first type.
-        nodes: All nodes. Of one that lacks a label, this domain and the wider ones of the type know nothing.
-        existing: All HyperNodes, whoever made them.
+        nodes: All nodes. A node that lacks a label is not in this domain or the wider ones of the type.
+        existing: All HyperNodes, from all sources.
     """
     naming = _Naming(existing)
     domains: dict[tuple[int, str, str], _Domain] = {}
@@ -63,7 +63,7 @@ def discovered(
 
 
 def _chain(keys: Sequence[str], labels: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Give the domains that a node is in, as far as its labels go."""
+    """Yield the domains that a node is in, as far as its labels go."""
     for tier, key in enumerate(keys, start=1):
         value = labels.get(key)
         if value is None:
@@ -97,7 +97,7 @@ class _Naming:
 
 
 def name_prefix(type_: str, tier: int) -> str:
-    """Return what names of a type's and tier's domains begin with."""
+    """Return the prefix of the names of a type's and tier's domains."""
     return f"hypernode-{re.sub('[^a-z0-9.-]', '-', type_.lower())}-tier{tier}-"
 
 

@@ -46,7 +46,7 @@ class NodeCounts(Controller):
     name: ClassVar[str] = "hypernode"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow HyperNodes and nodes."""
+        """Watch HyperNodes and nodes."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
         self._complaints = Complaints(operator, HYPER_NODES)
@@ -60,7 +60,7 @@ class NodeCounts(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Count the members of a HyperNode, and tell what admission would refuse: what cannot be read selects nothing.
+        """Count the members of a HyperNode, and report its faults. An invalid selector selects nothing.
 
         Raises:
             ApiError: The server refused.
@@ -84,19 +84,19 @@ class NodeCounts(Controller):
         return None
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
-        """A node concerns the HyperNodes that look for nodes, unless it only beats its heart."""
+        """Return the HyperNodes with selectors of nodes, unless the change is only a heartbeat."""
         if not _is_relabelled(old, new):
             return ()
         return [key_of(hyper_node) for hyper_node in self._hyper_nodes.by(_BY_SELECTOR, _NODES_COUNT)]
 
 
 class TopologyDiscovery(Controller):
-    """Makes the HyperNodes that labels of nodes ask for. It has one key."""
+    """Creates the HyperNodes that follow from labels of nodes. It has one key."""
 
     name: ClassVar[str] = "topology-discovery"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow HyperNodes and nodes."""
+        """Watch HyperNodes and nodes."""
         self._place = options.discovery_config_map
         self._told: tuple[SettingsFault, ...] = ()
         self._about: Regarding | None = None
@@ -127,7 +127,7 @@ class TopologyDiscovery(Controller):
         return _LOOK_SECONDS
 
     async def _settings(self) -> DiscoverySettings:
-        """Read the settings, and tell what is wrong with them; without settings there is nothing to discover."""
+        """Read the settings and report their faults. Without settings nothing is discovered."""
         namespace, name = self._place
         try:
             config_map = await self._operator.client.request_json(
@@ -145,7 +145,7 @@ class TopologyDiscovery(Controller):
             name=name,
             uid=config_map["metadata"].get("uid", ""),
         )
-        # What stays wrong is told once, not at each look.
+        # A lasting fault is reported once, not in each round.
         for fault in settings.faults:
             if fault not in self._told:
                 self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
@@ -153,10 +153,10 @@ class TopologyDiscovery(Controller):
         return settings
 
     async def _apply(self, wanted: list[dict[str, Any]]) -> None:
-        """Create, change and delete, so that there are those wanted and no others from this source.
+        """Create, change and delete HyperNodes of this source until they match the desired ones.
 
         Raises:
-            ApiError: The server refused one; the others were seen to.
+            ApiError: The server refused one. The others were processed.
         """
         refusals = [await self._ensure(manifest) for manifest in wanted]
         kept = {manifest["metadata"]["name"] for manifest in wanted}
@@ -167,7 +167,7 @@ class TopologyDiscovery(Controller):
             raise refusal
 
     async def _ensure(self, manifest: dict[str, Any]) -> ApiError | None:
-        """Create a HyperNode, or make it what it should be; return why the server refuses it."""
+        """Create or update a HyperNode. Return the error if the server refuses it."""
         there = self._hyper_nodes.get("", manifest["metadata"]["name"])
         try:
             if there is None:
@@ -186,7 +186,7 @@ class TopologyDiscovery(Controller):
 
 
 def _change(there: HyperNode, manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the merge patch that makes a HyperNode what it should be, empty where it is."""
+    """Return the merge patch to the desired HyperNode, empty if nothing differs."""
     wanted = msgspec.convert(manifest, HyperNode)
     if wanted.spec == there.spec and wanted.metadata.labels.items() <= there.metadata.labels.items():
         return {}
@@ -202,12 +202,12 @@ def _selectors_of(hyper_node: HyperNode) -> Iterable[str]:
 
 
 def _is_relabelled(old: Node | None, new: Node | None) -> bool:
-    """Tell whether a node came, went, or has other labels."""
+    """Return whether a node came, went, or has other labels."""
     return old is None or new is None or old.metadata.labels != new.metadata.labels
 
 
 def _key_of_discovery(old: HyperNode | None, new: HyperNode | None) -> Iterable[Key]:
-    """A discovered HyperNode that somebody changed or deleted is mended; its status is no such change."""
+    """Return the discovery key if a discovered HyperNode was changed or deleted. Changes of the status do not count."""
     if old is not None and new is not None and (old.spec, old.metadata.labels) == (new.spec, new.metadata.labels):
         return ()
     return (_DISCOVERY,) if any(each is not None and _is_discovered(each) for each in (old, new)) else ()

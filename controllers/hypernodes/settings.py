@@ -32,7 +32,7 @@ _VENDORS: Final = frozenset({"ufm", "roce"})
 
 @dataclass(frozen=True, slots=True)
 class SettingsFault:
-    """What is wrong, and where."""
+    """Fault of the settings, and its path."""
 
     path: str
     message: str
@@ -43,7 +43,7 @@ class SettingsFault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverySettings:
-    """What to discover."""
+    """Settings of the discovery."""
 
     types: Mapping[str, tuple[str, ...]] | None = None
     """Labels by type of network, the narrowest domain first; None when labels are not to be looked at."""
@@ -80,7 +80,7 @@ def read_settings(text: str) -> DiscoverySettings:
 
 
 def _enabled_sources(text: str, reading: _Reading) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the entries that are switched on, with their paths."""
+    """Yield the entries that are switched on, with their paths."""
     root = "networkTopologyDiscovery"
     try:
         content = yaml.safe_load(text[:_LARGEST_TEXT]) or {}

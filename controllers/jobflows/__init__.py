@@ -1,4 +1,4 @@
 """The JobFlow and JobTemplate controllers: Jobs from templates, each when those it depends on have completed.
 
-Belongs here: which Jobs of a flow are made, how far a flow is, which Jobs a template has. Does not: what a Job does.
+Belongs here: the Jobs of a flow to create, the progress of a flow, the Jobs of a template. Does not: steps of a Job.
 """

@@ -1,4 +1,4 @@
-"""What a flow needs now: a function of the flow, its Jobs, the templates and the time."""
+"""Deciding: the next step of a flow, as a function of the flow, its Jobs, the templates and the time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _LONGEST_LABEL: Final = 63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do: delete, make, tell; then write the status."""
+    """Next step of a flow. The order is: delete Jobs, create Jobs, record warnings, write the status."""
 
     deletes: tuple[Job, ...] = ()
     makes: tuple[dict[str, Any], ...] = ()
@@ -75,7 +75,7 @@ def full_name(namespace: str, name: str) -> str:
 
 
 def _ready(job_flow: JobFlow, jobs: Sequence[Job]) -> Iterator[Flow]:
-    """Give the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
+    """Yield the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
     there = {job.metadata.name for job in jobs}
     completed = completed_flows(job_flow, jobs)
     flows: dict[str, Flow] = {}
@@ -97,7 +97,7 @@ def _manifest(job_flow: JobFlow, template: JobTemplate) -> dict[str, Any]:
         "metadata": {
             "name": job_name(job_flow, template.metadata.name),
             "namespace": namespace,
-            # A label cannot be as long as two names can: the annotation always tells.
+            # Two names can be too long for a label. The annotation always contains them.
             "labels": {key: value for key, value in origin.items() if len(value) <= _LONGEST_LABEL},
             "annotations": origin,
             "ownerReferences": [owner_reference(JOB_FLOWS, job_flow.metadata)],

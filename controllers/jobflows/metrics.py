@@ -1,6 +1,6 @@
-"""How flows ended; names are Volcano's.
+"""Metrics: numbers of flows that ended, under Volcano's names.
 
-Gauges that only grow: the client library ends every counter's name in `_total`, and Volcano's do not.
+They are gauges that only grow, because the client library ends every counter's name in `_total` and Volcano does not.
 """
 
 from typing import Final
@@ -13,4 +13,4 @@ ENDED: Final = {
     "Succeed": Gauge("volcano_jobflow_succeed_phase_count", "Job flows that have succeeded.", ["jobflow_namespace"]),
     "Failed": Gauge("volcano_jobflow_failed_phase_count", "Job flows that have failed.", ["jobflow_namespace"]),
 }
-"""By phase."""
+"""Gauges by phase."""

@@ -1,11 +1,11 @@
-"""How far a flow is: its status as its Jobs bear it out, and its phase.
+"""Progress: the status and the phase of a flow, computed from its Jobs.
 
                 ┌────────── a Job runs or has completed, none has failed ──▶ Running
     Pending ────┤                                                             │
                 └── a Job has failed or was terminated ──▶ Failed ◀───────────┤
                                                                               └── all have completed ──▶ Succeed
 
-What has completed stays completed, also when its Job is cleared away: the status remembers it.
+A completed Job stays completed after its deletion, because the status records it.
 """
 
 from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ def _histories(known: Sequence[FlowJobStatus], jobs: Sequence[Job], now: float) 
     by_name: dict[str, FlowJobStatus] = {each.name: each for each in known}
     for job in jobs:
         before = by_name.get(job.metadata.name)
-        # Of one that was made anew under the same name the history begins anew.
+        # The history starts again for a Job that was created again under the same name.
         is_same = before is not None and before.start_timestamp == job.metadata.creation_timestamp
         running = before.running_histories if before is not None and is_same else ()
         by_name[job.metadata.name] = FlowJobStatus(

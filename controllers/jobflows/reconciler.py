@@ -1,4 +1,4 @@
-"""Carries out what flows need.
+"""Reconciler: executes the decisions about flows.
 
 something changed ──▶ decide ──▶ make Jobs, or delete those of a flow that succeeded ──▶ write the status
 """
@@ -35,7 +35,7 @@ class JobFlows(Controller):
     name: ClassVar[str] = "jobflow"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow flows, templates and Jobs."""
+        """Watch flows, templates and Jobs."""
         self._flows: Store[JobFlow] = operator.store(JOB_FLOWS, {_BY_TEMPLATE: _templates_of})
         self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_JOB_FLOW: controller_index(JOB_FLOWS)})
@@ -51,7 +51,7 @@ class JobFlows(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Do what a flow needs now.
+        """Execute the next step of a flow.
 
         Raises:
             ApiError: The server refused.
@@ -72,7 +72,7 @@ class JobFlows(Controller):
         refusals += [await self._make(job_flow, manifest) for manifest in decision.makes]
         await self._write(key, job_flow, decision.status)
         for refusal in filter(None, refusals):
-            raise refusal  # the others were seen to, and the status tells of them
+            raise refusal  # the other Jobs were processed, and the status contains them
         return None
 
     async def _delete(self, job_flow: JobFlow, job: Job) -> ApiError | None:
@@ -85,7 +85,7 @@ class JobFlows(Controller):
         return None
 
     async def _make(self, job_flow: JobFlow, manifest: dict[str, Any]) -> ApiError | None:
-        """Make a Job, unless it is there; return why the server refuses it."""
+        """Create a Job unless it exists. Return the error if the server refuses it."""
         name = manifest["metadata"]["name"]
         try:
             made = await self._operator.writer.create(JOBS, manifest)
@@ -103,7 +103,7 @@ class JobFlows(Controller):
         if status == job_flow.status:
             return
         change = difference(msgspec.to_builtins(job_flow.status), msgspec.to_builtins(status))
-        # Of this version: what changes is told, so it must be told of what is there.
+        # The patch contains only the difference, so it must apply to the version that it was computed from.
         answer = await self._operator.writer.merge(
             JOB_FLOWS, job_flow.metadata, {"status": change}, subresource="status", is_of_version=True
         )
@@ -116,7 +116,7 @@ class JobFlows(Controller):
         self._operator.record(JOB_FLOWS, job_flow, "Warning", "SyncJobFlow", message)
 
     def _keys_of_users(self, old: JobTemplate | None, new: JobTemplate | None) -> Iterable[Key]:
-        """A template concerns the flows that use it."""
+        """Return the flows that use a template."""
         template = new or old
         if template is None:
             return ()

@@ -1,4 +1,4 @@
-"""Tells on each JobTemplate which Jobs were made from it."""
+"""Templates: records in the status of each JobTemplate the Jobs that were created from it."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Final
@@ -26,7 +26,7 @@ class JobTemplates(Controller):
     name: ClassVar[str] = "jobtemplate"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow templates and Jobs."""
+        """Watch templates and Jobs."""
         self._templates: Store[JobTemplate] = operator.store(JOB_TEMPLATES)
         self._jobs: Store[Job] = operator.store(JOBS, {_BY_TEMPLATE: _template_of})
         super().__init__(
@@ -63,7 +63,7 @@ def _template_of(job: Job) -> Iterable[str]:
 
 
 def _keys_of_template(old: Job | None, new: Job | None) -> Iterable[Key]:
-    """A Job concerns its template when it comes or goes."""
+    """Return the template of a Job that was created or deleted."""
     if old is not None and new is not None:
         return ()
     found = [(job.metadata.namespace, name) for job in (old, new) if job is not None for name in _template_of(job)]

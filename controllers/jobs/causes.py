@@ -9,7 +9,7 @@ from pyroclast.model.wire import ContainerStateTerminated, ContainerStatus, Pod
 __all__ = ["exit_codes", "failed_pod", "why_failed", "why_pending"]
 
 _LONGEST: Final = 300
-"""Characters of a message that stands in the status of a Job."""
+"""Maximum number of characters of a message in the status of a Job."""
 
 
 def exit_codes(pod: Pod) -> tuple[int, ...]:
@@ -40,14 +40,14 @@ def why_pending(pod: Pod) -> str:
 
 
 def failed_pod(pod: Pod) -> str:
-    """Say that a pod failed, and why."""
+    """Return the message that a pod failed, with the reason."""
     codes = exit_codes(pod)
     code = f" with exit code {codes[0]}" if codes else ""
     return _joined(f"pod {pod.metadata.name} failed{code}", why_failed(pod))
 
 
 def _failures(pod: Pod) -> Iterator[tuple[str, ContainerStateTerminated]]:
-    """Give the containers that ended with an exit code other than 0."""
+    """Yield the containers that ended with an exit code other than 0."""
     for status in _statuses(pod):
         ended = status.state.terminated
         if ended is not None and ended.exit_code:

@@ -43,7 +43,7 @@ def claim_name(job: Job, entry: int) -> str:
 
 
 def claims_of(job: Job) -> Iterator[ClaimPlan]:
-    """Give the claims of a Job; an entry that names none and describes none is admission's to refuse."""
+    """Yield the claims of a Job. Admission refuses entries that have neither a name nor a spec."""
     for entry, volume in enumerate(job.spec.volumes):
         made = claim_name(job, entry)
         if volume.volume_claim is not None and volume.volume_claim_name in {"", made}:

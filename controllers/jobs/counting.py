@@ -16,7 +16,7 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Pods of a Job by what became of them."""
+    """Numbers of a Job's pods by their state."""
 
     pending: int = 0
     running: int = 0

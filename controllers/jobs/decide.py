@@ -1,8 +1,7 @@
-"""Decide: the next step of a Job, as a function of what is there.
+"""Decide: the next step of a Job, as a pure function of the observed objects.
 
-First an action, when a Command asks for one or an occurrence calls for one; otherwise what the phase asks for. Of what
-was done before nothing is known here but what the objects say: the process that took the last step and one that has
-just begun are given the same next one.
+An action comes first, if a Command or a policy requires one. Otherwise the phase determines the step. The decision
+depends only on the objects. So a process that has just started decides the same as the process that took the last step.
 """
 
 from dataclasses import replace
@@ -52,10 +51,10 @@ def decide(seen: Observed) -> Decision:
 
 
 def take_leave(seen: Observed) -> Decision:
-    """Return what is done for a Job that is being deleted and that a finalizer of others holds.
+    """Return the step of a Job that is being deleted and still has a finalizer of another controller.
 
-    Nothing is made for it. Its counts stay true, and when its last pod has ended its pod group goes, which would keep
-    its place in the queue.
+    Nothing is created for it, and its counts are updated. After its last pod has ended its pod group is deleted,
+    because the group would keep its place in the queue.
     """
     if set(seen.job.metadata.finalizers) <= _COLLECTORS:
         return Decision()  # the garbage collector takes all of it away
@@ -76,7 +75,7 @@ def _is_to_be_forwarded(seen: Observed) -> bool:
 
 
 def _go_on(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> Decision:
-    """Do what the phase asks for."""
+    """Return the step that the phase requires."""
     phase = phase_of(seen)
     if phase in RESTS:
         return _rest(seen, memory, phase)
@@ -91,14 +90,14 @@ def _go_on(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> De
 
 
 def _refuse(seen: Observed, memory: JobMemory) -> Decision:
-    """Say what is wrong with a new Job, where admission did not; it begins when that is mended."""
+    """Report the faults of a new Job that bypassed admission. The Job starts after they are fixed."""
     new = entered(seen, seen.job.status, JobPhase.PENDING, memory, reason=INVALID, message=seen.refusal)
     told = EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     return Decision(status=changed(seen, new), events=(told,))
 
 
 def _rest(seen: Observed, memory: JobMemory, phase: str) -> Decision:
-    """Stop what still runs, and keep it stopped."""
+    """Stop running pods, and keep the Job stopped."""
     victims = alive(seen)
     counts = count(seen, victims, memory.done)
     others = {key: value for key, value in memory.others.items() if not key.startswith(PLUGIN_RECORD)}
@@ -114,7 +113,7 @@ def _rest(seen: Observed, memory: JobMemory, phase: str) -> Decision:
 
 
 def _restart(seen: Observed, memory: JobMemory) -> Decision:
-    """Kill what is to be restarted; when all of it is going, go on."""
+    """Kill the pods of the restart. When all of them are terminating, continue."""
     targets = memory.restarting or (ALL,)
     version = seen.job.status.version
     older = [pod for pod in seen.pods.values() if (member_version(pod) or 0) < version]

@@ -1,9 +1,10 @@
-"""Decision: what is to be done about a Job, as a value.
+"""Decision: the next step of a Job, as a value.
 
-The order of the fields is the order in which they are carried out, but that objects of plugins go first where they
-are removed, or where pods have no place any more. The status
-says what is going to happen before it happens, so that whoever is killed in between is followed by one who sees what
-was begun. All else may be done twice.
+The fields are executed in their order, with one exception: objects of plugins come first if they are removed, or if
+pods have no place any more.
+
+The status is written before the action that it records. If the process is killed in between, the next process sees
+which action has started. All other steps may be repeated.
 """
 
 from collections.abc import Mapping
@@ -49,7 +50,7 @@ class Decision:
     group_change: Mapping[str, Any] | None = None
     """A merge patch of the pod group."""
     objects: Literal["there", "gone", "as they are"] = "as they are"
-    """What is to become of the objects of plugins; `gone` is done before the status forgets them."""
+    """Desired state of the objects of plugins. `gone` is executed before the status drops them."""
     creates: tuple[PodPlace, ...] = ()
     """Pods to make."""
     command: Command | None = None

@@ -1,8 +1,11 @@
-"""Finished work: what pods that have ended mean, also when they are deleted.
+"""Finished work: the meaning of pods that have ended, also after their deletion.
 
-A pod that has succeeded is done: it is not made again because somebody cleans it away, and it counts as succeeded. A
-pod that has failed and is deleted is made again, as users do by hand. Neither deletion is an eviction. Only a pod that
-its node or the cluster ended, and not its containers, was evicted, and is missed when it is deleted.
+A pod that has succeeded is done. After its deletion it is not created again, and it still counts as succeeded. A pod
+that has failed is created again after its deletion, because users delete failed pods by hand to retry them. Neither
+deletion is an eviction.
+
+A pod was evicted if its node or the cluster ended it, and not its containers. Only the deletion of such a pod counts as
+an eviction.
 """
 
 from typing import Final
@@ -16,12 +19,12 @@ from pyroclast.model.wire import Pod
 __all__ = ["done_places", "is_missed_when_gone"]
 
 _OWN_REASONS: Final = frozenset({"", "DeadlineExceeded"})
-"""Reasons of pods that ended by themselves; others are those of nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
+"""Reasons of pods that ended by themselves. Other reasons come from nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
 _DISRUPTED: Final = "DisruptionTarget"
 
 
 def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
-    """Return the places whose pods have succeeded, as they are there or were before."""
+    """Return the places whose pods have succeeded, also if the pods are deleted."""
     if seen.reruns_succeeded or _is_whole_rerun(seen, memory):
         return frozenset()
     vanished = {place for place in memory.known if seen.name_of(place) in seen.vanished}
@@ -33,7 +36,7 @@ def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
 
 
 def is_missed_when_gone(seen: Observed, pod: Pod, *, was_known: bool) -> bool:
-    """Return whether a pod counts as evicted when it is there no more.
+    """Return whether a pod counts as evicted after its deletion.
 
     Args:
         seen: Its Job.

@@ -37,10 +37,10 @@ def group_manifest(
     Args:
         job: The Job.
         priorities: Values of priority classes by name.
-        namespace_annotations: Of the Job's namespace, which may name the queue.
+        namespace_annotations: Annotations of the Job's namespace, which may name the queue.
 
     Raises:
-        ObjectError: A template asks for amounts that are no quantities.
+        ObjectError: A template requests amounts that are not quantities.
     """
     spec: dict[str, Any] = {
         **_adjusted(job, priorities),
@@ -67,7 +67,7 @@ def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> di
     Minimums of tasks that are gone are taken out.
 
     Raises:
-        ObjectError: A template asks for amounts that are no quantities.
+        ObjectError: A template requests amounts that are not quantities.
     """
     wanted = _adjusted(job, priorities)
     as_is = msgspec.json.decode(msgspec.json.encode(group.spec))
@@ -96,7 +96,7 @@ def minimum_resources(job: Job, priorities: Mapping[str, int]) -> dict[str, str]
     """Return what the pods that must run together count for, as quantities.
 
     Raises:
-        ObjectError: A template asks for amounts that are no quantities.
+        ObjectError: A template requests amounts that are not quantities.
     """
     ranked = sorted(job.spec.tasks, key=lambda task: -_priority(task, priorities))
     counts = _first_pods if job.spec.min_available < least_of_tasks(ranked) else _minimums
@@ -167,12 +167,12 @@ def _topology(topology: NetworkTopologySpec) -> dict[str, Any]:
 
 
 def _empty(like: object) -> object:
-    """What a field that is not written means."""
+    """Return the default of an absent field."""
     return type(like)()
 
 
 def _normal(policies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out what stands at its default, as servers and structs do."""
+    """Leave out fields that have their default, as servers and structs do."""
     defaults = {"subGroupSize": 1, "minSubGroups": 0}
     return [
         {
@@ -185,7 +185,7 @@ def _normal(policies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _equal_amounts(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two lists of resources mean the same: 1000m is 1."""
+    """Return whether two lists of resources are equal as quantities: 1000m equals 1."""
     try:
         return one.keys() == other.keys() and all(parse(one[name]) == parse(other[name]) for name in one)
     except QuantityError:

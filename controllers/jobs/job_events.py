@@ -2,17 +2,17 @@
 
 | event | is there while | over when |
 |---|---|---|
-| PodFailed | a pod of this version is Failed, and nobody deletes it | it was killed, or the version grew |
+| PodFailed | a pod of this version is Failed, and is not being deleted | it was killed, or the version grew |
 | PodPending | a pod of this version is Pending | it is anything else |
 | PodEvicted | a pod that had not ended is gone, or its policy waits | answered, or the next pod of the place runs |
 | TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
 | TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
 | Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
 
-A pod that somebody deletes ends before it goes (since Kubernetes 1.27 kubelets write how): it is evicted when it is
-gone, and neither failed nor completed anything by that.
+A deleted pod ends before it disappears (since Kubernetes 1.27 kubelets write how). It counts as evicted once it is
+gone. Its end is neither a failure nor a completion.
 
-Each answer ends its occurrence, or is remembered: that is why none is answered twice.
+Each response ends its event or is recorded in the status. Therefore no event gets two responses.
 """
 
 from collections.abc import Collection, Iterator
@@ -42,17 +42,17 @@ class JobEvent:
 
     event: LifecycleEvent
     at: float
-    """When, seconds since 1970."""
+    """Time of the event, in seconds since 1970."""
     place: PodPlace | None = None
-    """To which pod; None when it concerns the Job as a whole."""
+    """Place of the pod, None for an event of the whole Job."""
     pod: str = ""
     exit_codes: tuple[int, ...] = ()
-    """Of the containers that failed: regular ones first, then init containers, each in its order."""
+    """Exit codes of the failed containers: regular containers first, then init containers, each in their order."""
     detail: str = ""
-    """What the pod's status says about it."""
+    """Details from the pod's status."""
 
     def __str__(self) -> str:
-        """Say it to people."""
+        """Return a message for users."""
         code = f" with exit code {self.exit_codes[0]}" if self.exit_codes else ""
         return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
 
@@ -65,7 +65,7 @@ class JobEvent:
 def occurrences(
     seen: Observed, memory: JobMemory, events: Collection[str] = frozenset(LifecycleEvent)
 ) -> tuple[JobEvent, ...]:
-    """Return what happened to a Job and was not answered, the oldest first, as far as it is one of some events."""
+    """Return the events of a Job without a response, the oldest first, among the given event types."""
     found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
     return tuple(
@@ -74,7 +74,7 @@ def occurrences(
 
 
 def _standing(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
-    """Give the pods that neither we gave up nor somebody else takes away."""
+    """Yield the pods that are not given up, not being deleted, and not covered by a restart."""
     for place, pod in seen.members.items():
         if is_leaving(pod) or is_given_up(pod):
             continue
@@ -83,7 +83,7 @@ def _standing(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod
 
 
 def _counted(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
-    """Give those of them whose fate means something: of this version."""
+    """Yield the standing pods of the current version, whose events count."""
     for place, pod in _standing(seen, memory):
         if member_version(pod) == seen.job.status.version:
             yield place, pod
@@ -190,7 +190,7 @@ def _restarts(pod: Pod) -> int:
 
 
 def _ended_at(pod: Pod) -> float:
-    """When a container of a pod ended last; without containers, when the pod was last heard of."""
+    """Return the time at which the last container ended. Without one, return the latest time in the pod's status."""
     statuses = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     ends = [
         state.terminated.finished_at for one in statuses for state in (one.state, one.last_state) if state.terminated
@@ -201,7 +201,7 @@ def _ended_at(pod: Pod) -> float:
 
 
 def _moment(text: str, *, otherwise: float) -> float:
-    """Read a time; one that cannot be read, or is absent, is another moment."""
+    """Parse a time. Return `otherwise` for an invalid or absent time."""
     try:
         return unix_seconds(text) or otherwise
     except ValueError:

@@ -1,7 +1,7 @@
-"""Memory: what a Job's status must remember so that a new process knows what the one before did.
+"""Memory: history in a Job's status, from which a new process continues the work of the previous one.
 
-It stands in `status.controlledResources`, the one free mapping of the status, because it must be written in the same
-instant as phase, version and retry count: an action is either counted and remembered, or neither.
+It is in `status.controlledResources`, the only free mapping of the status. It must be written together with phase,
+version and retry count, so that an action is either counted and recorded, or neither.
 
 | key | value | meaning |
 |---|---|---|
@@ -35,7 +35,7 @@ _MOST_INDEXES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMemory:
-    """What a status remembers, read."""
+    """History of a Job, parsed from its status."""
 
     known: frozenset[PodPlace] = frozenset()
     """Pods of the current version that were seen, have not ended and were not given up."""
@@ -50,7 +50,7 @@ class JobMemory:
 
     @classmethod
     def read(cls, resources: Mapping[str, str]) -> "JobMemory":
-        """Read `status.controlledResources`; what cannot be read was not written by us and is dropped."""
+        """Parse `status.controlledResources`. Unreadable entries were not written by us and are dropped."""
         known: set[PodPlace] = set()
         done: set[PodPlace] = set()
         evicted: dict[PodPlace, float] = {}

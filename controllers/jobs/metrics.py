@@ -1,4 +1,4 @@
-"""What the Job controller counts, by Volcano's names."""
+"""Metrics: metrics of the Job controller, under Volcano's names."""
 
 from prometheus_client import Gauge, Histogram
 

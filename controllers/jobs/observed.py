@@ -1,4 +1,4 @@
-"""What is seen of one Job: everything that its next step follows from, as values."""
+"""Observed: all values that the next step of a Job depends on."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -26,7 +26,7 @@ ENDED = frozenset({"Succeeded", "Failed"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class PodPlace:
-    """Where a pod belongs inside its Job."""
+    """Task and index of a pod in its Job."""
 
     task: str
     index: int
@@ -41,7 +41,7 @@ class Observed:
     now: float
     """Seconds since 1970."""
     age: Callable[[Hashable, float], float] | None = None
-    """How long ago something happened that is said to have happened at a time; None: as `now` has it."""
+    """Returns the seconds since an event, from its recorded time. None: `now` minus that time."""
     pods: Mapping[str, Pod] = field(default_factory=dict)
     """Pods of this Job by name, whatever their version."""
     vanished: frozenset[str] = frozenset()
@@ -58,11 +58,11 @@ class Observed:
     claims: frozenset[str] = frozenset()
     """Volume claims that are there, by name, among those that the Job names."""
     refusal: str = ""
-    """Why nothing may be made: what admission would say against a new Job, or what a plugin misses."""
+    """Reason why nothing may be created: a fault that admission would report, or a missing input of a plugin."""
     grace: float = 0.0
     """Seconds until a new Job is refused for its queue, which may be on its way by another watch."""
     cautions: tuple[tuple[str, str], ...] = ()
-    """What is odd and does not stop it: reason and message."""
+    """Warnings that do not stop the Job: reason and message."""
 
     def since(self, thing: Hashable, at: float) -> float:
         """Return when something happened, seconds since 1970 on the clock that `now` is of, which may have been set."""
@@ -132,16 +132,16 @@ def member_version(pod: Pod) -> int | None:
 
 
 def is_given_up(pod: Pod) -> bool:
-    """Tell whether the Job itself is restarting a pod: what happens to it means nothing any more."""
+    """Return whether the Job itself is restarting a pod. Later events of such a pod are ignored."""
     return pod.metadata.annotations.get(names.OUT_OF_SYNC) == "true"
 
 
 def is_leaving(pod: Pod) -> bool:
-    """Tell whether a pod is being deleted."""
+    """Return whether a pod is being deleted."""
     return bool(pod.metadata.deletion_timestamp)
 
 
 def is_new(job: Job) -> bool:
-    """Tell whether a Job has not begun: new, or refused when it was."""
+    """Return whether a Job has not started: it is new, or was refused when it was new."""
     state = job.status.state
     return not state.phase or (state.phase == JobPhase.PENDING and state.reason == INVALID)

@@ -1,4 +1,4 @@
-"""Observing: what the stores show of one Job, with the defaults and the faults that admission would have told."""
+"""Observing: the state of one Job from the stores, with the defaults and the faults of admission."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ __all__ = ["JobObserver", "change_refusal"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Read:
-    """What follows from the spec of a Job alone."""
+    """Values that depend only on the spec of a Job."""
 
     uid: str
     generation: int
     spec: JobSpec
     faults: str
-    """What admission would say against a new Job like this."""
+    """Faults that admission would report for a new Job with this spec."""
     obstacle: str
-    """What makes it impossible to make pods."""
+    """Reason why pods cannot be created."""
     cautions: tuple[tuple[str, str], ...]
 
 
@@ -58,24 +58,24 @@ class JobObserver:
         """Read from `stores` and `clock`.
 
         Args:
-            stores: What there is.
-            clock: The time.
-            scheduler_name: Of Jobs that name none.
-            reruns_succeeded: Whether pods are made again that succeeded and are deleted.
+            stores: Stores of the objects.
+            clock: Clock of `now`.
+            scheduler_name: Scheduler of Jobs that name none.
+            reruns_succeeded: Whether pods that succeeded are created again after their deletion.
         """
         self._stores, self._clock, self._scheduler_name = stores, clock, scheduler_name
         self._reruns_succeeded = reruns_succeeded
         self._read: dict[Key, _Read] = {}
         self._ages: dict[Key, Ages[Hashable]] = {}
-        """Of what happened to each Job."""
+        """Ages of the events of each Job."""
 
     def forget(self, key: Key) -> None:
-        """Drop what is kept of a Job that is gone."""
+        """Drop the stored values of a deleted Job."""
         self._read.pop(key, None)
         self._ages.pop(key, None)
 
     def observe(self, job: Job, vanished: frozenset[str] = frozenset()) -> Observed:
-        """Return what is seen of a Job now.
+        """Return the current observations of a Job.
 
         Args:
             job: The Job.
@@ -134,7 +134,7 @@ class JobObserver:
         )
 
     def _objections(self, job: Job, read: _Read, now: float) -> _Objections:
-        """Say what is wrong: a new Job is refused for it; one that has begun goes on, and its owner is told."""
+        """Return the faults of a Job. A new Job is refused. A Job that has started continues with a warning."""
         # Pods' webhook would refuse each pod for it; annotations are no part of a spec, and may change at any time.
         budget = told(tuple(budget_faults(job.metadata.annotations)))
         cautions = (*read.cautions, *(((INVALID, budget),) if budget else ()))

@@ -1,4 +1,4 @@
-"""Merge patches (RFC 7396): what changes one JSON object into another."""
+"""Patches: merge patches (RFC 7396), which change one JSON object into another."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -24,7 +24,7 @@ __all__ = ["PluginObjects", "check_owner"]
 KINDS: Final[Mapping[str, Resource[Any]]] = {
     each.kind: each for each in (CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES)
 }
-"""What plugins own."""
+"""Kinds of objects that plugins own."""
 
 
 class PluginObjects:
@@ -34,14 +34,14 @@ class PluginObjects:
         """Write through `writer`."""
         self._writer = writer
         self._ensured: dict[Key, tuple[str, int]] = {}
-        """UID and generation of each Job that the objects were seen to be true for."""
+        """UID and generation of each Job whose objects were up to date."""
 
     async def ensure(self, job: Job, *, is_certain: bool) -> None:
-        """Have the objects there.
+        """Create or update the objects.
 
         Args:
-            job: Whose.
-            is_certain: Look, although they were there when this process looked last.
+            job: Job that owns the objects.
+            is_certain: Check the objects even if they existed at the last check of this process.
 
         Raises:
             PyroclastError: One could not be made.
@@ -57,7 +57,7 @@ class PluginObjects:
         self._ensured[key_of(job)] = stand
 
     async def remove(self, job: Job) -> None:
-        """Have them gone.
+        """Delete the objects.
 
         Raises:
             ApiError: One could not be deleted; the others were.

@@ -1,4 +1,4 @@
-"""Pods of a Job, as they are created: the task's template, and what ties a pod to its Job, queue and pod group.
+"""Pods: creates the pods of a Job from the task's template, with links to its Job, queue and pod group.
 
 A pod follows from Job, task and index alone, so that making it twice makes the same pod.
 """
@@ -67,7 +67,7 @@ def build_pod(job: Job, task: TaskSpec, index: int, group: str = "") -> dict[str
 
 
 def _complete(spec: dict[str, Any], job: Job) -> None:
-    """Fill what the template leaves to the Job."""
+    """Fill fields that the template leaves to the Job."""
     if not spec.get("schedulerName"):
         spec["schedulerName"] = job.spec.scheduler_name or names.DEFAULT_SCHEDULER
     if not spec.get("priorityClassName") and job.spec.priority_class_name:
@@ -82,7 +82,7 @@ def _complete(spec: dict[str, Any], job: Job) -> None:
 
 
 def _mounts(job: Job) -> Iterator[tuple[str, str]]:
-    """Give claims and where they are mounted; of one claim the first entry counts."""
+    """Yield claims and their mount paths. The first entry of a claim counts."""
     seen = set[str]()
     for claim in claims_of(job):
         if claim.name not in seen:
@@ -104,7 +104,7 @@ def _labels(job: Job, task: TaskSpec, index: int) -> dict[str, str]:
         names.JOB_NAME: job.metadata.name,
         names.TASK_SPEC: task_key(task),
         names.JOB_NAMESPACE: job.metadata.namespace,
-        # A label cannot be as long as a queue's name can: the annotation always tells.
+        # A queue's name can be too long for a label. The annotation always contains it.
         **({names.QUEUE_NAME: job.spec.queue} if is_label_value(job.spec.queue) else {}),
         **_picked(job.metadata.labels, names.PREEMPTABLE, names.COOLDOWN_TIME),
         **_forwarding(job),

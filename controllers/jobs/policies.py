@@ -36,18 +36,18 @@ TARGETED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyAction:
-    """What a policy wants done about an occurrence."""
+    """Action that a policy requires for an event."""
 
     occurrence: JobEvent
     action: LifecycleAction
     due: float
-    """When, seconds since 1970."""
+    """Due time, in seconds since 1970."""
     delay: float = 0.0
-    """How long it lasts by then: the policy's timeout, in seconds."""
+    """Timeout of the policy, in seconds."""
 
 
 def answers(seen: Observed, memory: JobMemory) -> tuple[PolicyAction, ...]:
-    """Return what policies want done, in the order in which it happened; what none wants is left out."""
+    """Return the actions that policies require, in the order of their events. Events without a policy are left out."""
     happened = occurrences(seen, memory, _asked_for(seen))
     return tuple(answer for occurrence in happened if (answer := _answer(seen, occurrence)) is not None)
 

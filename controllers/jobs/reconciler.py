@@ -1,4 +1,4 @@
-"""The reconciler of Jobs: sees what there is, asks `decide`, and carries it out."""
+"""Reconciler: observes a Job, calls `decide`, and executes the decision."""
 
 import asyncio
 from collections import OrderedDict
@@ -60,14 +60,14 @@ _MANY: Final = 200
 _PODS_A_SECOND: Final = 5000
 """Pods of one Job that are looked at within a second at most: a Job of 1,000 every 0.2 s."""
 _TOLD: Final = 4096
-"""Events remembered as told, so that what stays true is not told at each look."""
+"""Maximum number of recorded events to remember, so that a lasting condition is not reported in each round."""
 
 
 _log = structlog.get_logger(__name__)
 
 
 class EventSink(Protocol):
-    """Where events go."""
+    """Recorder of events."""
 
     def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
         """Note an event of type `Normal` or `Warning`."""
@@ -75,7 +75,7 @@ class EventSink(Protocol):
 
 
 class JobReconciler:
-    """Takes the next step of a Job; what it remembers itself is only what it need not say or look up again."""
+    """Takes the next step of a Job. Its own memory only avoids repeated events and requests."""
 
     name: ClassVar[str] = "job"
 
@@ -93,13 +93,13 @@ class JobReconciler:
         """Take what it reads from and writes through.
 
         Args:
-            stores: What there is.
-            writer: Changes it.
-            events: Tells users.
+            stores: Stores of the objects.
+            writer: Writes to the API server.
+            events: Records events for users.
             expectations: Own writes that the stores do not show yet.
-            clock: For times in statuses, for what is due and for pauses.
-            scheduler_name: Who schedules Jobs that name nobody.
-            reruns_succeeded: Make pods again that succeeded and are deleted.
+            clock: Clock for times in statuses, for due steps and for pauses.
+            scheduler_name: Scheduler of Jobs that name none.
+            reruns_succeeded: Create pods that succeeded again after their deletion.
         """
         self._stores, self._writer, self._events = stores, writer, events
         self._expectations, self._clock = expectations, clock
@@ -113,7 +113,7 @@ class JobReconciler:
         self._told: OrderedDict[tuple[str, EventRecord], None] = OrderedDict()
 
     def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
-        """Tell of a change that admission would have refused; once it is made, nothing shows it any more."""
+        """Report a change that admission would have refused. Later the object does not show that it was changed."""
         if old is not None and new is not None and old.metadata.generation != new.metadata.generation:
             refusal = change_refusal(old, new)
             if refusal:
@@ -168,7 +168,7 @@ class JobReconciler:
         return rest if rest > 0 else None
 
     async def _is_true(self, seen: Observed) -> bool:
-        """Tell whether pods that are missed are really gone; a store of a new leader may lag behind the last one's."""
+        """Return whether missing pods are really gone. The store of a new leader may lag behind the last leader's."""
         known = JobMemory.read(seen.job.status.controlled_resources).known
         missed = [name for name in map(seen.name_of, sorted(known)) if name is not None and name not in seen.pods]
         room = asyncio.Semaphore(_AT_A_TIME)
@@ -186,7 +186,7 @@ class JobReconciler:
         return not any(await gathered(map(is_there, missed)))
 
     async def _clean_up(self, key: Key) -> None:
-        """Drop what a Job left that is gone: Commands for it, and its series of metrics."""
+        """Clean up after a deleted Job: its Commands and its metric series."""
         self._expectations.forget(key)
         self._observer.forget(key)
         self._objects.forget(key)
@@ -267,7 +267,7 @@ class JobReconciler:
         return None
 
     async def _write_status(self, key: Key, job: Job, status: JobStatus) -> Job:
-        """Write the status, provided that nobody changed the Job since it was seen."""
+        """Write the status, if the Job has not changed since it was read."""
         change = difference(msgspec.to_builtins(job.status), msgspec.to_builtins(status))
         try:
             answer = await self._writer.merge(
@@ -344,7 +344,7 @@ class JobReconciler:
         await self._all(job, FAILED_DELETE, delete, decision.deletes)
 
     async def _give_up(self, pod: Pod) -> bool:
-        """Mark a pod as one whose end means nothing; tell whether it was still there."""
+        """Mark a pod whose end is to be ignored. Return whether the pod still existed."""
         change = {"metadata": {"annotations": {names.OUT_OF_SYNC: "true"}}}
         try:
             await self._writer.merge(PODS, pod.metadata, change)
@@ -355,7 +355,7 @@ class JobReconciler:
         return True
 
     async def _all(self, job: Job, reason: str, work: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> None:
-        """Do the same to many pods, then tell the Job's owner how many failed, and fail."""
+        """Process many pods alike. If some fail, record an event with their number and raise."""
 
         def is_there() -> bool:
             known = self._stores.jobs.get(job.metadata.namespace, job.metadata.name)
@@ -373,7 +373,7 @@ class JobReconciler:
     # --- telling -----------------------------------------------------------------------------------------------------
 
     async def _guarded(self, job: Job, reason: str, work: Awaitable[None]) -> None:
-        """Tell the Job's owner when something fails, then fail."""
+        """Record an event on the Job if the work fails, then raise."""
         try:
             await work
         except (ApiConflictError, NamespaceEndingError):

@@ -1,8 +1,8 @@
-"""Rounds: the same done to many pods of a Job, some at a time, for as long as it makes sense to go on.
+"""Rounds: one operation on many pods of a Job, some at a time, until it is pointless to continue.
 
-A round ends early when the Job is gone, when one answer holds for all pods, when a few refusals are alike, or when many
-calls in a row fail. Of the failures only their number and the first one are kept, without its traceback: a traceback
-holds the pods and bodies of every call.
+A round ends early if the Job is gone, if one answer applies to all pods, if a few refusals are alike, or if many calls
+in a row fail. Only the number of failures and the first failure are kept. The traceback is dropped, because it keeps
+the pods and bodies of every call in memory.
 """
 
 from collections import Counter

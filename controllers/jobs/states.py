@@ -1,4 +1,4 @@
-"""The state machine of Jobs.
+"""States: the state machine of Jobs.
 
     (new) ──▶ Pending ◀────────────┬──────────────┐
                 │  ▲               │ enough places │
@@ -44,7 +44,7 @@ ENDING: Final = {
 }
 """Phases that wait for the last pod to end, and what comes then."""
 RESTS: Final = frozenset({JobPhase.ABORTED, *ENDING, *FINISHED})
-"""Phases in which nothing is to run."""
+"""Phases in which no pod runs."""
 
 _STOPS: Final = {
     LifecycleAction.ABORT_JOB: JobPhase.ABORTING,
@@ -55,7 +55,7 @@ _STOPS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """What an action does to a Job."""
+    """Effect of an action on a Job."""
 
     phase: JobPhase
     is_whole: bool = True
@@ -67,7 +67,7 @@ class Transition:
 
 
 def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_retry: int) -> Transition | None:
-    """Return what an action does in a phase; None when nothing."""
+    """Return the effect of an action in a phase, None if it has no effect."""
     if phase in {JobPhase.ABORTING, JobPhase.ABORTED}:
         is_obeyed = action is LifecycleAction.RESUME_JOB
         return Transition(phase=JobPhase.RESTARTING, is_retry=True) if is_obeyed else None
@@ -77,7 +77,7 @@ def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_ret
         return Transition(phase=_STOPS[action])
     is_retry = phase != JobPhase.RESTARTING
     if action is LifecycleAction.RESTART_JOB:
-        # The last attempt's pods stay, for whoever looks into why it failed.
+        # The pods of the last attempt stay, so that users can find out why it failed.
         is_last = retry_count >= max_retry - 1
         return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)
     if action in TARGETED and is_retry and retry_count >= max_retry - 1:

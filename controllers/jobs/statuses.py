@@ -1,4 +1,4 @@
-"""Statuses of Jobs: counts, and the phase with all that goes with it."""
+"""Statuses: counts of a Job, and its phase with times, conditions and reasons."""
 
 from typing import Final
 
@@ -48,9 +48,9 @@ def entered(
 
     Args:
         seen: The Job.
-        status: With what was counted.
+        status: Status with the current counts.
         phase: The phase, which may be the one that it is in.
-        memory: What to remember.
+        memory: History to write.
         reason: Cause in one word; None keeps it.
         message: Cause for people; None keeps it.
         version: Version of the pods from now on, given by actions, which enter their phase anew; None keeps it.
@@ -79,7 +79,7 @@ def entered(
 
 
 def changed(seen: Observed, status: JobStatus) -> JobStatus | None:
-    """Return a status that is news, None for one that stands already."""
+    """Return the status if it differs, otherwise None."""
     return None if status == seen.job.status else status
 
 
@@ -94,7 +94,7 @@ def remembering_plugins(job: Job, status: JobStatus | None) -> JobStatus | None:
 
 
 def _running_duration(seen: Observed, state: JobState) -> str:
-    """How long a Job took that is stopped or restarted; one that goes on has no such time yet."""
+    """Return the duration of a Job that is stopped or restarted. A Job that continues has no duration yet."""
     if state.phase not in RESTS | {JobPhase.RESTARTING}:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What the Job controller follows."""
+"""Stores: the objects that the Job controller watches."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,7 +59,7 @@ class Stores:
 
     @classmethod
     def of(cls, operator: Operator) -> "Stores":
-        """Follow all of them."""
+        """Watch all of them."""
         return cls(
             jobs=operator.store(JOBS, INDEXES["jobs"]),
             pods=operator.store(PODS, INDEXES["pods"]),
@@ -78,7 +78,7 @@ def place_of(namespace: str, name: str) -> str:
 
 
 def job_of_command(command: Command) -> str | None:
-    """Name the Job that a Command is for, None when it is for another kind."""
+    """Return the name of the Job that a Command is for, None if it is for another kind."""
     target = command.target
     if target is None or target.kind != JOBS.kind or target.api_version != JOBS.api_version:
         return None

@@ -1,4 +1,4 @@
-"""Syncing: what a Job asks for while it waits or runs: claims, pod group, plugins' objects, pods."""
+"""Syncing: desired objects of a Job that waits or runs, which are claims, pod group, plugins' objects and pods."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ _TOO_FEW_SUCCEEDED = "TooFewSucceeded"
 
 
 def sync(seen: Observed, memory: JobMemory) -> Decision:
-    """Bring a Job that is Pending or Running to what its spec says."""
+    """Return the step that brings a Pending or Running Job to its spec."""
     strays = tuple(_strays(seen))
     surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
     counts = count(seen, (*strays, *surplus), memory.done)
@@ -51,13 +51,13 @@ def _next_phase(seen: Observed, counts: Counts) -> JobPhase:
 
 
 def _starts_afresh(seen: Observed, phase: JobPhase) -> bool:
-    """Tell whether what was said about the phase before is true no longer."""
+    """Return whether the message about the previous phase is outdated."""
     state = seen.job.status.state
     return state.reason == INVALID or phase != state.phase
 
 
 def _strays(seen: Observed) -> Iterator[Pod]:
-    """Give pods that were to be killed and are still there: given up, or of an older version and not ended."""
+    """Yield pods that were to be killed and are still there: given up, or of an older version and not ended."""
     for pod in seen.members.values():
         is_older = (member_version(pod) or 0) < seen.job.status.version
         if not is_leaving(pod) and (is_given_up(pod) or (is_older and pod.status.phase not in ENDED)):
@@ -68,7 +68,7 @@ def _strays(seen: Observed) -> Iterator[Pod]:
 
 
 def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
-    """Return what is to be made; nothing while something stands in the way."""
+    """Return the objects to create, or none while an obstacle exists."""
     trouble = _trouble(seen)
     if trouble is not None:
         return Decision(events=(trouble,))
@@ -91,7 +91,7 @@ def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
 
 
 def _trouble(seen: Observed) -> EventRecord | None:
-    """Say what keeps anything from being made."""
+    """Return the obstacle that prevents creation."""
     if seen.refusal:
         return EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
     if seen.queue is None:
@@ -110,7 +110,7 @@ def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
     """Return the claims to make or to name."""
     claims = claims_of(seen.job)
     if seen.job.status.state.phase == JobPhase.RUNNING:
-        # They were there when it began; whoever applies its manifest again takes their names away.
+        # The claims existed when the Job started. Applying its manifest again removes their names from the spec.
         return tuple(replace(claim, manifest=None) for claim in claims if not claim.is_named)
     return tuple(
         claim
@@ -120,7 +120,7 @@ def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
 
 
 def _is_admitted(group: PodGroup) -> bool:
-    """Tell whether the scheduler let a gang in: no pods are made before."""
+    """Return whether the scheduler has admitted a gang. No pods are created before."""
     return group.status.phase not in {"", PodGroupPhase.PENDING}
 
 
@@ -138,7 +138,7 @@ def _cautions(seen: Observed) -> Iterator[EventRecord]:
 
 
 def _group_events(group: PodGroup) -> tuple[EventRecord, ...]:
-    """Tell why a gang waits, when that is the latest that its scheduler said."""
+    """Return the event with the reason why a gang waits, if the scheduler's latest condition is such a reason."""
     true = [condition for condition in group.status.conditions if condition.status == "True"]
     latest = max(true, key=lambda condition: _moment(condition.last_transition_time), default=None)
     if latest is None or latest.type == "Scheduled":
@@ -163,7 +163,7 @@ def _moment(text: str) -> float:
 
 
 def _has_what_it_waits_for(seen: Observed, task: TaskSpec, done: Collection[PodPlace] = ()) -> bool:
-    """Tell whether the tasks that a task depends on have started: one of several with `any`, otherwise all."""
+    """Return whether the tasks that a task depends on have started: one of several with `any`, otherwise all."""
     if task.depends_on is None:
         return True
     started = [_has_started(seen, name, done) for name in task.depends_on.name]
@@ -173,7 +173,7 @@ def _has_what_it_waits_for(seen: Observed, task: TaskSpec, done: Collection[PodP
 
 
 def _has_started(seen: Observed, name: str, done: Collection[PodPlace]) -> bool:
-    """Tell whether as many pods of a task run and are ready, or succeeded, as it needs."""
+    """Return whether enough pods of a task are running and ready, or have succeeded."""
     task = seen.tasks.get(name)
     if task is None:
         return False
@@ -210,7 +210,7 @@ def _what_lacks(seen: Observed, counts: Counts) -> str:
 
 
 def _first_failure(seen: Observed, counts: Counts) -> str:
-    """Say which pod failed first in order of tasks, and how many others did."""
+    """Return a message with the first failed pod in order of tasks, and the number of other failed pods."""
     failed = next((pod for pod in seen.members.values() if pod.status.phase == "Failed"), None)
     if failed is None:
         return ""

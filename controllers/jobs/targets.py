@@ -11,7 +11,7 @@ __all__ = ["ALL", "UNFINISHED", "Target", "covers", "is_whole", "partition_of", 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Target:
-    """What a restart kills."""
+    """Pods that a restart kills."""
 
     kind: Literal["all", "unfinished", "task", "pod", "partition"]
     task: str = ""
@@ -32,12 +32,12 @@ UNFINISHED: Final = Target("unfinished")
 
 
 def is_whole(restarting: Collection[Target]) -> bool:
-    """Tell whether a restart is that of the whole Job, its pod group included; one that names nothing is."""
+    """Return whether a restart covers the whole Job with its pod group. A restart without targets does."""
     return not restarting or not {ALL, UNFINISHED}.isdisjoint(restarting)
 
 
 def covers(seen: Observed, target: Target, place: PodPlace) -> bool:
-    """Tell whether a restart of some pods is about the pod of a place; one of a whole version names no places."""
+    """Return whether a restart of some pods covers the pod of a place. A restart of a whole version names no places."""
     match target:
         case Target(kind="task"):
             return place.task == target.task

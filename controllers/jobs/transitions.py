@@ -20,7 +20,7 @@ from pyroclast.model.wire import Pod
 __all__ = ["Step", "alive", "apply_command", "covered", "phase_of", "step_for", "take"]
 
 _ENDS: Final = frozenset({JobPhase.COMPLETING, JobPhase.TERMINATING})
-"""Where also a Job may go that was refused."""
+"""Phases that a refused Job may enter too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def step_for(seen: Observed, due: Iterable[PolicyAction]) -> Step | None:
 
 
 def _has_nothing_left(seen: Observed, target: Target) -> bool:
-    """Tell whether a partition has no pods: then there is nothing to restart, they are made anew anyway."""
+    """Return whether a partition has no pods. Then there is nothing to restart, because its pods are created anyway."""
     return target.kind == "partition" and not covered(seen, (target,))
 
 
@@ -97,7 +97,7 @@ def phase_of(seen: Observed) -> str:
 
 
 def take(seen: Observed, memory: JobMemory, step: Step) -> Decision:
-    """Begin an action: say in the status that it is done, then do it."""
+    """Start an action. The status records the action before it is executed."""
     effect, status = step.transition, seen.job.status
     if effect.is_whole:
         victims = alive(seen) if effect.keeps_ended else tuple(p for p in seen.pods.values() if not is_leaving(p))

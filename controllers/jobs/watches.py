@@ -1,4 +1,4 @@
-"""Which changes concern which Jobs."""
+"""Watches: the Jobs that each change affects."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ __all__ = ["watches_of"]
 
 
 def watches_of(stores: Stores) -> Sequence[AnyWatch]:
-    """Return what is watched."""
+    """Return the watches."""
     return (
         Watch(resource=JOBS, keys=_of_job),
         Watch(resource=PODS, keys=keys_of_controller(JOBS)),

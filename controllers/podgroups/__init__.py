@@ -1,5 +1,5 @@
 """PodGroup controller: a group for every pod that comes without one, so that it can be scheduled.
 
-Belongs here: whose group a pod is in, what the group asks for, when it goes. Does not: groups of Jobs
+Belongs here: the group of a pod, the fields of the group, and its deletion. Does not: groups of Jobs
 (`controllers.jobs`), and their status (the scheduler's).
 """

@@ -1,6 +1,6 @@
-"""What the group of a pod looks like: a pure function of the pod, its owners' annotations and its namespace.
+"""Building: the pod group of a pod, as a pure function of the pod, its owners' annotations and its namespace.
 
-The tables stand in docs/controllers/podgroup.md.
+docs/controllers/podgroup.md contains the tables.
 """
 
 import re
@@ -58,12 +58,12 @@ def generated_name(pod: Pod) -> str:
 
 
 def is_alive(pod: Pod) -> bool:
-    """Tell whether a pod is neither at its end nor on its way out."""
+    """Return whether a pod is neither at its end nor on its way out."""
     return not pod.metadata.deletion_timestamp and pod.status.phase not in _ENDED
 
 
 def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
-    """Tell whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here.
+    """Return whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here.
 
     One that names a gang of Koordinator's is not: the scheduler makes a job of the gang, or of the pod alone where its
     configuration asks for no gangs, and neither waits for a group.
@@ -86,7 +86,7 @@ def build_group(
     Args:
         pod: One of the pods that share the group.
         owner_annotations: Annotations of its owners, the first owner's before others'.
-        namespace_annotations: Of its namespace, which may name the queue.
+        namespace_annotations: Annotations of its namespace, which may name the queue.
         inherits: Whether owners' annotations count.
 
     Raises:
@@ -139,19 +139,19 @@ def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | No
 
 
 def differs(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> bool:
-    """Tell whether a group that is there must be changed to be as wanted; keys that others added do not count."""
+    """Return whether an existing group differs from the desired group. Keys that other clients added do not count."""
     return not _is_same_spec(wanted.spec, there.spec) or any(
         changed_metadata(wanted, there, inherits=inherits).values()
     )
 
 
 def changed_metadata(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> dict[str, dict[str, str | None]]:
-    """Return the merge patch of annotations and labels: what is wanted, and without those of ours that are not.
+    """Return the merge patch of annotations and labels. It sets the desired keys and removes our other keys.
 
     Args:
-        wanted: The group as it is built now.
+        wanted: The desired group.
         there: The group as it is.
-        inherits: Whether owners' annotations count; what an owner has no more goes from the group.
+        inherits: Whether owners' annotations count. A key that an owner no longer has is removed from the group.
     """
     annotations = {*COPIED_ANNOTATIONS, *BUDGETS}
     if inherits:
@@ -201,7 +201,7 @@ def _copied(values: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
 
 
 def _is_same_spec(one: PodGroupSpec, other: PodGroupSpec) -> bool:
-    """Compare what is built; amounts by value, however they are written."""
+    """Compare the fields that are built. Amounts are compared by value."""
     return (
         (one.min_member, one.queue, one.priority_class_name, one.network_topology)
         == (other.min_member, other.queue, other.priority_class_name, other.network_topology)

@@ -26,10 +26,10 @@ _PLURALS: Final[Mapping[tuple[str, str], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owners:
-    """What the owners of a pod say."""
+    """Facts from the owners of a pod."""
 
     annotations: Mapping[str, str]
-    """Of several owners the first counts."""
+    """Annotations of the owners. If several owners have a key, the first owner's value counts."""
     is_controller_gone: bool = False
     """The controller was deleted, so the pod goes too."""
     is_of_old_revision: bool = False
@@ -66,7 +66,7 @@ async def read_owners(client: Client, pod: Pod) -> Owners:
 async def _read(client: Client, reference: OwnerReference, plural: str, namespace: str) -> dict[str, Any] | None:
     """Return an owner, or None when it is gone and perhaps another has its name."""
     try:
-        # whoever makes a pod writes the name, and the server takes any
+        # the creator of a pod chooses the name, and the server does not validate it
         name = quote(reference.name, safe="")
         owner: dict[str, Any] = await client.request_json(
             "GET", f"/apis/{reference.api_version}/namespaces/{namespace}/{plural}/{name}"

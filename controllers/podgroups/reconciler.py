@@ -1,9 +1,9 @@
-"""Carries out what pods without a group need, and takes away groups of workloads that run nothing.
+"""Reconciler: creates groups for pods without a group, and deletes groups of workloads without pods.
 
     pod, alive, ours ──no group──▶ make the group, or bring it up to date ──▶ annotate the pod ──▶ done
-    group made here  ──its replica set or stateful set wants no pods──▶ delete it
+    group made here  ──its replica set or stateful set has 0 replicas──▶ delete it
 
-Each step may have been taken already: names follow from UIDs, and the annotation comes last.
+Each step can be repeated. Names are derived from UIDs, and the annotation is written last.
 """
 
 from collections.abc import Iterable
@@ -57,12 +57,12 @@ def build(operator: Operator, options: ControllerOptions) -> None:
 
 
 class GroupMaker(Controller):
-    """Sees to it that each pod of ours has a group. Its keys are pods."""
+    """Ensures that each pod of our schedulers has a group. Its keys are pods."""
 
     name: ClassVar[str] = "podgroup"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow pods, groups and namespaces."""
+        """Watch pods, groups and namespaces."""
         self._inherits = options.inherits_owner_annotations
         self._complaints = Complaints(operator, PODS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
@@ -84,7 +84,7 @@ class GroupMaker(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Give a pod its group.
+        """Ensure that a pod has a group.
 
         Raises:
             ApiError: The server refused.
@@ -111,7 +111,7 @@ class GroupMaker(Controller):
         return None
 
     async def _ensure_group(self, pod: Pod, there: PodGroup | None) -> bool:
-        """Make a pod's group, or bring it up to date; tell whether there is one."""
+        """Create or update a pod's group. Return whether the group exists."""
         owners = await read_owners(self._operator.client, pod)
         if owners.is_controller_gone:
             return False  # the pod is about to be collected, and so would be the group
@@ -136,7 +136,7 @@ class GroupMaker(Controller):
         await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
 
     async def _lives(self, pod: Pod) -> bool:
-        """Ask the server whether a pod is still there and in need of a group."""
+        """Read the pod from the server, and return whether it exists and needs a group."""
         try:
             answer = await self._operator.writer.read(PODS, pod.metadata.namespace, pod.metadata.name)
         except ApiError as error:
@@ -147,22 +147,22 @@ class GroupMaker(Controller):
         return fresh.metadata.uid == pod.metadata.uid and needs_group(fresh, self._options.scheduler_names)
 
     async def _annotate(self, pod: Pod) -> None:
-        """Write the group's name on the pod, unless somebody was faster."""
+        """Write the group's name on the pod, unless the pod has changed meanwhile."""
         change = {"metadata": {"annotations": {names.GROUP_NAME: generated_name(pod)}}}
         try:
-            # Of this version: an annotation that another controller wrote meanwhile must stand.
+            # The version is a precondition, because an annotation of another controller must not be overwritten.
             await self._operator.writer.merge(PODS, pod.metadata, change, is_of_version=True)
         except ApiError as error:
             if not means_another(error):
                 raise
 
     def _follows(self, pod: Pod) -> bool:
-        """Tell whether a pod's group follows its workload's changes."""
+        """Return whether a pod's group follows its workload's changes."""
         controller = pod.metadata.controller
         return controller is not None and controller.kind in self._workloads
 
     def _is_at_rest(self, pod: Pod) -> bool:
-        """Tell whether a pod's workload wants no pods, so that its group is meant to be away."""
+        """Return whether a pod's workload has 0 replicas, so that its group is not needed."""
         workload = self._workload_of(pod)
         return workload is not None and wants_no_pods(workload)
 
@@ -198,13 +198,13 @@ class GroupMaker(Controller):
         return () if is_settled else (key_of(new),)
 
     def _keys_of_group(self, old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
-        """A group that somebody deleted is needed while its pods live."""
+        """Return the members of a deleted group, because they need a new one."""
         if new is not None or old is None or not old.metadata.name.startswith(PREFIX):
             return ()
         return self._members(*key_of(old))
 
     def _keys_of_workload(self, _: Workload | None, new: Workload | None) -> Iterable[Key]:
-        """A workload that wants pods again may have some whose group went when it wanted none."""
+        """Return the members of a workload that was scaled up and has no group. At 0 replicas its group was deleted."""
         if new is None or wants_no_pods(new):
             return ()
         group = (new.metadata.namespace, PREFIX + new.metadata.uid)
@@ -220,7 +220,7 @@ class GroupCleaner(Controller):
     name: ClassVar[str] = "podgroup-cleaner"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow groups and workloads."""
+        """Watch groups and workloads."""
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
         self._workloads: dict[str, Store[Any]] = {
             kind: operator.store(resource) for kind, resource in _WORKLOADS.items()
@@ -236,7 +236,7 @@ class GroupCleaner(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Delete a group whose workload wants no pods.
+        """Delete a group whose workload has 0 replicas.
 
         Raises:
             ApiError: The server refused.
@@ -254,7 +254,7 @@ class GroupCleaner(Controller):
 
 
 def wants_no_pods(workload: Workload) -> bool:
-    """Tell whether a workload was scaled to nothing; one that says nothing wants one."""
+    """Return whether a workload was scaled to 0 replicas. The default is 1 replica."""
     return workload.spec.replicas == 0
 
 

@@ -29,7 +29,7 @@ class GroupJudge(Controller):
     name: ClassVar[str] = "podgroup-judge"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow groups and queues."""
+        """Watch groups and queues."""
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS, {_NEW_OF_QUEUE: _queue_of_new})
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._complaints = Complaints(operator, POD_GROUPS)
@@ -41,7 +41,7 @@ class GroupJudge(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Tell what is wrong with a group, by an event and in a condition.
+        """Report the faults of a group in an event and in a condition.
 
         Raises:
             ApiError: The server refused.
@@ -62,7 +62,7 @@ class GroupJudge(Controller):
         return None
 
     async def _write(self, group: PodGroup, change: dict[str, object]) -> None:
-        """Write a status, provided that nobody changed it since it was seen: conditions are one list of many hands."""
+        """Write a status, if it has not changed since it was read. Several controllers write the list of conditions."""
         has_subresource = await self._operator.discovery.has(POD_GROUPS, "status")
         subresource = "status" if has_subresource else ""
         try:
@@ -74,7 +74,7 @@ class GroupJudge(Controller):
                 raise
 
     def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
-        """A queue that comes, goes, opens or closes concerns the groups that wait to be let in."""
+        """Return the new groups of a queue that was created, deleted, opened or closed."""
         if old is not None and new is not None and old.status.state == new.status.state:
             return ()
         queue = new or old
@@ -90,7 +90,7 @@ def _queue_of_new(group: PodGroup) -> Iterable[str]:
 
 
 def _own_key(old: PodGroup | None, new: PodGroup | None) -> Iterable[Key]:
-    """What is counted of a group that runs concerns nobody here."""
+    """Return the key of a group, unless only the counts in its status changed."""
     if old is not None and new is not None and _facts(old) == _facts(new):
         return ()
     return [key_of(group) for group in (new or old,) if group is not None]

@@ -1,4 +1,4 @@
-"""What becomes of a queue: a pure function of the queue, its parent, its gangs and the newest command for it.
+"""Deciding: the next state of a queue, as a pure function of the queue, its parent, its gangs and its newest command.
 
            ┌────────────── CloseQueue, gangs left; or its parent is closed ─────────────┐
            │                                                                            ▼
@@ -7,7 +7,7 @@
            │    └───────────── OpenQueue; or its parent, which closed it, is open ──┐   ▼
            └──── CloseQueue, no gangs; or its parent is closed ───────────────────▶ Closed
 
-What always holds: the annotation `closed-by-parent` is `true` only on queues that are closed because their parent is.
+Invariant: the annotation `closed-by-parent` is `true` only on queues that are closed because their parent is closed.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from pyroclast.model.api.scheduling import PodGroupPhase, Queue, QueueState
 __all__ = ["COUNTED", "PATIENCE_SECONDS", "Decision", "Notice", "Situation", "decide"]
 
 PATIENCE_SECONDS: Final = 160.0
-"""How long a command to open waits for its queue's parent, which may have been told to open at the same moment."""
+"""Longest wait of a command to open for the queue's parent. A command may open the parent at the same time."""
 
 COUNTED: Final[Mapping[str, PodGroupPhase]] = {
     "pending": PodGroupPhase.PENDING,
@@ -42,11 +42,11 @@ class Situation:
 
     queue: Queue
     parent: Queue | None
-    """None where it is missing, or the queue is the root."""
+    """None if the parent is missing, or the queue is the root."""
     gangs: int
-    """In any phase, also those that have ended."""
+    """Number of gangs in all phases, including ended gangs."""
     action: str = ""
-    """Of the newest command, empty for none."""
+    """Action of the newest command, empty without a command."""
     command_age_seconds: float = 0.0
 
 
@@ -61,7 +61,7 @@ class Notice:
 
 @dataclass(slots=True, kw_only=True)
 class Decision:
-    """What to write, and in which order."""
+    """Values to write, and their order."""
 
     state: str
     closed_by_parent: str
@@ -72,7 +72,10 @@ class Decision:
 
     @property
     def annotates_first(self) -> bool:
-        """Who is killed between the two writes must neither forget why a queue was closed nor that it was opened."""
+        """Whether the annotation is written before the state.
+
+        A process that is killed between the two writes must lose neither the reason of a closing nor an opening.
+        """
         return self.closed_by_parent == "true"
 
     def close(self, gangs: int) -> None:
@@ -84,7 +87,7 @@ class Decision:
         self.state = CLOSED if self.state == CLOSED or not gangs else CLOSING
 
     def refuse(self, reason: str, message: str) -> None:
-        """Say why a command has no effect."""
+        """Record why a command has no effect."""
         self.takes_command = True
         self.notices.append(Notice(type="Warning", reason=reason, message=message))
 
@@ -107,7 +110,7 @@ def decide(situation: Situation) -> Decision:
 
 
 def _obey(situation: Situation, decision: Decision) -> None:
-    """Carry out the newest command."""
+    """Execute the newest command."""
     if situation.action == LifecycleAction.CLOSE_QUEUE:
         _close(situation, decision)
     elif situation.action == LifecycleAction.OPEN_QUEUE:
@@ -124,7 +127,7 @@ def _close(situation: Situation, decision: Decision) -> None:
     decision.takes_command = True
     decision.close(situation.gangs)
     if not _is_parent_shut(situation) and decision.closed_by_parent:
-        decision.closed_by_parent = "false"  # closed by whoever wrote the command: its parent must not open it again
+        decision.closed_by_parent = "false"  # a command closed the queue, so its parent must not open it again
 
 
 def _open(situation: Situation, decision: Decision) -> None:
@@ -153,6 +156,6 @@ def _follow_parent(situation: Situation, decision: Decision) -> None:
 
 
 def _is_parent_shut(situation: Situation) -> bool:
-    """Tell whether a queue cannot be open because of its parent; the root cannot be closed."""
+    """Return whether a queue cannot be open because of its parent; the root cannot be closed."""
     parent = situation.parent
     return parent is not None and parent.metadata.name != names.ROOT_QUEUE and parent.status.state in _SHUT

@@ -1,4 +1,4 @@
-"""What queues hold, as gauges, as long as they are there; names are Volcano's."""
+"""Metrics: gauges of the pod groups of existing queues, under Volcano's names."""
 
 from typing import Final
 
@@ -12,4 +12,4 @@ GANGS: Final = {
     )
     for phase in ("Pending", "Inqueue", "Running", "Unknown", "Completed")
 }
-"""By the field of a queue's status that has the same number."""
+"""Gauges by the field of a queue's status that contains the same number."""

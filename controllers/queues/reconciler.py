@@ -1,8 +1,10 @@
-"""Carries out what becomes of queues. Its keys are queues.
+"""Reconciler: writes the states of queues. Its keys are queues.
 
-A command is deleted when its effect is written: who is killed in between has the effect twice, which is the same as
-once, since a queue that is open is open. Of several commands the newest that can be obeyed counts; they are deleted
-from the oldest on, so that no older one is ever left alone.
+A command is deleted after its effect is written. If the process is killed in between, the effect is written again,
+which changes nothing.
+
+If a queue has several commands, the newest valid command counts. The oldest command is deleted first, so that an older
+command never remains alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,17 +53,17 @@ class QueueKeeper(Controller):
     name: ClassVar[str] = "queue"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow queues, groups, and commands where they are obeyed."""
+        """Watch queues, groups, and commands where they are obeyed."""
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._groups: Store[PodGroup] = operator.store(
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
         )
         self._commands: Store[Command] | None = None
         self._ages: Ages[str] = Ages(operator.clock)
-        """Of commands, by UID."""
+        """Ages of commands, by UID."""
         self._counted_at: dict[str, float] = {}
         self._refused: dict[str, int] = {}
-        """Generations of queues whose parent the server does not let us write."""
+        """Generations of queues whose parent the server refuses to change."""
         watches: list[Watch[Any]] = [
             Watch(resource=QUEUES, keys=self._keys_of_queue),
             Watch(resource=POD_GROUPS, keys=self._keys_of_group),
@@ -158,7 +160,7 @@ class QueueKeeper(Controller):
         return replace(queue, spec=replace(queue.spec, parent=names.ROOT_QUEUE))
 
     def _tell_refusal(self, queue: Queue, error: ApiError) -> None:
-        """Say what admission finds wrong with a queue that was made while nobody asked it; its state is kept."""
+        """Report a queue without a parent that the server refuses to default. Its state is still maintained."""
         self._operator.record(QUEUES, queue, "Warning", "Invalid", error.message)
         self._refused[queue.metadata.name] = queue.metadata.generation
 
@@ -198,7 +200,7 @@ class QueueKeeper(Controller):
         return (f"{self._queue_of(group)[0]}/{group.status.phase or PodGroupPhase.PENDING}",)
 
     def _keys_of_queue(self, old: Queue | None, new: Queue | None) -> Iterable[Key]:
-        """A queue concerns itself, and by its state its children; what the scheduler counts concerns nobody."""
+        """Yield the keys of a changed queue and its children. Changes of the scheduler's counts yield none."""
         if old is not None and new is not None and _facts(old) == _facts(new):
             return
         queue = new or old
@@ -217,7 +219,7 @@ class QueueKeeper(Controller):
 
 
 def _facts(queue: Queue) -> object:
-    """What of a queue its state follows from, or is compared with."""
+    """Return the fields that a queue's state depends on, and the fields that it is compared with."""
     status = queue.status
     return (
         queue.metadata.generation,
@@ -236,12 +238,12 @@ def _target_of(command: Command) -> tuple[str, ...]:
 
 
 def _is_meant(command: Command, queue: Queue) -> bool:
-    """Tell whether a command is for this queue, not for one of its name that is gone."""
+    """Return whether a command is for this queue, not for one of its name that is gone."""
     return command.target is not None and command.target.uid in {"", queue.metadata.uid}
 
 
 def _moment(command: Command) -> tuple[str, int, str]:
-    """When a command was made; versions tell apart those of one second."""
+    """Return the creation time of a command. The version orders commands of the same second."""
     metadata = command.metadata
     version = int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
     return metadata.creation_timestamp, version, metadata.name

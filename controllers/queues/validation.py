@@ -29,7 +29,7 @@ class QueueJudge(Controller):
     name: ClassVar[str] = "queue-judge"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow queues."""
+        """Watch queues."""
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._complaints = Complaints(operator, QUEUES)
         self._root: Queue | None = None
@@ -62,7 +62,7 @@ class QueueJudge(Controller):
 
 
 def _tree_of(old: Queue | None, new: Queue | None) -> Iterable[Key]:
-    """Counts in a status change nothing about what a queue is."""
+    """Return the key of the tree, unless only the counts in a status changed."""
     return () if old is not None and new is not None and _facts(old) == _facts(new) else (_TREE,)
 
 

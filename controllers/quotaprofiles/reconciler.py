@@ -40,7 +40,7 @@ class QuotaProfiles(Controller):
     name: ClassVar[str] = "quotaprofile"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Follow profiles, nodes and quotas."""
+        """Watch profiles, nodes and quotas."""
         self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES, {_BY_QUOTA: _quota_of})
         self._quotas: Store[ElasticQuota] = operator.store(ELASTIC_QUOTAS)
         self._nodes: Store[Node] = operator.store(NODES)
@@ -56,7 +56,7 @@ class QuotaProfiles(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Make the root of a profile's tree, or bring it up to date; what is wrong with the profile is told.
+        """Create or update the root of a profile's tree. Faults of the profile are reported.
 
         Raises:
             ApiError: The server refused for now.

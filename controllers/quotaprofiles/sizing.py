@@ -1,4 +1,4 @@
-"""The ElasticQuota that a profile wants: its nodes summed up, as the root of a tree."""
+"""Sizing: the ElasticQuota of a profile, which is the root of a tree with the sum of its nodes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ __all__ = ["Root", "change_of", "faults_of", "faults_of_root", "root_of", "takes
 
 CPU, MEMORY = "cpu", "memory"
 _NO_LIMIT: Final = MAX_AMOUNT // 2000
-"""Ceiling of a root: what its tree has is the limit."""
+"""Maximum of a root. The resources of its tree are the actual limit."""
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -35,7 +35,7 @@ class Root:
 
     labels: Mapping[str, str]
     total: Mapping[str, int]
-    """What its nodes offer, thousandths of cpu, units of the rest."""
+    """Sum of the nodes' resources: CPU in thousandths, other resources in units."""
     unschedulable: Mapping[str, int]
     """The part of it on nodes that take no pods."""
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ def takes_pods(node: Node) -> bool:
 
 
 def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
-    """Return the root that a profile wants; nodes are summed that its selector means, and cut by its ratio."""
+    """Return the root of a profile: the sum of the nodes that its selector matches, multiplied by its ratio."""
     selector = Selector.of(profile.spec.node_selector)
     meant = [node for node in nodes if selector.matches(node.metadata.labels)]
     ratio = _ratio(profile) or 1.0
@@ -109,7 +109,7 @@ def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
 
 
 def change_of(there: ElasticQuota, root: Root) -> dict[str, Any]:
-    """Return the merge patch that makes a quota what it should be; empty where it is, however amounts are written."""
+    """Return the merge patch to the desired quota, empty if nothing differs. Amounts are compared by value."""
     wanted, labels, annotations = root.manifest(), there.metadata.labels, there.metadata.annotations
     change: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -141,7 +141,7 @@ def _sum(nodes: Iterable[Node], ratio: float) -> dict[str, int]:
 
 
 def _ratio(profile: ElasticQuotaProfile) -> float | None:
-    """Return the part of what nodes offer that is divided; None where it makes no sense."""
+    """Return the ratio of the nodes' resources to divide, None if it is invalid."""
     text = profile.spec.resource_ratio
     if text is None:
         return 1.0

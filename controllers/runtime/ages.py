@@ -1,8 +1,7 @@
-"""Ages: how long ago something happened, whatever the wall clock has done since we first saw it.
+"""Ages: time since an event, independent of later changes of the wall clock.
 
-Objects say when things happened by the time of day, so that is asked once for each thing. From then on the clock that
-never jumps counts: what is due is not done early because the time of day was set forwards, nor late because it was set
-back.
+Objects record the wall-clock time of events. Therefore the wall clock is read once for each event. From then on the
+monotonic clock counts. A change of the wall clock makes no step early or late.
 """
 
 from collections.abc import Hashable
@@ -16,20 +15,20 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Ages(Generic[K]):
-    """Ages of things; each is forgotten when told so."""
+    """Ages of events. `forget` drops an event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Ask this clock."""
+        """Use this clock."""
         self._clock = clock
         self._since: dict[K, tuple[float, float]] = {}
-        """When a thing happened: as it is said, and on the clock that never jumps."""
+        """Recorded time of each event, and its time on the monotonic clock."""
 
     def age(self, thing: K, at: float) -> float:
-        """Return the seconds since a thing happened, never less than 0.
+        """Return the seconds since an event, never less than 0.
 
         Args:
-            thing: What happened.
-            at: When, in seconds since 1970; another moment is another happening.
+            thing: Event.
+            at: Time of the event, in seconds since 1970. Another time is another event.
         """
         now = self._clock.monotonic()
         said, since = self._since.get(thing, (None, now))
@@ -39,5 +38,5 @@ class Ages(Generic[K]):
         return now - since
 
     def forget(self, thing: K) -> None:
-        """Drop what is known of a thing."""
+        """Drop an event."""
         self._since.pop(thing, None)

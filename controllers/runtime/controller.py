@@ -1,4 +1,4 @@
-"""Controller: what the reconcilers of all kinds begin with."""
+"""Controller: base class of the reconcilers of all kinds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
-"""Expectations: has a store shown our own writes yet?
+"""Expectations: own writes that a store does not show yet.
 
-A store lags behind the server, so whoever counts what is there right after he made some counts too few and makes more.
-Where that would do harm, a reconciler notes what the server answered, and does not decide before its stores have caught
-up. Each expectation ends: with the object, with a store that stands at the version of the write or beyond, or with its
-time, since an answer may tell of what no watch ever will.
+A store lags behind the server. A reconciler that counts objects right after it created some counts too few, and would
+create more. To prevent this, a reconciler records the server's answer and waits until its stores have caught up.
+
+Each expectation ends: if the store shows the object, if the store has reached the version of the write, or after a
+timeout. The timeout is needed because a watch may never deliver the object.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ __all__ = ["Expectations"]
 
 _PATIENCE: Final = 60.0
 _LOOK_AGAIN: Final = 1.0
-"""The watch wakes whoever waits; this is for the case that it never does."""
+"""Seconds between checks, in case the watch delivers nothing."""
 
 _log = structlog.get_logger(__name__)
 
@@ -38,7 +39,7 @@ class _Expected:
     until: float
 
     def is_met(self, at: Key) -> bool:
-        """Tell whether the store shows the write, or what came after it."""
+        """Return whether the store shows the write or a later state."""
         seen: HasMetadata | None = self.store.get(*at)
         if not self.version:
             return seen is None or seen.metadata.uid != self.uid or bool(seen.metadata.deletion_timestamp)
@@ -53,9 +54,9 @@ class _Expected:
 
 
 class Expectations:
-    """What the stores must show before each key may be decided about again; held in memory, and that is enough.
+    """Writes that the stores must show before a key is decided again.
 
-    A process that starts anew has stores filled after all writes of the one before.
+    They are kept in memory only, because a new process fills its stores after all writes of the previous process.
     """
 
     def __init__(self, *, clock: Clock | None = None, patience_seconds: float = _PATIENCE) -> None:
@@ -75,7 +76,7 @@ class Expectations:
         self._expect(key, store, {"metadata": identity}, version="")
 
     def wait(self, key: Key) -> float | None:
-        """Return None when a key may be decided about, else the seconds after which to ask again."""
+        """Return None if a key may be decided, otherwise the seconds until the next check."""
         expected = self._expected.get(key)
         if expected is None:
             return None
@@ -92,7 +93,7 @@ class Expectations:
         return _LOOK_AGAIN
 
     def forget(self, key: Key) -> None:
-        """Expect nothing more for a key: what it stood for is gone."""
+        """Drop the expectations of a key whose object is gone."""
         self._expected.pop(key, None)
 
     def _expect(self, key: Key, store: Store[Any], answer: Mapping[str, Any], *, version: str) -> None:
@@ -110,10 +111,9 @@ class Expectations:
 
 
 def _reaches(version: str, other: str) -> bool:
-    """Tell whether a resource version is the same as another or later.
+    """Return whether a resource version is the same as another or later.
 
-    Kubernetes lets versions of one kind be compared as numbers; a server whose versions are none is told apart by
-    equality alone.
+    Kubernetes allows comparing versions of one kind as numbers. Other versions are compared for equality.
     """
     if version.isdecimal() and other.isdecimal():
         return int(version) >= int(other)

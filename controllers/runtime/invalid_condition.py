@@ -1,7 +1,7 @@
-"""Invalid condition: what admission would have rejected in an object that bypassed it.
+"""Invalid condition: faults of an object that bypassed admission.
 
-An event says so once for as long as it stays true. Kinds that have conditions carry it as the condition `Invalid` too:
-True while it is so, False once it was mended, and absent from objects with which nothing was ever wrong.
+One event reports the faults while they last. Kinds with conditions also have the condition `Invalid`: True while the
+object has faults, False after they are fixed, and absent from objects that never had faults.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,20 +24,20 @@ INVALID: Final = "Invalid"
 """Reason of events, and type of conditions."""
 _VALID: Final = "Valid"
 _GRACE_SECONDS: Final = 2.0
-"""Time that a new object has until it is complained about: what it names may come next, or by another watch."""
+"""Time before the faults of a new object are reported. Objects that it names may arrive next, or by another watch."""
 
 
 class Complaints(Generic[T]):
-    """Tells complaints about the objects of a kind, and remembers what it told."""
+    """Reports the faults of the objects of a kind, each of them once."""
 
     def __init__(self, operator: Operator, resource: Resource[T]) -> None:
-        """Tell through `operator`, about objects of `resource`."""
+        """Record events through `operator`, about objects of `resource`."""
         self._operator, self._resource = operator, resource
         self._told: dict[Key, tuple[str, str]] = {}
-        """UIDs and what was told last."""
+        """UIDs and last reported faults."""
 
     def tell(self, item: T, complaint: str) -> None:
-        """Say what is wrong with an object, if that is news; empty: nothing is, any more."""
+        """Report the faults of an object, if they have changed. An empty text means that it has no faults any more."""
         key, state = key_of(item), (item.metadata.uid, complaint)
         if complaint and self._told.get(key) != state:
             self._operator.record(self._resource, item, "Warning", INVALID, complaint)
@@ -47,19 +47,19 @@ class Complaints(Generic[T]):
             self._told.pop(key, None)
 
     def forget(self, key: Key) -> None:
-        """Drop what was told of an object that is gone."""
+        """Drop the reported faults of a deleted object."""
         self._told.pop(key, None)
 
     def keep(self, keys: Iterable[Key]) -> None:
-        """Drop what was told of all objects but these."""
+        """Drop the reported faults of all other objects."""
         self._told = {key: self._told[key] for key in keys if key in self._told}
 
 
 def grace_left(created: str, now: float) -> float:
-    """Return the seconds until an object may be complained about, 0 for none.
+    """Return the seconds until the faults of an object may be reported, 0 if they may be reported now.
 
     Args:
-        created: When it was made, by the server's clock; where that is far from ours, there is no grace.
+        created: Creation time by the server's clock. If that clock is far from ours, there is no grace period.
         now: Seconds since 1970.
     """
     try:
@@ -70,11 +70,11 @@ def grace_left(created: str, now: float) -> float:
 
 
 def renewed_conditions(conditions: Sequence[Wire], complaint: str, now: float) -> list[dict[str, Any]] | None:
-    """Return the conditions of an object with a complaint, or with its end; None where they are so already.
+    """Return the conditions with the current faults, None if nothing changes.
 
     Args:
-        conditions: All that the object has.
-        complaint: What is wrong with it; empty for nothing.
+        conditions: All conditions of the object.
+        complaint: Faults of the object, empty for none.
         now: Seconds since 1970.
     """
     plain: list[dict[str, Any]] = [msgspec.to_builtins(condition) for condition in conditions]

@@ -1,4 +1,4 @@
-"""Keys that a change concerns, in the two ways that most controllers share: the object itself, and what controls it."""
+"""Keys: the two mappings from changes to keys that most controllers share: the object itself, and its controller."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -13,12 +13,12 @@ T = TypeVar("T", bound=HasMetadata)
 
 
 def own_key(old: T | None, new: T | None) -> Iterable[Key]:
-    """An object concerns itself."""
+    """Return the key of the object itself."""
     return [key_of(each) for each in (new or old,) if each is not None]
 
 
 def keys_of_controller(resource: Resource[Any]) -> Callable[[T | None, T | None], Iterable[Key]]:
-    """Return a watch's keys: an object concerns what controls it, as far as that is of a kind, and what did before."""
+    """Return the keys of a watch: the current and the previous controller of an object, if they are of a kind."""
 
     def keys(old: T | None, new: T | None) -> Iterable[Key]:
         found: dict[Key, None] = {}
@@ -32,7 +32,7 @@ def keys_of_controller(resource: Resource[Any]) -> Callable[[T | None, T | None]
 
 
 def controller_index(resource: Resource[Any]) -> Index[T]:
-    """Return an index: objects by the UID of what controls them, as far as that is of a kind."""
+    """Return an index of objects by the UID of their controller, if it is of a kind."""
 
     def uids(item: T) -> Iterable[str]:
         owner = item.metadata.controller
@@ -42,5 +42,5 @@ def controller_index(resource: Resource[Any]) -> Index[T]:
 
 
 def _is_of(owner: Any, resource: Resource[Any]) -> bool:
-    """Tell whether a reference is to a kind: others may have its name in a group of theirs."""
+    """Return whether a reference is to a kind: others may have its name in a group of theirs."""
     return bool(owner.kind == resource.kind and owner.api_version == resource.api_version)

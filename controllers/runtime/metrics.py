@@ -1,4 +1,4 @@
-"""What the controllers count. Names and buckets of work queues are those of Kubernetes' own controllers."""
+"""Metrics: metrics of the controllers. Work queues have the names and buckets of Kubernetes' own controllers."""
 
 from prometheus_client import Counter, Gauge, Histogram
 

@@ -2,8 +2,8 @@
 
     made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶ following
 
-Following goes on from the start, on standbys too, so that whoever takes over knows everything already. Changes become
-keys only while working; work begins with all keys there are.
+All replicas watch from the start, so that a standby that takes over has filled stores. Changes become keys only while
+the operator works. Work starts with all existing keys.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class _Followed(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Feed(Generic[T]):
-    """Makes keys of changes; comes after the store among a reflector's handlers, so that reconcilers see the change."""
+    """Converts changes to keys. It runs after the store's handler, so that reconcilers see the change."""
 
     watch: Watch[T]
     queue: WorkQueue
@@ -81,7 +81,7 @@ class _Feed(Generic[T]):
 
 
 class Operator:
-    """Builds and runs controllers; see the head of this file for its states."""
+    """Builds and runs controllers. The docstring of the module shows its states."""
 
     def __init__(
         self,
@@ -93,15 +93,15 @@ class Operator:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Begin without controllers.
+        """Start without controllers.
 
         Args:
-            client: Speaks to the server.
-            component: Who reports events.
-            instance: Which of its processes.
-            may_write: Asked before each write: whether we still lead.
-            clock: For waiting, and for times that are written.
-            chance: For jitter and names.
+            client: Client of the API server.
+            component: Component that reports events.
+            instance: Name of this process of the component.
+            may_write: Returns whether this process still leads. It is called before each write.
+            clock: Clock for waiting and for times that are written.
+            chance: Random numbers for jitter and names.
         """
         self.client = client
         self.clock = clock or SystemClock()
@@ -112,7 +112,7 @@ class Operator:
         self.writer = Writer(client, may_write=may_write)
         self.discovery = Discovery(client, clock=self.clock)
         self.queues: dict[str, WorkQueue] = {}
-        """By name of the reconciler."""
+        """Work queues by the name of the reconciler."""
         self._followed: dict[tuple[str, str], _Followed[Any]] = {}
         self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
         self._is_working = False
@@ -121,7 +121,7 @@ class Operator:
         """All keys there were when work began have been added."""
 
     def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
-        """Follow a kind, and return its store; who asks again shares it, and may add indexes.
+        """Watch a kind and return its store. Further calls share the store and may add indexes.
 
         Raises:
             ValueError: The kind is followed with another struct, or an index has another function.
@@ -132,12 +132,12 @@ class Operator:
         return followed.store
 
     def reconciler(self, reconciler: Reconciler, *, watches: Sequence[Watch[Any]], workers: int = 3) -> WorkQueue:
-        """Have a reconciler called for the keys that its watches give.
+        """Call a reconciler for the keys that its watches return.
 
         Args:
-            reconciler: What to call.
-            watches: Which changes concern it; each kind is followed.
-            workers: Keys at work at a time.
+            reconciler: Reconciler to call.
+            watches: Changes that it depends on. Each kind is watched.
+            workers: Maximum number of keys that are processed at a time.
 
         Returns:
             Its queue, for keys that no watch gives.
@@ -159,12 +159,12 @@ class Operator:
         self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
     def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Have something run as long as we work, and again when it ended: what follows a clock, not objects."""
+        """Run a task while the operator works, and again after it ends. Such tasks depend on time, not on objects."""
         if self._beside.setdefault(name, work) is not work:
             raise ValueError(f"there is work {name!r} already")
 
     async def run(self) -> None:
-        """Follow and, once synced, work, until cancelled: for who shares the cluster with no other replica."""
+        """Watch and, once synced, work until cancelled. Use it for a single replica without leader election."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.follow())
             await self.synced()
@@ -177,7 +177,7 @@ class Operator:
                 group.create_task(self._run_again(self._reflector(followed)))
 
     async def _run_again(self, reflector: Reflector[Any]) -> None:
-        """Follow one kind; a surprise begins it anew, and the other kinds go on."""
+        """Watch one kind. An unexpected error restarts the watch. Other kinds are not affected."""
         backoff = Backoff(chance=self.chance)
         while True:
             try:
@@ -191,7 +191,7 @@ class Operator:
         await asyncio.gather(*(self._reflector(followed).synced.wait() for followed in self._followed.values()))
 
     async def work(self) -> None:
-        """Reconcile everything there is, and then what changes, until cancelled or stopped."""
+        """Reconcile all existing objects, then changed objects, until cancelled or stopped."""
         self._is_working = True
         LEADER.set(1)
         self._stopped.clear()
@@ -225,13 +225,13 @@ class Operator:
             queue.stop()
 
     async def idle(self) -> None:
-        """Wait until work has begun and nothing waits for it; what is due later does not count."""
+        """Wait until the operator works and no key waits. Keys that are due later do not count."""
         await self._fed.wait()
         for queue in self.queues.values():
             await queue.idle()
 
     def lagging(self) -> list[str]:
-        """Name the kinds whose first list has not come."""
+        """Return the kinds whose first list has not arrived."""
         return sorted(
             plural
             for (_, plural), followed in self._followed.items()
@@ -240,11 +240,11 @@ class Operator:
 
     @property
     def reflectors(self) -> Sequence[Reflector[Any]]:
-        """What follows each kind, as far as following has begun."""
+        """Reflectors that have started, one for each kind."""
         return [followed.reflector for followed in self._followed.values() if followed.reflector is not None]
 
     def troubles(self) -> Iterable[ApiError | CacheError | None]:
-        """Return what keeps each reflector from following, None for those that do."""
+        """Return the error of each reflector, None for a reflector that works."""
         return [reflector.trouble for reflector in self.reflectors]
 
     def stuck(self) -> str | None:
@@ -253,7 +253,7 @@ class Operator:
         return f"a reconciliation does not end: {', '.join(names)}" if names else None
 
     async def _send_events(self) -> None:
-        """Send what is left to send, within a limit."""
+        """Send the remaining events, within a time limit."""
         try:
             async with asyncio.timeout(_EVENTS_SECONDS):
                 await self.events.drain()
@@ -274,7 +274,7 @@ class Operator:
         return followed
 
     def _reflector(self, followed: _Followed[T]) -> Reflector[T]:
-        """Return the reflector of a kind; made when all handlers are known."""
+        """Return the reflector of a kind. It is created when all handlers are known."""
         if followed.reflector is None:
             followed.reflector = Reflector(
                 self.client,
@@ -287,7 +287,7 @@ class Operator:
         return followed.reflector
 
     def _tell_broken(self, resource: Resource[Any], error: ObjectError) -> None:
-        """Say on an object that it cannot be read; its controller never sees it."""
+        """Record an event on an unreadable object, because its controller never sees it."""
         if self._is_working:
             namespace, _, name = error.name.rpartition("/")
             about = Regarding(
@@ -307,7 +307,7 @@ class Operator:
             await asyncio.sleep(0)  # the lease has its turn between long lists
 
     async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work again and again; a failure is told, and the pause after it is short only once."""
+        """Run work repeatedly. Failures are logged, and only the first pause after a failure is short."""
         queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
         queue.add(_NO_KEY)
         await queue.run()

@@ -1,4 +1,4 @@
-"""Options: what an operator of the cluster may set of the controllers; the command line fills them."""
+"""Options: settings of the controllers, filled from the command line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ DEFAULT_WORKERS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """What the controllers' builders are given."""
+    """Options that the controllers are built with."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
     """Pods that name one of these are ours; the first is given to Jobs that name none."""
     default_queue: str = DEFAULT_QUEUE
-    """Queue of what names none."""
+    """Queue of objects that name none."""
     inherits_owner_annotations: bool = True
     """Pod groups take annotations of their pods' owners."""
     follows_workloads: bool = True

@@ -1,4 +1,4 @@
-"""Reconciler: what a controller is, and which changes concern it."""
+"""Reconciler: the interface of a controller, and the changes that it watches."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,36 +13,36 @@ T = TypeVar("T")
 
 
 class Reconciler(Protocol):
-    """Brings what one object asks for and what there is together; knows nothing of what happened, only of what is."""
+    """Brings the actual state to the desired state of one object. It reads the state, not the events that led to it."""
 
     name: ClassVar[str]
-    """Of the controller, for metrics and logs."""
+    """Name of the controller, for metrics and logs."""
 
     async def reconcile(self, key: Key) -> float | None:
-        """Look at everything that belongs to a key and take the next step.
+        """Take the next step for a key.
 
-        Called one at a time for a key. The object may be gone, and each step may have been taken already by a process
+        Calls for one key do not overlap. The object may be gone. Each step may have been taken already by a process
         that was killed right after it.
 
         Returns:
-            Seconds after which it wants to be called even if nothing happens, or None.
+            Seconds until the next call even if nothing happens, or None.
 
         Raises:
-            Exception: It did not work out; called again after a while that grows with each failure in a row.
+            Exception: The step failed. The next call follows after a wait that grows with each failure in a row.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch(Generic[T]):
-    """Changes of a kind that concern a reconciler."""
+    """Changes of a kind that a reconciler depends on."""
 
     resource: Resource[T]
     keys: Callable[[T | None, T | None], Iterable[Key]]
-    """Takes an object as it was and as it is (None: was not there, is gone), returns what is to be reconciled."""
+    """Returns the keys to reconcile for the old and the new object. None: created, or deleted."""
 
     def added(self, new: T) -> Iterable[Key]:
-        """Return the keys that an object concerns which is there now."""
+        """Return the keys of an existing object."""
         return self.keys(None, new)
 
 

@@ -35,12 +35,12 @@ class Store(Generic[T]):
         plural: str = "",
         version: Callable[[], str] = lambda: "",
     ) -> None:
-        """Begin empty.
+        """Start empty.
 
         Args:
-            indexes: Functions by the name that `by` asks for.
-            plural: What the objects are called, for people.
-            version: Tells the resource version that the reflector stands at.
+            indexes: Index functions by the name that `by` takes.
+            plural: Plural name of the objects, for messages.
+            version: Returns the resource version that the reflector has reached.
         """
         self.plural, self.version = plural, version
         self._objects: dict[Key, T] = {}
@@ -66,7 +66,7 @@ class Store(Generic[T]):
             self._enter(name, key, item)
 
     def get(self, namespace: str, name: str) -> T | None:
-        """Return an object, or None where there is none."""
+        """Return an object, or None if it does not exist."""
         return self._objects.get((namespace, name))
 
     def values(self) -> Sequence[T]:
@@ -85,7 +85,7 @@ class Store(Generic[T]):
         return len(self._found[index].get(value, ()))
 
     def added(self, new: T) -> None:
-        """Take an object in."""
+        """Add an object."""
         key = key_of(new)
         self._objects[key] = new
         self._order = None

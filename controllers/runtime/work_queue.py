@@ -1,4 +1,4 @@
-"""Work queue: which keys are to be reconciled, each by one worker at a time, and none is ever dropped.
+"""Work queue: keys to reconcile. Only one worker processes a key at a time, and no key is dropped.
 
     add ──▶ waiting ──worker──▶ working ──done──▶ (out, or delayed when it asked for another time)
                ▲                   │ │
@@ -7,7 +7,7 @@
                ▲                                   │
                └────────────── its time ───────────┘
 
-A key stands in each place at most once, so what is queued is bounded by what there is.
+A key is in each place at most once, so the number of objects limits the size of the queue.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ __all__ = ["WorkQueue"]
 FIRST_WAIT: Final = 0.005
 LONGEST_WAIT: Final = 300.0
 LONGEST_WAIT_FOR_OTHERS: Final = 10.0
-"""The same where others stand in the way: when a quota is raised or a priority class made, nothing tells us."""
+"""Longest wait if other objects block the work. No watch reports a raised quota or a new priority class."""
 _SHORTEST_REST: Final = 0.0005
 _SPARE_ENTRIES: Final = 64
-"""Outdated times that are kept before the heap is made anew."""
+"""Outdated times that the heap may contain before it is rebuilt."""
 
 _log = structlog.get_logger(__name__)
 
 
 class WorkQueue:
-    """Calls one function for each key that was added; made, then `run`."""
+    """Calls one function for each added key. Create it, then call `run`."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class WorkQueue:
         clock: Clock | None = None,
         chance: random.Random | None = None,
     ) -> None:
-        """Begin empty.
+        """Start empty.
 
         Args:
-            name: Of the controller, for metrics and logs.
-            handle: Reconciles one key; returns the seconds after which it wants to be called again, or None. When it
-                raises, it is called again after a while, for as long as it takes.
-            workers: Keys at work at a time.
-            clock: For waiting.
-            chance: For jitter.
+            name: Name of the controller, for metrics and logs.
+            handle: Reconciles one key. It returns the seconds until the next call, or None. If it raises, it is called
+                again after a wait, until it succeeds.
+            workers: Maximum number of keys that are processed at a time.
+            clock: Clock for waiting.
+            chance: Random numbers for jitter.
         """
         self.name = name
         self._handle = handle
@@ -73,7 +73,7 @@ class WorkQueue:
         """Added while at work."""
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
-        """What `_due` says, and what it said before: such entries are passed over."""
+        """Current and outdated entries of `_due`. Outdated entries are skipped."""
         self._backoffs: dict[Key, Backoff] = {}
         self._is_stopping = False
         self._wake = asyncio.Event()
@@ -89,7 +89,9 @@ class WorkQueue:
     @property
     def longest_running_seconds(self) -> float:
         """Seconds that the oldest call runs by now, 0 when none does."""
-        began = min(self._working.values(), default=None)  # asked once: metrics are told in another thread
+        began = min(
+            self._working.values(), default=None
+        )  # read only once, because metrics are collected in another thread
         return 0.0 if began is None else self._clock.monotonic() - began
 
     def failures(self, key: Key) -> int:
@@ -98,14 +100,14 @@ class WorkQueue:
         return backoff.failures if backoff else 0
 
     def add(self, key: Key) -> None:
-        """Have a key reconciled soon; one that waits already is not added twice."""
+        """Queue a key. A key that waits already is not added twice."""
         if key in self._working:
             self._again.add(key)
         elif key not in self._waiting:
             self._wait(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have a key reconciled later; of several times the earliest counts."""
+        """Queue a key for later. The earliest of several times counts."""
         if seconds <= 0:
             self.add(key)
             return
@@ -128,12 +130,12 @@ class WorkQueue:
             self._is_stopping = False
 
     def stop(self) -> None:
-        """Begin no further call, of this `run` or the one that is about to begin; what waits goes on waiting."""
+        """Start no further call, in this `run` or a `run` that is about to start. Waiting keys keep waiting."""
         self._is_stopping = True
         self._wake.set()
 
     async def idle(self) -> None:
-        """Wait until no key waits and none is at work; keys that are due later do not count."""
+        """Wait until no key waits or is processed. Keys that are due later do not count."""
         async with self._changed:
             await self._changed.wait_for(lambda: not self._waiting and not self._working)
 
@@ -232,7 +234,7 @@ class WorkQueue:
 
 
 def _waits_for_others(error: Exception) -> bool:
-    """Tell whether a failure ends by what somebody does to an object that nobody here follows."""
+    """Return whether the failure lasts until an object changes that no controller watches."""
     return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 

@@ -1,7 +1,7 @@
 """Writing: requests that may be repeated, each safe against acting on another object of the same name.
 
-Whoever is killed between a write and the note of it repeats the write: creation finds what stands there, deletion and
-patches carry the UID they mean, and say whether they met it.
+A process that is killed between a write and its record repeats the write. Creation returns an existing object. Deletion
+and patches carry the UID of their object, and report whether the object was found.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,31 +33,31 @@ _TERMINATING: Final = "NamespaceTerminating"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What stands under a name after a creation."""
+    """Object that has the name after a creation."""
 
     object: dict[str, Any]
-    """As the server has it."""
+    """The object as stored on the server."""
     is_new: bool
-    """We made it just now; otherwise somebody had, maybe ourselves before we were killed: ask `controlled_by`."""
+    """This call created the object. Otherwise it existed, perhaps from an earlier process: check `controlled_by`."""
 
 
 class NameTakenError(PyroclastError):
-    """An object that another needs cannot be made, since a third has its name; remedy: delete or rename that one."""
+    """A required object cannot be created, because another object has its name. Remedy: delete or rename that one."""
 
 
 class NotLeadingError(PyroclastError):
-    """Nothing may be written any more: somebody else may lead; remedy: a fresh process."""
+    """This process may not write any more, because another process may lead. Remedy: start a new process."""
 
 
 class NamespaceEndingError(PyroclastError):
-    """Nothing can be made in a namespace that is being deleted; remedy: none needed, all that is in it goes."""
+    """Nothing can be created in a namespace that is being deleted. No remedy is needed."""
 
 
 class Writer:
     """Writes objects of any kind."""
 
     def __init__(self, client: Client, *, may_write: Callable[[], bool] = lambda: True) -> None:
-        """Take the client to write through, and what is asked before each write."""
+        """Create a writer with a client and a check that is called before each write."""
         self._client, self._may_write = client, may_write
 
     async def create(self, resource: Resource[Any], body: Mapping[str, Any]) -> Made:
@@ -89,7 +89,7 @@ class Writer:
         """Return an object as the server has it now.
 
         Raises:
-            ApiError: The server refused; `is_not_found` tells that there is none.
+            ApiError: The server refused. `is_not_found` is true if the object does not exist.
         """
         found: dict[str, Any] = await self._client.request_json("GET", resource.path(namespace, name))
         return found
@@ -110,7 +110,7 @@ class Writer:
             metadata: Its identity; the UID is a precondition.
             change: A merge patch: null removes, lists are replaced.
             subresource: `status`, for kinds that have it.
-            is_of_version: The version is a precondition too: nobody may have changed the object since it was read.
+            is_of_version: The version is a precondition too. The write fails if the object has changed meanwhile.
 
         Returns:
             The object as it is now.
@@ -191,7 +191,7 @@ class Writer:
 
 
 def owner_reference(resource: Resource[Any], metadata: ObjectMeta) -> dict[str, Any]:
-    """Return the reference to an object as the controller of others: they go when it goes."""
+    """Return the owner reference of a controller. Its objects are deleted with it."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -203,6 +203,6 @@ def owner_reference(resource: Resource[Any], metadata: ObjectMeta) -> dict[str, 
 
 
 def controlled_by(item: Mapping[str, Any], uid: str) -> bool:
-    """Tell whether an object has the controller with this UID."""
+    """Return whether an object has the controller with this UID."""
     owners = item["metadata"].get("ownerReferences") or ()
     return any(owner.get("controller") and owner.get("uid") == uid for owner in owners)

@@ -30,7 +30,7 @@ CEILINGS: Final = {
     "examples": (0, 0, 0, 0),
     "actions": (5, 4, 2, 2),
     "cache": (19, 19, 61, 9),
-    "controllers": (52, 43, 159, 30),
+    "controllers": (0, 0, 113, 0),
     "emulator": (16, 5, 90, 11),
     "framework": (16, 0, 179, 0),
     "kube": (21, 12, 28, 18),

@@ -1,6 +1,6 @@
-"""Certificates of clients: where an authority is given, only what it signed may ask.
+"""Clients: if an authority is set, only clients with a certificate that it signed are accepted.
 
-The API server shows a certificate to webhooks when its `--admission-control-config-file` names a kubeconfig with one.
+The API server presents a certificate to webhooks if its `--admission-control-config-file` names a kubeconfig with one.
 """
 
 import ssl
@@ -17,12 +17,12 @@ class ClientAuthority:
     """Authorities in a file, PEM, read again when it changes."""
 
     def __init__(self, path: str) -> None:
-        """Take the path; nothing is read yet."""
+        """Store the path. Nothing is read yet."""
         self._path = path
         self._text = ""
 
     def demand(self, context: ssl.SSLContext) -> None:
-        """Have a context refuse clients that no authority of the file signed; later ones of the file are added.
+        """Make a context refuse clients that no authority of the file signed. Later authorities of the file are added.
 
         A context cannot forget an authority: one that leaves the file is trusted until the process ends.
 

@@ -17,7 +17,7 @@ class CertificateFiles:
     """A certificate, its key, and perhaps the authority."""
 
     def __init__(self, certificate: str, key: str, authority: str = "") -> None:
-        """Take the paths; an empty one for the authority leaves what is trusted to others."""
+        """Store the paths. Without a path of the authority, the trusted bundle is not managed here."""
         self._paths = certificate, key
         self._authority = authority
 

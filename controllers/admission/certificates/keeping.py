@@ -1,6 +1,6 @@
-"""Keeping: the server shows what is current, and the API server trusts it, again and again.
+"""Keeping: in each round, loads the current certificate into the server and publishes its CA bundle.
 
-A renewal that fails is tried again at the next look; what is shown stays until then.
+A failed renewal is retried in the next round. The current certificate stays until then.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["CertificateSource", "Keeper", "new_context", "show"]
 
 _LOOK_SECONDS: Final = 10.0
-"""Between two looks: a chart that is applied anew may empty the bundle, files may have changed."""
+"""Time between two rounds. Applying the chart again may empty the bundle, and files may have changed."""
 
 _log = structlog.get_logger(__name__)
 
 
 class CertificateSource(Protocol):
-    """Where certificates come from."""
+    """Source of certificates."""
 
     async def current(self) -> Material:
-        """Return what is in force.
+        """Return the current certificates.
 
         Raises:
             ApiError: The API server has it and does not give it.
@@ -42,7 +42,7 @@ class CertificateSource(Protocol):
 
 
 class Keeper:
-    """Keeps one server's certificate, and what is trusted.
+    """Keeps the certificate of one server and its CA bundle up to date.
 
     States: made, showing (after the first `look` that succeeds).
     """
@@ -56,30 +56,30 @@ class Keeper:
         clock: Clock,
         clients: ClientAuthority | None = None,
     ) -> None:
-        """Take what to keep.
+        """Create the keeper.
 
         Args:
-            client: Speaks to the API server.
-            source: Where certificates come from.
-            configuration: Name of the webhook configurations whose `caBundle` is kept; empty leaves them to others.
-            clock: For waiting.
-            clients: Authority whose certificates clients must show; None: they are not asked for any.
+            client: Client of the API server.
+            source: Source of certificates.
+            configuration: Name of the webhook configurations whose `caBundle` is updated. Empty: none is updated.
+            clock: Clock for waiting.
+            clients: Authority of the certificates that clients must present. None: no certificate is requested.
         """
         self.context: ssl.SSLContext = new_context()
-        """For the server; shows what is current."""
+        """TLS context of the server, with the current certificate."""
         self._client, self._source, self._clock, self._clients = client, source, clock, clients
         self._configuration = configuration
         self._shown: Pair | None = None
 
     @property
     def is_showing(self) -> bool:
-        """Tell whether there is a certificate to show."""
+        """Return whether the server has a certificate."""
         return self._shown is not None
 
     async def look(self) -> None:
-        """Show what is current, then see that it is trusted.
+        """Load the current certificate, then publish its CA bundle.
 
-        The order is free: an authority signs only a while after it was trusted first.
+        The order does not matter, because an authority signs only some time after its bundle was published.
 
         Raises:
             ApiError: The API server does not answer as it should.
@@ -93,7 +93,7 @@ class Keeper:
             await keep_trust(self._client, self._configuration, material.trusted)
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Repeat the rounds until cancelled."""
         told = ""
         while True:
             await self._clock.sleep(_LOOK_SECONDS)
@@ -120,14 +120,14 @@ class Keeper:
 
 
 def new_context() -> ssl.SSLContext:
-    """Return settings without a certificate: TLS 1.2 or newer; clients are asked for theirs where `clients` says so."""
+    """Return settings without a certificate: TLS 1.2 or newer, and client certificates as `clients` requires."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 
 
 def show(context: ssl.SSLContext, pair: Pair) -> None:
-    """Show a certificate from now on; the key is never written to a disk.
+    """Load a certificate. The key is never written to a disk.
 
     Raises:
         ssl.SSLError: The pair cannot be used.

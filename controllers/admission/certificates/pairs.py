@@ -32,12 +32,12 @@ class Pair:
 
     @property
     def made_at(self) -> datetime:
-        """When it was made."""
+        """Time of issue."""
         return self.parsed.not_valid_before_utc + _SKEW
 
     @property
     def expires_at(self) -> datetime:
-        """When it ends."""
+        """End of the validity."""
         return self.parsed.not_valid_after_utc
 
     def is_premature(self, now: datetime) -> bool:
@@ -45,11 +45,11 @@ class Pair:
         return now < self.parsed.not_valid_before_utc
 
     def is_due(self, now: datetime) -> bool:
-        """Tell whether it should be renewed: two thirds of its life are over."""
+        """Return whether it should be renewed: two thirds of its life are over."""
         return now >= self.made_at + (self.expires_at - self.made_at) * 2 / 3
 
     def names(self) -> frozenset[str]:
-        """Return the names and addresses it stands for."""
+        """Return its DNS names and addresses."""
         try:
             found = self.parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except x509.ExtensionNotFound:
@@ -58,7 +58,7 @@ class Pair:
         return frozenset((*found.get_values_for_type(x509.DNSName), *addresses))
 
     def is_signed_by(self, authority: "Pair") -> bool:
-        """Tell whether an authority signed it."""
+        """Return whether an authority signed it."""
         try:
             self.parsed.verify_directly_issued_by(authority.parsed)
         except (ValueError, TypeError, InvalidSignature):
@@ -80,7 +80,7 @@ def pair_of(certificate: bytes | None, key: bytes | None) -> Pair | None:
 
 
 def certificates_of(bundle: bytes | None) -> list[bytes]:
-    """Take a bundle apart; what cannot be read counts as empty."""
+    """Split a bundle. An unreadable bundle counts as empty."""
     try:
         found = x509.load_pem_x509_certificates(bundle or b"")
     except ValueError:
@@ -91,7 +91,7 @@ def certificates_of(bundle: bytes | None) -> list[bytes]:
 def make_authority(now: datetime, life: timedelta) -> Pair:
     """Make an authority that signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    # The time tells authorities apart while one takes over from another.
+    # The time makes the names of two authorities differ while one takes over from another.
     name = _name(f"pyroclast-admission-ca@{int(now.timestamp())}")
     builder = (
         _builder(name, name, key, now, life)
@@ -106,7 +106,7 @@ def issue(authority: Pair, names: Sequence[str], now: datetime, life: timedelta)
     """Issue a certificate for a server.
 
     Args:
-        authority: Who signs.
+        authority: Certificate authority that signs.
         names: DNS names and addresses of the server; the first also names it.
         now: The time.
         life: How long it holds, at most as long as the authority's own.

@@ -1,4 +1,4 @@
-"""Renewing: what the replicas' certificates should be, as a pure function of what they are and of the time.
+"""Renewing: the desired certificates of the replicas, as a pure function of the current ones and the time.
 
 An authority takes over without a moment in which the API server trusts the wrong one:
 
@@ -7,7 +7,7 @@ An authority takes over without a moment in which the API server trusts the wron
                          └── next signs, the old one is trusted until it ends ──┘
 
 The serving certificate is renewed after two thirds of its life, when names are missing, and when its authority changes.
-What was made while a clock was ahead, so that clients refuse it now, is made anew.
+A certificate that was issued while a clock was ahead is not yet valid for clients, and is issued again.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ __all__ = ["Lives", "Material", "renewed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lives:
-    """How long things hold."""
+    """Lifetimes of certificates and of the steps of a rotation."""
 
     authority: timedelta = timedelta(days=3650)
     serving: timedelta = timedelta(days=90)
@@ -31,26 +31,26 @@ class Lives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the replicas share; parts that are missing or unusable are None or left out."""
+    """Certificates that the replicas share. Parts that are missing or unusable are None or left out."""
 
     authority: Pair | None = None
     """Signs."""
     next_authority: Pair | None = None
-    """Will sign; trusted already."""
+    """Signs next, and is trusted already."""
     serving: Pair | None = None
-    """What servers show."""
+    """Certificate that servers present."""
     trusted: bytes = b""
     """Certificates of all authorities to be trusted, the one that signs first."""
 
 
 def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives) -> Material:
-    """Return what should be there instead; an equal value where nothing is due.
+    """Return the desired certificates, or an equal value if nothing is due.
 
     Args:
-        material: What there is.
+        material: Current certificates.
         names: DNS names and addresses by which the API server reaches the servers.
         now: The time.
-        lives: How long things hold.
+        lives: Lifetimes.
     """
     authority, following = material.authority, material.next_authority
     if following is not None and following.is_premature(now):

@@ -1,7 +1,10 @@
-"""The Secret that replicas share: read, renewed when something is due, written only over what was read.
+"""Secret: the certificates that replicas share, renewed when due.
 
-Keys: `tls.crt` and `tls.key` (what servers show), `ca.crt` (what is trusted), `ca.key` with `signer.crt`, and while an
-authority takes over `next.key` with `next.crt`. Whoever writes second reads what the first wrote and takes that.
+Keys: `tls.crt` and `tls.key` (the serving certificate), `ca.crt` (the trusted authorities), `ca.key` with `signer.crt`,
+and while an authority takes over `next.key` with `next.crt`.
+
+A write succeeds only if the Secret has not changed since it was read. The replica that loses the race reads the other
+replica's certificates and uses them.
 """
 
 import base64
@@ -86,7 +89,7 @@ class SharedSecret:
         """Write over exactly what was read.
 
         Raises:
-            ApiConflictError: Somebody else wrote meanwhile.
+            ApiConflictError: Another replica wrote meanwhile.
             ApiError: It cannot be written.
         """
         data = _data(material)

@@ -1,7 +1,7 @@
-"""What the API server trusts: the `caBundle` of our webhook configurations, kept true.
+"""Trust: keeps the `caBundle` of our webhook configurations up to date.
 
-The configurations are the chart's; only this field is written, and only where it differs. A configuration that is not
-there is none to keep.
+The configurations belong to the chart. Only this field is written, and only where it differs. A configuration that does
+not exist is skipped.
 """
 
 import base64
@@ -21,7 +21,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def keep_trust(client: Client, name: str, authorities: bytes) -> None:
-    """Write what is to be trusted into the configurations of a name, mutating and validating.
+    """Write the CA bundle into the mutating and the validating configuration of a name.
 
     Raises:
         ApiError: The API server refused, or did not answer.
@@ -42,7 +42,7 @@ async def keep_trust(client: Client, name: str, authorities: bytes) -> None:
 
 
 def _patches(configuration: Mapping[str, Any], bundle: str) -> Iterator[dict[str, Any]]:
-    """Give the operations, after a test that nobody changed the list meanwhile."""
+    """Yield the operations, after a test that the list has not changed meanwhile."""
     wrong = [
         number
         for number, webhook in enumerate(configuration.get("webhooks") or ())

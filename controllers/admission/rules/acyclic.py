@@ -1,4 +1,4 @@
-"""Who waits for whom: names left over when all that wait for nobody are taken away."""
+"""Acyclic: search for circles among names that wait for each other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -7,10 +7,10 @@ __all__ = ["in_a_circle"]
 
 
 def in_a_circle(waits_for: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the names that can never have their turn: those in a circle, and those that wait for one, in order.
+    """Return the names that wait forever, in order: those in a circle, and those that wait for one.
 
     Args:
-        waits_for: By name, whom it waits for; a name that is no key never comes.
+        waits_for: Names that each name waits for. A name that is no key never starts.
     """
     open_waits = {name: len(set(targets)) for name, targets in waits_for.items()}
     waiting: defaultdict[str, list[str]] = defaultdict(list)

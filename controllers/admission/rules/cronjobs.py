@@ -1,4 +1,4 @@
-"""Cron jobs: a schedule that can be read, a zone that there is, a name that leaves room for those of its Jobs."""
+"""Cron jobs: a readable schedule, an existing time zone, and a name short enough for the names of its Jobs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ _LONGEST_NAME: Final = 52
 _MINUTES: Final = "00000000"
 """Stands for the minutes since 1970 behind the name of each Job; they have eight digits until the year 2160."""
 _LONGEST_SCHEDULE: Final = 1000
-"""Longer than all that five fields can say."""
+"""Longer than every schedule of five fields."""
 _SCHEDULES: Final = "five fields (minute, hour, day of month, month, day of week), or @hourly and the like"
 _ZONES: Final = "a name of the IANA database, such as Europe/Berlin"
 
@@ -28,14 +28,14 @@ _ZONES: Final = "a name of the IANA database, such as Europe/Berlin"
 def faults_of(
     cron_job: Mapping[str, Any] | CronJob,
     old: Mapping[str, Any] | CronJob | None = None,
-    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules have one signature
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a cron job; nothing where its spec is what it was.
+    """Find the faults of a cron job, or nothing if its spec is unchanged.
 
     Args:
         cron_job: The cron job, as JSON or as its struct.
         old: What it was; None when it is new.
-        lookups: Not asked.
+        lookups: Not used.
     """
     return the_first(_faults(cron_job, old))
 

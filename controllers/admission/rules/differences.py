@@ -1,7 +1,7 @@
-"""Where two pieces of JSON differ in meaning, as clients of Kubernetes write them.
+"""Differences: fields in which two pieces of JSON differ in meaning, as clients of Kubernetes write them.
 
-Null is absent. An empty list is absent. What else may be left out when it is empty, 0 or false is listed: elsewhere an
-empty object says something, such as a selector of everything. `1000m` is `1`.
+Null equals absent. An empty list equals absent. Other fields that may be left out if they are empty, 0 or false are
+listed, because elsewhere an empty object has a meaning, such as a selector of everything. `1000m` equals `1`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ _LISTS: Final = (list, tuple)
 
 
 def differences(old: object, new: object, field: str) -> Iterator[str]:
-    """Give the paths of the values that differ.
+    """Yield the paths of the values that differ.
 
     Args:
         old: JSON.

@@ -1,6 +1,6 @@
 """ElasticQuotas: amounts that are some, a guarantee within the maximum, annotations that are read, a place in a tree.
 
-A quota is judged when it is new, and when its spec, its place or its namespaces change; then for what changes.
+A quota is validated if it is new, or if its spec, its parent or its namespaces change. Only the changes are validated.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ def faults_of(
     old: Mapping[str, Any] | wire.ElasticQuota | None = None,
     quotas: Sequence[wire.ElasticQuota] | None = None,
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with an ElasticQuota; nothing where all that matters is what it was.
+    """Find the faults of an ElasticQuota, or nothing if no relevant field has changed.
 
     Args:
         quota: The ElasticQuota, as JSON or as its struct.
@@ -74,7 +74,7 @@ def _standing(before: wire.ElasticQuota, *, is_same_spec: bool) -> Iterator[tupl
 
 
 def _is_near(quota: ParsedQuota, other: wire.ObjectMeta) -> bool:
-    """Tell whether rules may speak of another quota: reading all of a thousand takes long while somebody waits."""
+    """Return whether a rule can concern another quota. Parsing all of a thousand would delay the answer."""
     parent = other.labels.get(PARENT) or ROOT_QUOTA
     beside_it = parent in {quota.name, quota.parent} and parent != ROOT_QUOTA
     return beside_it or other.name in {quota.name, quota.parent} or NAMESPACES in other.annotations

@@ -1,6 +1,6 @@
 """ElasticQuotas beside each other: names and namespaces once, trees that hold together, guarantees that fit.
 
-A parent that is not there is no fault: quotas of one file come in any order. The scheduler serves nothing below it.
+A missing parent is not a fault, because quotas of one file arrive in any order. The scheduler ignores quotas below it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +36,12 @@ def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[
 
 
 def neighbour_faults(quota: ParsedQuota, before: ParsedQuota | None, others: Sequence[ParsedQuota]) -> Iterator[Fault]:
-    """Find what is wrong with a quota beside others, and was not before.
+    """Find the faults of a quota among others that it did not have before.
 
     Args:
         quota: The quota.
-        before: What it was; None when it is new.
-        others: All others that have to do with it, as they are.
+        before: Previous quota, None for a new one.
+        others: All related quotas.
     """
     yield from _shared_names(quota, before, others)
     above = next((each for each in others if each.name == quota.parent), None)

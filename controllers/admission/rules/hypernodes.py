@@ -15,20 +15,20 @@ __all__ = ["faults_of", "warnings_of"]
 def faults_of(
     hyper_node: Mapping[str, Any] | HyperNode,
     old: Mapping[str, Any] | HyperNode | None = None,
-    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules have one signature
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a HyperNode; nothing where its spec is what it was.
+    """Find the faults of a HyperNode, or nothing if its spec is unchanged.
 
     Args:
         hyper_node: The HyperNode, as JSON or as its struct.
-        old: What it was; None when it is new.
-        lookups: Not asked.
+        old: Previous HyperNode, None for a new one.
+        lookups: Not used.
     """
     return the_first(_faults(hyper_node, old))
 
 
 def warnings_of(hyper_node: Mapping[str, Any] | HyperNode) -> tuple[str, ...]:
-    """Return what the user of a HyperNode that is in order should know: members that are nothing to the scheduler.
+    """Return the warnings for a valid HyperNode: members that the scheduler ignores.
 
     Args:
         hyper_node: The HyperNode, as JSON or as its struct.

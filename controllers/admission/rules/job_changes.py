@@ -1,4 +1,4 @@
-"""What may change of a Job that runs: its size, its gang, its priority, and how long it stays when it is over."""
+"""Job changes: fields of a running Job that may change, which are its size, gang, priority and time to live."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,7 +21,7 @@ _MOST_NAMED: Final = 5
 
 
 def is_settled(old: Job, job: Job) -> bool:
-    """Tell whether nothing is to be judged: the spec is what it was, or the Job is on its way out.
+    """Return whether validation is skipped: the spec is unchanged, or the Job is being deleted.
 
     A Job that was stored before a rule came must still lose its finalizers.
     """
@@ -29,7 +29,7 @@ def is_settled(old: Job, job: Job) -> bool:
 
 
 def change_faults(old: Job, job: Job) -> Iterator[Fault]:
-    """Find what is wrong with a change."""
+    """Find the faults of a change."""
     for number, task in enumerate(job.spec.tasks):
         yield from _size_faults(task, f"spec.tasks[{number}]")
         yield from partition_faults(task, f"spec.tasks[{number}]", job.metadata.name)
@@ -109,7 +109,7 @@ def _gang_faults(spec: JobSpec) -> Iterator[Fault]:
 
 
 def _fixed(spec: JobSpec) -> dict[str, Any]:
-    """Return what may not change of a spec, as JSON.
+    """Return the immutable fields of a spec, as JSON.
 
     The name of a claim that the controller makes is its to fill in.
     """

@@ -1,4 +1,4 @@
-"""How many pods a Job may have: each is looked at, again and again, by a process that serves all Jobs."""
+"""Job size: maximum number of pods of a Job. One process serves all Jobs and looks at each pod repeatedly."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from pyroclast.model.api.batch import TaskSpec
 __all__ = ["MOST_PODS", "size_faults"]
 
 MOST_PODS: Final = 100_000
-"""As many as a Job of Kubernetes with indexes may have; who asks for more has made a slip, or means harm."""
+"""Maximum of an indexed Job of Kubernetes. A larger number is a mistake or an attack."""
 
 
 def size_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ __all__ = ["volume_faults"]
 
 
 def volume_faults(volumes: Sequence[VolumeSpec], field: str) -> Iterator[Fault]:
-    """Find what is wrong with the volumes of a Job."""
+    """Find the faults of the volumes of a Job."""
     paths: set[str] = set()
     for number, volume in enumerate(volumes):
         place, path = f"{field}[{number}]", volume.mount_path

@@ -16,20 +16,20 @@ __all__ = ["faults_of", "warnings_of"]
 def faults_of(
     job_flow: Mapping[str, Any] | JobFlow,
     old: Mapping[str, Any] | JobFlow | None = None,
-    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules have one signature
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a job flow; nothing where its spec is what it was.
+    """Find the faults of a job flow, or nothing if its spec is unchanged.
 
     Args:
         job_flow: The flow, as JSON or as its struct.
         old: What it was; None when it is new.
-        lookups: Not asked.
+        lookups: Not used.
     """
     return the_first(_faults(job_flow, old))
 
 
 def warnings_of(job_flow: Mapping[str, Any] | JobFlow) -> tuple[str, ...]:
-    """Return what the user of a job flow that is in order should know: fields that nobody acts upon.
+    """Return the warnings for a valid job flow: fields that have no effect.
 
     Args:
         job_flow: The flow, as JSON or as its struct.
@@ -79,7 +79,7 @@ def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow
 
 
 def _name_faults(job_flow: JobFlow) -> Iterator[Fault]:
-    """Find the flows whose Jobs could not have their names: `<JobFlow>-<flow>`."""
+    """Find the flows whose Job names would be invalid: `<JobFlow>-<flow>`."""
     if not job_flow.metadata.name:
         return  # the server makes it up
     for number, flow in enumerate(job_flow.spec.flows):

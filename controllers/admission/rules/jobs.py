@@ -1,6 +1,6 @@
-"""Jobs: what is filled in of a new one, and what is wrong with a new or changed one.
+"""Jobs: defaults of a new Job, and validation of a new or changed Job.
 
-The rules are Volcano's, its words are in the messages; docs/admission.md lists them. All faults are told at once.
+The rules are Volcano's, and the messages contain its words. docs/admission.md lists them. An answer reports all faults.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,13 +39,13 @@ _NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
 
 
 def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER) -> list[Patch]:
-    """Return what to fill in of a new Job.
+    """Return the patches that fill in the defaults of a new Job.
 
-    What has a wrong type is left for the API server to refuse.
+    Fields of a wrong type stay as they are. The API server refuses them.
 
     Args:
         job: The Job, as JSON.
-        scheduler_name: Who schedules Jobs that name nobody.
+        scheduler_name: Scheduler of Jobs that name none.
     """
     spec = job.get("spec")
     if not isinstance(spec, Mapping):
@@ -72,18 +72,18 @@ def faults_of(
     old: Mapping[str, Any] | Job | None = None,
     lookups: Lookups | None = None,
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a Job.
+    """Find the faults of a Job.
 
     Args:
-        job: The Job, as JSON or as its struct; defaults are filled in.
-        old: What it was; None when it is new. A change is judged by the rules of changes.
-        lookups: The queues; without them nothing is said about queues.
+        job: The Job, as JSON or as its struct. Defaults are filled in.
+        old: Previous Job, None for a new Job. The rules of changes validate a change.
+        lookups: The queues. Without them queues are not validated.
     """
     return the_first(_faults(job, old, lookups))
 
 
 def warnings_of(job: Mapping[str, Any] | Job) -> tuple[str, ...]:
-    """Return what the user of a Job that is in order should know: what will not work, and tasks that never start.
+    """Return the warnings for a valid Job: settings that will not work, and tasks that never start.
 
     Args:
         job: The Job, as JSON or as its struct.
@@ -118,7 +118,7 @@ def _faults(
 def _whole(job: Job, scheduler_name: str = DEFAULT_SCHEDULER) -> Job:
     """Return a Job with its defaults.
 
-    Filled in when it was made, they are missing from its manifest; who applies that once more changes nothing.
+    They are filled in at creation and are missing from the manifest. Applying the manifest again changes nothing.
     """
     plain = msgspec.json.decode(msgspec.json.encode(job))
     return msgspec.convert(filled_in(plain, defaulted(plain, scheduler_name=scheduler_name)), Job)
@@ -223,7 +223,7 @@ def _plugin_faults(spec: JobSpec) -> Iterator[Fault]:
 
 
 def _fatal_plugin_faults(job: Job) -> Iterator[Fault]:
-    """Find what plugins cannot work without, such as the head of a Ray cluster."""
+    """Find missing requirements of plugins, such as the head of a Ray cluster."""
     for plugin in plugins_of(job):
         for fault in plugin.faults(job):
             if fault.is_fatal:

@@ -35,22 +35,22 @@ _NAME_PART = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
 
 def is_dns_label(text: str) -> bool:
-    """Tell whether a text is a DNS label (RFC 1123)."""
+    """Return whether a text is a DNS label (RFC 1123)."""
     return len(text) <= _LONGEST_PART and _LABEL.fullmatch(text) is not None
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Tell whether a text is a DNS subdomain (RFC 1123)."""
+    """Return whether a text is a DNS subdomain (RFC 1123)."""
     return len(text) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether a text may be the value of a label."""
+    """Return whether a text may be the value of a label."""
     return not text or (len(text) <= _LONGEST_PART and _NAME_PART.fullmatch(text) is not None)
 
 
 def is_qualified_name(text: str) -> bool:
-    """Tell whether a text may be the key of a label."""
+    """Return whether a text may be the key of a label."""
     prefix, slash, name = text.rpartition("/")
     if slash and not is_dns_subdomain(prefix):
         return False

@@ -14,11 +14,11 @@ _WITHOUT: Final = frozenset({"", NumaPolicy.NONE})
 
 
 def numa_faults(task: TaskSpec, field: str, number: int) -> Iterator[Fault]:
-    """Find containers that ask for no whole CPUs though the task wants them aligned.
+    """Find containers that request no whole CPUs in a task that requires NUMA alignment.
 
     Args:
         task: The task.
-        field: Where it stands.
+        field: Path of the task.
         number: Its number in the Job, for the message.
     """
     if task.topology_policy in _WITHOUT:
@@ -39,7 +39,7 @@ def numa_faults(task: TaskSpec, field: str, number: int) -> Iterator[Fault]:
 
 
 def _cpu_request(container: object) -> object:
-    """Return what a container asks for: its limit where it has no requests at all."""
+    """Return the CPU request of a container. A container without requests has its limit as request."""
     resources: Any = member(container, "resources")
     requests = member(resources, "requests")
     asked = requests if isinstance(requests, Mapping) and requests else member(resources, "limits")
@@ -52,5 +52,5 @@ def _is_whole(cpu: object) -> bool:
     try:
         amount = quantity.parse(cpu)
     except quantity.QuantityError:
-        return True  # the rules of templates say it
+        return True  # the rules of templates report it
     return amount != 0 and amount.denominator == 1

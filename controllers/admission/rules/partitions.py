@@ -10,11 +10,11 @@ __all__ = ["partition_faults"]
 
 
 def partition_faults(task: TaskSpec, field: str, job: str) -> Iterator[Fault]:
-    """Find what is wrong with the partitions of a task.
+    """Find the faults of the partitions of a task.
 
     Args:
         task: The task.
-        field: Where it stands.
+        field: Path of the object.
         job: Name of its Job, for the message.
     """
     policy = task.partition_policy

@@ -17,7 +17,7 @@ __all__ = ["defaulted", "faults_of", "queue_of", "warnings_of"]
 
 
 def defaulted(pod_group: Mapping[str, Any], namespace_annotations: Mapping[str, str]) -> list[Patch]:
-    """Return what to fill in of a new pod group: the queue that its namespace names, where it is in the default one."""
+    """Return the defaults of a new pod group: the queue that its namespace names, if it is in the default queue."""
     named = member(pod_group, "spec", "queue")
     queue = queue_of(named, namespace_annotations)
     return [add("spec", "queue", value=queue)] if queue != named else []
@@ -34,7 +34,7 @@ def faults_of(
     old: Mapping[str, Any] | PodGroup | None = None,
     lookups: Lookups | None = None,
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a new pod group; of one that was admitted nothing is asked again.
+    """Find the faults of a new pod group. An admitted pod group is not validated again.
 
     Args:
         pod_group: The pod group, as JSON or as its struct.
@@ -45,7 +45,7 @@ def faults_of(
 
 
 def warnings_of(pod_group: Mapping[str, Any] | PodGroup) -> tuple[str, ...]:
-    """Return what the user of a pod group that Volcano takes should know: what limits nothing or selects no pod.
+    """Return the warnings for a pod group that Volcano accepts: fields that limit nothing or select no pod.
 
     Args:
         pod_group: The pod group, as JSON or as its struct.

@@ -1,8 +1,10 @@
 """Pods: disruption budgets of gangs, resource groups, the gate of their queue, and the nodes of their tree of quotas.
 
-Only pods of our schedulers are judged, and only theirs get a gate, which nobody else would take off, and the nodes of
-a tree. Resource groups are an operator's: the first whose matcher meets a new pod gives it node labels, tolerations,
-an affinity where it has none, and a scheduler.
+Only pods of our schedulers are validated. Only they get a gate, because no other scheduler would remove it, and the
+nodes of a tree.
+
+The operator configures resource groups. The first group that matches a new pod gives it node labels, tolerations, an
+affinity if it has none, and a scheduler.
 """
 
 import re
@@ -48,7 +50,7 @@ def defaulted(
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
     tree_nodes: LabelSelector | None = None,
 ) -> list[Patch]:
-    """Return what to fill in of a new pod.
+    """Return the defaults of a new pod.
 
     Args:
         pod: The pod, as JSON.
@@ -78,19 +80,19 @@ def defaulted(
 def faults_of(
     pod: Mapping[str, Any],
     old: Mapping[str, Any] | None = None,
-    lookups: Lookups | None = None,  # noqa: ARG001  all rules are asked in one way
+    lookups: Lookups | None = None,  # noqa: ARG001  all rules have one signature
     *,
     namespace: str = "",
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER,),
     allows_node_name: bool = False,
     quotas: Sequence[wire.ElasticQuota] | None = None,
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a new pod of our schedulers; of others, and of changes, nothing is said.
+    """Find the faults of a new pod of our schedulers. Other pods and changes are not validated.
 
     Args:
         pod: The pod, as JSON.
         old: What it was; None when it is new.
-        lookups: Not asked.
+        lookups: Not used.
         namespace: Where it is made; a new pod does not say it itself.
         scheduler_names: Our schedulers.
         allows_node_name: Whether a new pod may name its node, past the scheduler.
@@ -136,7 +138,7 @@ def _quota_faults(label: str, namespace: str, quotas: Sequence[wire.ElasticQuota
 
 
 def budget_faults(annotations: Mapping[str, str]) -> Iterator[Fault]:
-    """Find what is wrong with the disruption budget that annotations give to a gang."""
+    """Find the faults of the disruption budget that annotations give to a gang."""
     given = [key for key in BUDGETS if key in annotations]
     for key in given:
         yield from _amount_faults(key, annotations[key])
@@ -224,7 +226,7 @@ def _requirements(selector: LabelSelector) -> Iterator[dict[str, Any]]:
 
 
 def _can_be_required(requirement: Mapping[str, Any]) -> bool:
-    """Tell whether a pod may ask for it; the server takes selectors of profiles as they are, but no such pod."""
+    """Return whether a pod may request it. The server accepts such selectors of profiles, but not such pods."""
     values = requirement.get("values", ())
     return (
         requirement["operator"] in OPERATORS

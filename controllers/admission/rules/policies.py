@@ -36,7 +36,7 @@ ACTIONS: Final = (
 
 
 def policy_faults(policies: Sequence[LifecyclePolicy], field: str) -> Iterator[Fault]:
-    """Find policies that say nothing, too much, or what another one says already."""
+    """Find missing, conflicting, invalid and duplicate events and exit codes of policies, and invalid actions."""
     events: set[str] = set()
     exit_codes: set[int] = set()
     for number, policy in enumerate(policies):

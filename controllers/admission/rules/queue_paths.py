@@ -11,11 +11,11 @@ __all__ = ["path_faults"]
 
 
 def path_faults(queue: Queue, others: Iterable[Queue]) -> Iterator[Fault]:
-    """Find what is wrong with a queue's path.
+    """Find the faults of a queue's path.
 
     Args:
         queue: The queue.
-        others: Queues that were there before it; the queue itself does not count.
+        others: Queues that existed before it. The queue itself does not count.
     """
     path, weights = (queue.metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS))
     if not path and not weights:

@@ -1,6 +1,6 @@
-"""The tree of queues: who may be whose parent, and that amounts below fit those above.
+"""Queue tree: rules of parents, and of amounts that must fit the amounts above.
 
-Nothing is checked against the root, whose amounts are those of the cluster.
+Amounts are not compared with the root, whose amounts are those of the cluster.
 """
 
 from collections import defaultdict
@@ -68,15 +68,15 @@ def allocated_pods(queue: Queue) -> int:
 
 
 class SharedSums:
-    """What is wrong with the sums below queues of a tree that stands: of a thousand siblings it is added up once."""
+    """Faults of the sums below the queues of an unchanged tree. The sum of a thousand siblings is computed once."""
 
     def __init__(self, lookups: Lookups) -> None:
-        """Begin with nothing added up."""
+        """Start without sums."""
         self._lookups = lookups
         self._known: dict[str, tuple[Fault, ...]] = {}
 
     def faults(self, parent: Queue) -> tuple[Fault, ...]:
-        """Return what the queues below `parent` are told."""
+        """Return the faults of the queues below `parent`."""
         name = parent.metadata.name
         if name not in self._known:
             self._known[name] = tuple(_sum_faults(parent, self._lookups.children(name), f"parent queue {name}"))
@@ -89,7 +89,7 @@ def tree_amount_faults(queue: Queue, lookups: Lookups, sums: SharedSums | None =
     Args:
         queue: The queue, which is not the root; its parent exists.
         lookups: The other queues.
-        sums: Of a tree in which the queue stands already as it is.
+        sums: Sums of a tree that contains the queue unchanged.
     """
     parent = None if queue.spec.parent in _TOP else lookups.queue(queue.spec.parent)
     if parent is not None:
@@ -186,7 +186,7 @@ def _capability(queue: Queue, name: str) -> Fraction:
 
 
 def _sum_faults_with(queue: Queue, parent: Queue, lookups: Lookups) -> Iterator[Fault]:
-    """Find what is wrong with the sums below `parent` once `queue` is there as it is asked for."""
+    """Find the faults of the sums below `parent` once `queue` is there as it is asked for."""
     siblings = [each for each in lookups.children(queue.spec.parent) if each.metadata.name != queue.metadata.name]
     yield from _sum_faults(parent, [*siblings, queue], f"parent queue {parent.metadata.name}")
 

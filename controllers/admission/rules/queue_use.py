@@ -1,4 +1,4 @@
-"""Whether work may be submitted to a queue."""
+"""Queue use: whether a queue accepts new work."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,7 +11,7 @@ from pyroclast.model.api.scheduling import QueueState
 __all__ = ["queue_use_faults"]
 
 _OPEN: Final = frozenset({"", QueueState.OPEN})
-"""A queue whose state nobody has written yet is open."""
+"""A queue without a state in its status is open."""
 
 
 def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: bool) -> Iterator[Fault]:
@@ -19,7 +19,7 @@ def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: boo
 
     Args:
         name: Name of the queue.
-        what: What is submitted: `job` or `PodGroup`.
+        what: Kind of the submitted object: `job` or `PodGroup`.
         lookups: The queues.
         only_leaves: Neither the root queue nor one with queues below it takes this work.
     """

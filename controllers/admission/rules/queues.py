@@ -1,4 +1,4 @@
-"""Queues: what is filled in of a new one, what is wrong with a new or changed one, and which must stay.
+"""Queues: defaults of a new queue, validation of a new or changed queue, and queues that cannot be deleted.
 
 The rules are Volcano's, its words are in the messages; docs/admission.md lists them. Amounts are compared exactly.
 """
@@ -28,12 +28,12 @@ __all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_fau
 _STATES: Final = ("", QueueState.OPEN, QueueState.CLOSED)
 """States that users may write; the others are the controller's."""
 _KEPT_STATES: Final = (*_STATES, QueueState.CLOSING)
-"""States that the controller knows what to do with."""
+"""States that the controller supports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLimits:
-    """What an operator may choose."""
+    """Settings of the operator."""
 
     max_depth: int = 5
     """Most queues from one below the root down to the deepest."""
@@ -44,7 +44,7 @@ class QueueLimits:
 
 
 def defaulted(queue: Mapping[str, Any]) -> list[Patch]:
-    """Return what to fill in of a new queue; what has a wrong type is left for the API server to refuse."""
+    """Return the defaults of a new queue. Fields of a wrong type stay, and the API server refuses them."""
     patches: list[Patch] = []
     path, weights = (member(queue, "metadata", "annotations", key) for key in (HIERARCHY, HIERARCHY_WEIGHTS))
     if isinstance(path, str) and isinstance(weights, str) and rooted(path, weights) != (path, weights):
@@ -67,7 +67,7 @@ def faults_of(
     lookups: Lookups | None = None,
     limits: QueueLimits = QueueLimits(),
 ) -> tuple[Fault, ...]:
-    """Find what is wrong with a queue.
+    """Find the faults of a queue.
 
     Args:
         queue: The queue, as JSON or as its struct; defaults are filled in.
@@ -79,19 +79,19 @@ def faults_of(
 
 
 def standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth: int) -> tuple[Fault, ...]:
-    """Find what is wrong with a queue that is there, whoever let it in.
+    """Find the faults of an existing queue, also of one that bypassed admission.
 
     Args:
         queue: The queue.
         lookups: All queues.
-        sums: Over them.
-        max_depth: As in `QueueLimits`.
+        sums: Sums over the queues.
+        max_depth: See `QueueLimits`.
     """
     return the_first(_standing_faults(queue, lookups, sums, max_depth))
 
 
 def root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
-    """Find amounts of the root queue that are not what they were."""
+    """Find amounts of the root queue that have changed."""
     if queue.metadata.name != ROOT_QUEUE:
         return
     before, after = _amounts(old.spec), _amounts(queue.spec)
@@ -142,7 +142,7 @@ def _faults(
         stopped = tuple(parent_faults(queue, lookups, limits.max_depth))
         yield from stopped
         if stopped:
-            return  # sums over a tree that there is not would say nothing
+            return  # sums over a missing tree would have no meaning
     if queue.metadata.name == ROOT_QUEUE:
         return
     if is_moved or (before is not None and _amounts(before.spec) != _amounts(queue.spec)):
@@ -162,7 +162,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth
 
 
 def _is_unchanged(old: Queue, queue: Queue) -> bool:
-    """Tell whether nothing that a rule is about changed; labels and finalizers may always."""
+    """Return whether nothing that a rule is about changed; labels and finalizers may always."""
     return (
         old.spec == queue.spec
         and old.status.state == queue.status.state
@@ -214,7 +214,7 @@ def _state_faults(queue: Queue, allowed: Sequence[str]) -> Iterator[Fault]:
 
 
 def _amounts(spec: QueueSpec) -> dict[str, dict[str, object]]:
-    """Return all amounts of a queue by what they are, in a form that tells equal ones from others."""
+    """Return all amounts of a queue by field, in a form in which equal amounts are equal."""
     return {
         "capability": {**spec.capability, **amounts_of(spec.capability)},
         "deserved": {**spec.deserved, **amounts_of(spec.deserved)},

@@ -1,4 +1,4 @@
-"""Objects of users into structs: what does not fit is a fault with its path, not an error."""
+"""Shape: converts objects of users to structs. A wrong type is a fault with its path, not an error."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ def read(kind: type[T], value: object, field: str = "") -> T | Fault:
 
     Args:
         kind: The struct.
-        value: Its JSON, or the struct itself, which is given back.
-        field: Where the JSON stands in the object.
+        value: Its JSON, or the struct itself, which is returned.
+        field: Path of the JSON in the object.
     """
     if isinstance(value, kind):
         return value
@@ -36,7 +36,7 @@ def read(kind: type[T], value: object, field: str = "") -> T | Fault:
 
 
 def member(value: object, *path: str) -> Any:
-    """Return what stands at a path of keys; None where there is nothing, or something that has no members."""
+    """Return the value at a path of keys. Return None if it is absent, or a value on the path has no members."""
     for key in path:
         if not isinstance(value, Mapping):
             return None

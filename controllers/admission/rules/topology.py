@@ -14,7 +14,7 @@ def topology_faults(topology: NetworkTopologySpec | None, field: str, *, of: str
 
     Args:
         topology: The network topology, if there is one.
-        field: Where it stands.
+        field: Path of the object.
         of: Words before the rule, such as the name of a sub-group.
     """
     for path, message in group_notes.topology_faults(topology, field):

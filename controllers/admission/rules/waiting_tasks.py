@@ -8,10 +8,10 @@ __all__ = ["waiting_warnings"]
 
 
 def waiting_warnings(spec: JobSpec) -> Iterator[str]:
-    """Tell of a gang that can never begin, as its tasks wait for each other's pods and the scheduler for all of them.
+    """Find a gang that can never start: its tasks wait for each other's pods, and the scheduler waits for all pods.
 
     Args:
-        spec: The Job's, with its defaults.
+        spec: Spec of the Job, with its defaults.
     """
     least = {task.name: _least(task) for task in spec.tasks}
     waiting = [task for task in spec.tasks if _waits(task, least)]
@@ -34,7 +34,7 @@ def _least(task: TaskSpec) -> int:
 
 
 def _waits(task: TaskSpec, least: Mapping[str, int]) -> bool:
-    """Tell whether a task has no pods before others run: who needs no pod to have started keeps nobody waiting."""
+    """Return whether a task has no pods until others run. A task whose minimum is 0 blocks no other task."""
     if task.depends_on is None:
         return False
     unmet: Sequence[bool] = [least.get(name, 1) > 0 for name in task.depends_on.name]

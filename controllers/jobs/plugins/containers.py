@@ -1,4 +1,4 @@
-"""What plugins do to containers of a pod, which are plain JSON: variables, ports, mounts."""
+"""Containers: changes of the containers of a pod in plain JSON, which are variables, ports and mounts."""
 
 import hashlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ __all__ = ["add_env", "add_port", "add_volume", "all_containers", "containers", 
 
 _HEAD: Final = 50
 _TAIL: Final = 12
-"""Characters of the name, and of what tells it from others that begin alike."""
+"""Number of characters of the name, and of the suffix that distinguishes names with the same beginning."""
 
 
 def containers(pod: Json) -> list[Json]:
@@ -21,7 +21,7 @@ def containers(pod: Json) -> list[Json]:
 
 
 def all_containers(pod: Json) -> Iterator[Json]:
-    """Give the init containers, then the regular ones."""
+    """Yield the init containers, then the regular ones."""
     yield from pod["spec"].get("initContainers") or ()
     yield from containers(pod)
 

@@ -11,12 +11,12 @@ __all__ = ["Env"]
 
 
 class Env(Plain):
-    """Tells containers their index."""
+    """Give containers their index in a variable."""
 
     name: ClassVar[str] = "env"
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Take no arguments; what is given is ignored, as in Volcano."""
+        """Ignore the arguments, as in Volcano."""
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
         """Find nothing wrong."""

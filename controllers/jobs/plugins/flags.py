@@ -29,10 +29,10 @@ def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tupl
     Args:
         kind: Dataclass whose fields were declared by `flag`.
         plugin: Name of the plugin, for the fault.
-        arguments: As they stand in the Job.
+        arguments: Arguments from the Job.
 
     Returns:
-        The flags as far as they could be read, and what stopped the reading, if anything did.
+        The parsed flags, and the fault that stopped parsing, if any.
     """
     fields = {field.metadata["flag"]: (field.name, field.default) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # by `flag`
     values: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tupl
 
 
 def _undashed(argument: str) -> str:
-    """What follows the dashes; empty where there are none."""
+    """Return the text after the dashes. Empty if there are no dashes."""
     return argument[1:].removeprefix("-") if argument.startswith("-") else ""
 
 
@@ -68,7 +68,7 @@ def _value(default: str | bool | int, text: str | None, rest: deque[str]) -> str
     """Read a value, from the next argument where none was given with the flag.
 
     Raises:
-        ValueError: Says what was expected.
+        ValueError: The message contains the expected value.
     """
     if text is None and isinstance(default, bool):
         return True

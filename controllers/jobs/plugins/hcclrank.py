@@ -1,4 +1,4 @@
-"""Plugin hcclrank: an annotation tells Ascend's collective library the rank of each pod."""
+"""Plugin hcclrank: an annotation with the rank of each pod, for Ascend's collective library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class HcclRank(Plain):
         self.flags, self._faults = parse(HcclRankFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read."""
+        """Return the faults of the flags."""
         return self._faults
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:

@@ -71,7 +71,7 @@ class Mpi(Plain):
             )
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
-        """Open the port; tell a master its workers. A master without a task of workers is left as it is."""
+        """Open the port, and give a master the hosts of its workers. A master without workers stays unchanged."""
         variables: list[Json] = []
         if task_key(task) == self.flags.master:
             workers = task_named(job, self.flags.worker)

@@ -1,4 +1,4 @@
-"""What a plugin of Jobs is: it completes pods, and it owns objects that live as long as the Job runs."""
+"""Plugin: the interface of Job plugins. A plugin completes pods and owns objects that exist while the Job runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginFault:
-    """What is wrong with the plugins of a Job."""
+    """Fault of the plugins of a Job."""
 
     plugin: str
     path: str
@@ -58,18 +58,18 @@ class PluginFault:
     expected: str
     message: str
     is_fatal: bool = False
-    """No pod may be made; otherwise the plugin works with what it could read."""
+    """No pod may be created. Otherwise the plugin works with the arguments that it could parse."""
 
 
 class JobPlugin(Protocol):
-    """Completes pods, and says what objects they need."""
+    """Completes pods, and returns the objects that they need."""
 
     name: ClassVar[str]
     is_recorded: ClassVar[bool]
     """The Job's status names it under `controlledResources` while its objects are there."""
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say what is wrong with its arguments, or missing in the Job."""
+        """Return the faults of its arguments, and missing parts of the Job."""
         ...
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
@@ -81,11 +81,11 @@ class JobPlugin(Protocol):
         ...
 
     def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:
-        """Return the objects to be there.
+        """Return the desired objects.
 
         Args:
-            job: Whose.
-            existing: The objects of `keys` that are there now; what cannot be made twice is taken from them.
+            job: Job that owns the objects.
+            existing: Existing objects of `keys`. Values that cannot be generated twice are copied from them.
         """
         ...
 
@@ -115,7 +115,7 @@ def replicas_of(job: Job, *names: str) -> int:
 
 
 def owned_metadata(job: Job, name: str) -> Json:
-    """Return the metadata of an object that goes when the Job goes."""
+    """Return the metadata of an object that is deleted with the Job."""
     return {
         "name": name,
         "namespace": job.metadata.namespace,

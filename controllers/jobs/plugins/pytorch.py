@@ -61,7 +61,7 @@ class PyTorch(Plain):
         return self._faults
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
-        """Tell regular containers where the master is, how many there are, and their rank."""
+        """Give regular containers the address of the master, the number of processes, and their rank."""
         flags = self.flags
         host = first_host(job, flags.master)
         if host is None:

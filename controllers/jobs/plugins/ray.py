@@ -134,7 +134,7 @@ class Ray:
                     names.JOB_NAMESPACE: job.metadata.namespace,
                     names.TASK_SPEC: self.flags.head,
                 },
-                # By number: a port that the user had opened under another name is found too.
+                # The target is a number, because the user may have opened the port under another name.
                 "ports": [
                     {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
                     for name, port in self.flags.ports().items()

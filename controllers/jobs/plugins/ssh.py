@@ -1,7 +1,7 @@
 """Plugin ssh: pods of a Job log in to each other without a password.
 
 A Secret holds one key pair for all pods and a configuration with all hosts; it is mounted as the `.ssh` of each
-container. The pair is made once and kept as long as the Secret is there; the hosts are kept true.
+container. The pair is created once and stays while the Secret exists. The hosts are updated.
 """
 
 import base64
@@ -51,13 +51,13 @@ class SshFlags:
     """Flags of ssh."""
 
     key_file_path: str = flag("ssh-key-file-path", _HOME)
-    """Where containers find the keys; anywhere else than root's home they are readable to all users."""
+    """Directory of the keys in containers. Outside of root's home the keys are readable by all users."""
     private_key: str = flag("ssh-private-key", "")
     """Private key to use, instead of one made for the Job."""
     public_key: str = flag("ssh-public-key", "")
     """Public key that belongs to it."""
     port: int = flag("ssh-port", _DEFAULT_PORT)
-    """Port of the pods' servers; what is no port counts as 22."""
+    """Port of the pods' servers. An invalid port counts as 22."""
 
 
 class Ssh:
@@ -72,7 +72,7 @@ class Ssh:
         self._make_keys = make_keys
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read, and whether the port is none."""
+        """Return the faults of the flags, and an invalid port."""
         if self._port == self.flags.port:
             return self._faults
         port = PluginFault(

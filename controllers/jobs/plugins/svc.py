@@ -19,7 +19,7 @@ __all__ = ["Svc"]
 
 _MOUNT_PATH: Final = "/etc/volcano"
 _MOST_BYTES: Final = 1_048_576
-"""Of a ConfigMap's data; each list of hosts stands there twice."""
+"""Maximum size of a ConfigMap's data. The data contains each list of hosts twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class SvcFlags:
     publish_not_ready_addresses: bool = flag("publish-not-ready-addresses", default=False)
     """Names resolve before pods are ready."""
     disable_network_policy: bool = flag("disable-network-policy", default=False)
-    """Make no NetworkPolicy: anybody may reach the pods."""
+    """Create no NetworkPolicy, so that the pods accept connections from everywhere."""
     inject_hosts_env: bool = flag("inject-hosts-env", default=True)
-    """Give host names as variables too; very many would not fit into a process's environment."""
+    """Set host names as variables too. Very many would not fit into a process's environment."""
 
 
 class Svc:
@@ -45,7 +45,7 @@ class Svc:
         self.flags, self._faults = parse(SvcFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and which lists of hosts are too long."""
+        """Return the faults of the flags, and lists of hosts that are too long."""
         return (*self._faults, *self._too_long(job))
 
     def _too_long(self, job: Job) -> Iterator[PluginFault]:

@@ -1,4 +1,4 @@
-"""Plugin tensorflow: `TF_CONFIG` tells each process of a cluster who the others are and which it is."""
+"""Plugin tensorflow: `TF_CONFIG` contains the addresses of a cluster's processes and the role of each process."""
 
 import json
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class TensorFlow(Plain):
         self.flags, self._faults = parse(TensorFlowFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and that the cluster is too large for its variable."""
+        """Return the faults of the flags, and a cluster that is too large for its variable."""
         size = sum(hosts_bytes(job, task) + task.replicas * len(f'"":{self.flags.port}') for task in job.spec.tasks)
         if fits_in_env(_CONFIG, size):
             return self._faults
@@ -81,7 +81,7 @@ class TensorFlow(Plain):
         return known[2]
 
     def _cluster(self, job: Job) -> dict[str, list[str]]:
-        """Return addresses by role, without roles that nobody has."""
+        """Return addresses by role, without roles that have no task."""
         addresses = {
             self._role(task.name, _IN_CLUSTER): [
                 f"{'.'.join(host_of(job, task, index))}:{self.flags.port}" for index in range(task.replicas)

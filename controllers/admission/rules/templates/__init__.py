@@ -1,7 +1,7 @@
-"""Templates of pods: what the API server would refuse of a pod, found before any pod is made.
+"""Templates of pods: faults for which the API server would refuse a pod, found before a pod is created.
 
-The rules are those of Kubernetes that people break. What is left to the API server (rare volume types, security
-profiles) it says when the pod is made; the Job controller passes it on as an event.
+The rules are the Kubernetes rules that users often break. The API server reports other faults (rare volume types,
+security profiles) when a pod is created. The Job controller reports those in an event.
 """
 
 from pyroclast.controllers.admission.rules.templates.template import template_faults, unreadable

@@ -30,11 +30,11 @@ _VARIABLE = re.compile(r"[ -<>-~]+")
 def container_faults(
     container: TemplateContainer, field: str, *, volumes: Collection[str], is_init: bool
 ) -> Iterator[Fault]:
-    """Find what is wrong with one container.
+    """Find the faults of one container.
 
     Args:
         container: The container.
-        field: Where it stands.
+        field: Path of the object.
         volumes: Names of the pod's volumes.
         is_init: It runs before the others.
     """

@@ -1,4 +1,4 @@
-"""Where pods go: tolerations, affinities, spreading, gates."""
+"""Placement: rules of tolerations, affinities, spread constraints and gates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -26,12 +26,12 @@ _VALUES: Final[Mapping[str, tuple[str, range]]] = {
     "Gt": ("exactly one value", range(1, 2)),
     "Lt": ("exactly one value", range(1, 2)),
 }
-"""By operator, how many values it takes."""
+"""Number of values that each operator takes."""
 _UNSATISFIABLE: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def placement_faults(spec: TemplateSpec, field: str) -> Iterator[Fault]:
-    """Find what is wrong with the rules that choose nodes."""
+    """Find the faults of the rules that choose nodes."""
     for number, toleration in enumerate(spec.tolerations):
         yield from _toleration_faults(toleration, f"{field}.tolerations[{number}]")
     yield from _node_affinity_faults(spec.affinity.node_affinity, f"{field}.affinity.nodeAffinity")

@@ -1,4 +1,4 @@
-"""What containers ask for: amounts, and what they may be."""
+"""Resources: rules of the amounts that containers request."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -17,7 +17,7 @@ _HUGE_PAGES: Final = "hugepages-"
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether a resource comes from outside Kubernetes; such are counted in whole units."""
+    """Return whether a resource comes from outside Kubernetes; such are counted in whole units."""
     return "/" in name and "kubernetes.io/" not in name
 
 
@@ -28,7 +28,7 @@ def amounts_of(resources: ResourceList) -> dict[str, Fraction]:
         try:
             found[name] = quantity.parse(text)
         except quantity.QuantityError:
-            continue  # told by `amount_faults`
+            continue  # reported by `amount_faults`
     return found
 
 
@@ -48,7 +48,7 @@ def amount_faults(resources: Mapping[str, Quantity], field: str) -> Iterator[Fau
 
 
 def resource_faults(resources: ResourceRequirements, field: str) -> Iterator[Fault]:
-    """Find what is wrong with requests and limits."""
+    """Find the faults of requests and limits."""
     for name, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         yield from amount_faults(amounts, f"{field}.{name}")
         yield from _resource_name_faults(amounts, f"{field}.{name}")

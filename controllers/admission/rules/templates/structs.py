@@ -1,4 +1,4 @@
-"""A template of a pod as far as the rules look at it, and as they tell what is left out from what is wrong."""
+"""Structs: the fields of a pod template that the rules read. The rules distinguish absent fields from wrong ones."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ class EnvVar(Wire, frozen=True, kw_only=True):
 
 
 class VolumeMount(Wire, frozen=True, kw_only=True):
-    """Where a volume shows."""
+    """Mount of a volume in a container."""
 
     name: str = ""
     mount_path: str = ""
@@ -87,7 +87,7 @@ class TemplateContainer(Wire, frozen=True, kw_only=True):
 
 
 class TemplateAffinity(Wire, frozen=True, kw_only=True):
-    """Where a pod would go."""
+    """Affinities of a pod."""
 
     node_affinity: NodeAffinity = NodeAffinity()
     pod_affinity: PodAffinity = PodAffinity()
@@ -95,7 +95,7 @@ class TemplateAffinity(Wire, frozen=True, kw_only=True):
 
 
 class TemplateSpreadConstraint(Wire, frozen=True, kw_only=True):
-    """How evenly pods are spread."""
+    """Topology spread constraint of a pod."""
 
     max_skew: int = 0
     topology_key: str = ""
@@ -103,13 +103,13 @@ class TemplateSpreadConstraint(Wire, frozen=True, kw_only=True):
 
 
 class DnsConfig(Wire, frozen=True, kw_only=True):
-    """Where names are asked for."""
+    """DNS settings of a pod."""
 
     nameservers: tuple[str, ...] = ()
 
 
 class TemplateSpec(Wire, frozen=True, kw_only=True):
-    """What runs."""
+    """Spec of a pod template."""
 
     containers: tuple[TemplateContainer, ...] = ()
     init_containers: tuple[TemplateContainer, ...] = ()

@@ -31,11 +31,11 @@ _DNS_POLICIES: Final = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "N
 
 
 def template_faults(template: Mapping[str, Any], field: str) -> Iterator[Fault]:
-    """Find what the API server would refuse of a pod.
+    """Find the faults for which the API server would refuse a pod.
 
     Args:
-        template: Plain JSON, with what Kubernetes fills in left out or not.
-        field: Where it stands in its object.
+        template: Plain JSON, with or without the defaults of Kubernetes.
+        field: Path of the template in its object.
     """
     read_template = read(Template, template, field)
     if isinstance(read_template, Fault):

@@ -45,7 +45,7 @@ _SOURCES: Final = frozenset(
 
 
 def volume_faults(volumes: Sequence[Mapping[str, Any]], field: str) -> Iterator[Fault]:
-    """Find what is wrong with volumes; one without a source is an empty folder, as Kubernetes reads it."""
+    """Find the faults of volumes. A volume without a source is an empty directory, as in Kubernetes."""
     names: set[str] = set()
     for number, volume in enumerate(volumes):
         place, name = f"{field}[{number}]", volume.get("name")
