@@ -48,4 +48,4 @@ class CacheError(PyroclastError):
 
 
 class ConflictError(PyroclastError):
-    """Somebody else changed the object; remedy: read again, then retry."""
+    """Another client changed the object; remedy: read again, then retry."""

@@ -34,7 +34,7 @@ class Departed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many there were."""
+        """Number of departed members."""
         return self.succeeded + self.failed
 
 
@@ -76,9 +76,9 @@ class Job:
     refused_by_others: int = 0
     """Pending tasks with rules about other pods that say that they found no place."""
     lent: int = 0
-    """Tasks that hold room which the job's queue was lent."""
+    """Tasks on resources that the job's queue borrowed."""
     is_made_up: bool = False
-    """Whether the PodGroup stands for a single pod, or for gangs, and exists nowhere else: nobody writes its status."""
+    """Whether the PodGroup exists only here, for a single pod or for gangs. Its status is never written."""
 
     @property
     def lasting_name(self) -> str:
@@ -96,7 +96,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobTable:
-    """What is counted per job, one column each; R resources, J columns, write-protected.
+    """Counts and amounts per job, one column each. R resources, J columns, write-protected.
 
     Columns of jobs that are not in the snapshot (no PodGroup, unknown queue) have queue number `NO_QUEUE`.
     """
@@ -110,11 +110,11 @@ class JobTable:
     counts: IntArray
     """Tasks by status, shape (len(TaskStatus), J)."""
     pending_best_effort: IntArray
-    """Pending tasks that ask for nothing, shape (J,)."""
+    """Best-effort pending tasks, shape (J,)."""
     allocated: IntArray
     """Requests of tasks in an allocated status as far as their nodes offer it, base units, shape (R, J)."""
     uncounted: IntArray
-    """What those tasks ask for beyond that, base units, shape (R, J)."""
+    """Requests of those tasks beyond that, base units, shape (R, J)."""
     pending: IntArray
     """Requests of pending tasks, base units, shape (R, J)."""
     total: IntArray

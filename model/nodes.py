@@ -37,7 +37,7 @@ Derived = TypeVar("Derived")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
-    """What a Node object says, amounts parsed."""
+    """A Node object with parsed amounts."""
 
     name: NodeName
     labels: Mapping[str, str]
@@ -47,7 +47,7 @@ class Node:
     allocatable: Amounts
     """`status.allocatable` with attach limits of CSI drivers, without oversubscription."""
     oversubscribed: Amounts
-    """What the oversubscription annotations add to it."""
+    """Amounts that the oversubscription annotations add to it."""
     images: Mapping[str, int]
     """Size in bytes by image name."""
     revocable_zone: str
@@ -60,7 +60,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class StateRows:
-    """Where the blocks of `NodeTable.state` begin, for R resources."""
+    """First rows of the blocks of `NodeTable.state`, for R resources."""
 
     resources: int
 
@@ -163,9 +163,9 @@ class NodeTable:
     state: IntArray
     """Changing amounts in base units, shape (rows.height, N)."""
     allocatable: IntArray
-    """What each node offers, oversubscription included, base units, shape (R, N)."""
+    """Allocatable amounts of each node, oversubscription included, base units, shape (R, N)."""
     reported: IntArray
-    """What each node reports as allocatable, without oversubscription, base units, shape (R, N)."""
+    """Reported allocatable amounts of each node, without oversubscription, base units, shape (R, N)."""
     tasks: tuple[Mapping[TaskId, Task], ...]
     """Tasks on each node, finished ones left out."""
     in_shard: BoolArray

@@ -16,5 +16,5 @@ Kind = TypeVar("Kind", bound=Enum)
 def with_plain_members(kind: type[Kind]) -> type[Kind]:
     """Store the members of an enum as plain attributes of its class."""
     for name, member in kind.__members__.items():
-        type.__setattr__(kind, name, member)  # past the guard of enums, which allows nobody to set a member
+        type.__setattr__(kind, name, member)  # bypasses the check of enums, which rejects assignments to members
     return kind

@@ -17,13 +17,13 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Work that must succeed before a pod may be bound, undone when its plan fails."""
 
     kind: str
-    """What to do: `bind-volume`, `reserve-claim`, ...; the key of the preparer that does it."""
+    """Kind of work: `bind-volume`, `reserve-claim`, ...; key of its preparer."""
     namespace: str
     """Namespace of the object to prepare."""
     name: str
     """Its name."""
     details: Mapping[str, str] = {}
-    """What the preparer needs to know, for example the volume or the node chosen."""
+    """Parameters of the preparer, for example the chosen volume or node."""
 
 
 class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -39,7 +39,7 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     preparations: tuple[Preparation, ...] = ()
     """In order; undone in reverse."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
-    """Who binds it in our place, by plugin instance; unset where we do, so that most records are as they ever were."""
+    """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, which keeps most records short."""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -43,7 +43,7 @@ class Queue:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the queue takes new work."""
+        """Return whether the queue accepts new jobs."""
         return self.state == OPEN
 
 

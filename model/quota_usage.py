@@ -107,7 +107,7 @@ def _read(resources: ResourceList, path: str) -> Exact:
 
 
 def _is_extended(name: str) -> bool:
-    """Tell whether a resource is a device or the like, in Kubernetes' words an extended resource."""
+    """Return whether a resource is an extended resource."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith(_REQUESTS)
 
 

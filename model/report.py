@@ -1,4 +1,4 @@
-"""Report of a cycle: all that it wants written, said and measured besides its plans."""
+"""Report of a cycle: statuses, events and metrics to publish besides its plans."""
 
 from collections.abc import Mapping
 
@@ -67,11 +67,11 @@ class QueueAllocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     queue: QueueName
     allocated: Amounts
-    """What its tasks and those of the queues below it hold; CPU and memory always, others where they are not 0."""
+    """Resources allocated to its tasks and to those of its child queues. CPU and memory always; others if not 0."""
 
 
 class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How an elastic quota stands: thousandths by resource name, of what it counts."""
+    """Status of an elastic quota: thousandths by resource name, of the resources that it counts."""
 
     namespace: str
     name: str
@@ -108,7 +108,7 @@ class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     share: float
     """Part of the cluster's total, at least 0; above 1 where more is held than nodes offer, after one is lost."""
     allocated: Amounts
-    """What the job holds; resources of which it holds none are left out."""
+    """Resources allocated to the job, without zeros."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -123,7 +123,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one cycle found and decided.
+    """Results of one cycle.
 
     What is by job has the jobs that the cycle looked at: those of which nothing changed since they were settled are
     left out, and so what stands in their objects stays.
@@ -142,27 +142,26 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pod_conditions: tuple[PodCondition, ...]
     queue_statuses: tuple[QueueAllocation, ...]
     events: tuple[EventNote, ...]
-    """What was noted, in order; `kube.events` sends what is news."""
+    """Events in order; `kube.events` sends the new ones."""
     refusals: Mapping[JobId, tuple[Refusal, ...]]
-    """Why a job waits, first binding rule first, also of jobs passed over because nothing changed for them."""
+    """Reasons why a job waits, first binding rule first. Includes jobs skipped because nothing changed for them."""
     task_refusals: Mapping[TaskId, tuple[Refusal, ...]]
-    """Why a task waits, likewise, also of pods that no job holds; behind its queue's refusal that of nodes, where none
-    would take it either."""
+    """Reasons why a task waits, likewise. Includes pods without a job. The refusal by nodes follows that of the queue
+    if no node accepts the task either."""
     vetoes: Mapping[TaskId, tuple[tuple[TaskId, Refusal], ...]]
-    """By candidate for eviction who spared it: (beneficiary, refusal), the first of each job for each plugin.
+    """Vetoes by eviction candidate: (beneficiary, refusal), the first of each job for each plugin.
 
-    Bounded in number. A later tier, or another beneficiary, may have had it evicted all the same: then it stands in
-    `plans` too.
+    Bounded in number. A later tier or another beneficiary may still evict the candidate: then it is in `plans` too.
     """
     shares: Mapping[JobId, JobShare]
-    """Of jobs, with the plugin drf alone; bounded in number."""
+    """Shares of jobs. Set only with the plugin drf; bounded in number."""
     status_counts: Mapping[JobId, Mapping[str, int]]
     """Tasks by status label, zero counts left out, at the end of the cycle."""
     samples: tuple[Sample, ...]
     """Metrics of the decisions; stop-watch figures are the observer's."""
     failures: Mapping[str, Refusal] = {}
-    """Plugins that raised something, by instance name, with the first of it."""
+    """First exception of each plugin that raised one, by instance name."""
     quotas: tuple[QuotaFigures, ...] = ()
-    """Of all elastic quotas that are served, where a plugin serves them."""
+    """Figures of all served elastic quotas, if a plugin serves them."""
     gates_lifted: tuple[TaskId, ...] = ()
-    """Tasks whose queue has room for them: the scheduling gate of their queue may go."""
+    """Tasks that fit into their queue: the scheduling gate of the queue can be removed."""

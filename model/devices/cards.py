@@ -23,7 +23,7 @@ Instance = tuple[str, int]
 State = tuple[
     tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[Instance, ...], ...], tuple[tuple[int, ...], ...]
 ]
-"""What is taken by card: parts, memory, cores, instances, and further amounts, none where nothing of them is taken."""
+"""Usage by card: parts, memory, cores, instances, and further amounts, which are empty if unused."""
 
 
 class Use(NamedTuple):
@@ -41,7 +41,7 @@ class Use(NamedTuple):
     container: int = 0
     """Position among the containers of the pod that ask for cards."""
     amounts: tuple[int, ...] = ()
-    """What else is taken, in the order of the family; all parts of a card have as many."""
+    """Further amounts, in the order of the family. All parts of a card have the same number of amounts."""
 
 
 class Holder(NamedTuple):
@@ -55,12 +55,12 @@ class Holder(NamedTuple):
 
 
 class Shelf:
-    """What is taken of the cards of one node."""
+    """Usage of the cards of one node."""
 
     __slots__ = ("_state", "amounts", "cores", "holders", "instances", "memory", "parts")
 
     def __init__(self, cards: int) -> None:
-        """Begin with cards that nobody holds."""
+        """Start with unused cards."""
         self.parts = [0] * cards
         self.memory = [0] * cards
         self.cores = [0] * cards
@@ -109,7 +109,7 @@ class Shelf:
                 known = self.amounts[use.card] or (0,) * len(use.amounts)
                 amounts = tuple(had + sign * more for had, more in zip(known, use.amounts, strict=True))
                 self.amounts[use.card] = amounts if any(amounts) else ()
-        # all of a card at once: an annotation that anybody may write can name thousands
+        # all instances of a card at once: a user's annotation can name thousands
         for card, changed in instances.items():
             counts = Counter(self.instances[card])
             counts.update(changed) if sign > 0 else counts.subtract(changed)

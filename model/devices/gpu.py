@@ -15,7 +15,7 @@ from pyroclast.model.quantity import QuantityError, units
 __all__ = ["GpuCards", "GpuDemand", "gpu_cards", "gpu_demand", "gpu_indices"]
 
 _MOST_CARDS: Final = 1024
-"""Cards of one node that are believed in: whoever writes a node's status must not fill the memory."""
+"""Maximum number of cards of one node. A node's status must not be able to exhaust the memory."""
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -33,7 +33,7 @@ class GpuCards:
 
 @dataclass(frozen=True, slots=True)
 class GpuDemand:
-    """What a pod asks for: memory of one card, or whole cards."""
+    """Request of a pod: memory of one card, or whole cards."""
 
     memory: int = 0
     number: int = 0

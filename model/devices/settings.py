@@ -22,7 +22,7 @@ class Kind(msgspec.Struct, frozen=True, rename="camel"):
     memory: Count = 0
     """Megabytes of one."""
     count: Count = 0
-    """How many of them the cut has."""
+    """Number of these instances in the cut."""
 
 
 class Group(msgspec.Struct, frozen=True, rename="camel"):
@@ -42,7 +42,7 @@ class Geometries(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """What the scheduler needs to know of virtual cards; empty names match no resource."""
+    """Settings of virtual cards. Empty names match no resource."""
 
     resource_count_name: str = ""
     resource_memory_name: str = ""
@@ -84,7 +84,7 @@ def read_settings(raw: object) -> DeviceSettings:
         ValueError: It is no mapping, or a value in it is not what it should be; says where.
     """
     if not isinstance(raw, Mapping):
-        raise ValueError(  # noqa: TRY004 - told as all faults of the document
+        raise ValueError(  # noqa: TRY004 - reported like other errors of the document
             f"got {type(raw).__name__}, expected a mapping"
         )
     settings = msgspec.convert(_said(raw), DeviceSettings, strict=False)

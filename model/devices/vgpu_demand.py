@@ -1,4 +1,4 @@
-"""What a pod asks of virtual cards: how much of how many, and which cards will do."""
+"""Virtual GPU demand: number of cards, amounts of each, and rules for suitable cards."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -23,21 +23,21 @@ from pyroclast.model.quantity import QuantityError, units
 __all__ = ["UNSET", "CardRules", "ContainerDemand", "card_rules", "spread_group", "vgpu_demand"]
 
 UNSET: Final = 101
-"""Percentage of a container that says how much memory it wants."""
+"""Percentage of a container that requests memory as an amount."""
 _SPREAD: Final = "spread"
 
 
 class ContainerDemand(NamedTuple):
-    """What one container asks for, of each of its cards."""
+    """Request of one container for each of its cards."""
 
     cards: int
     memory: int
     percentage: int
-    """Of the memory of a card; `UNSET` where `memory` counts."""
+    """Percentage of the memory of a card; `UNSET` if `memory` counts."""
     cores: int
 
     def memory_of(self, card: Card) -> int:
-        """Return how much memory of a card it wants."""
+        """Return the requested memory of a card."""
         return self.memory if self.percentage == UNSET else card.memory * self.percentage // 100
 
 
@@ -58,13 +58,13 @@ class CardRules:
         return bool(self.use_uuids or self.avoid_uuids)
 
     def permit_uuid(self, uuid: str) -> bool:
-        """Tell whether a card is permitted by its UUID."""
+        """Return whether the rules permit a card by its UUID."""
         if not self.names_uuids:
             return True
         return bool(uuid) and uuid not in self.avoid_uuids and (not self.use_uuids or uuid in self.use_uuids)
 
     def permit_model(self, model: str) -> bool:
-        """Tell whether a card is permitted by its model."""
+        """Return whether the rules permit a card by its model."""
         if NVIDIA not in model:
             return False
         upper = model.upper()

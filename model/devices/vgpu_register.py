@@ -28,13 +28,13 @@ MODES: Final = (HAMI_CORE, MIG)
 
 _FIELDS: Final = 6
 _MOST_CARDS: Final = 1024
-"""Cards of one node that are believed in."""
+"""Maximum number of cards of one node."""
 _REGISTERS_KEPT: Final = 1 << 14
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}", re.ASCII)
 _SIGNS: Final = frozenset("[];")
-"""What has a meaning of its own in the annotations of pods."""
+"""Characters with a special meaning in the annotations of pods."""
 _SHOWN: Final = 64
-"""Characters of a UUID that are told."""
+"""Maximum number of characters of a UUID in a message."""
 _OFFERED: Final = (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)
 """A node must offer something of each, whatever the resources are called that pods ask for."""
 
@@ -59,7 +59,7 @@ class VgpuCards:
     """The cards of a node; equal registers give the same object as long as it is remembered."""
 
     mode: str
-    """How they are shared."""
+    """Sharing mode of the cards."""
     cards: tuple[Card, ...]
     shape: str
     """Equal for nodes whose cards differ in UUIDs alone."""
@@ -121,7 +121,7 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
 
 
 def _check_names(uuids: Sequence[str]) -> None:
-    """Refuse cards that would not be found again by what pods are told of them: they would be given twice."""
+    """Reject UUIDs that cannot be found again from the annotations of pods: their cards would be allocated twice."""
     for uuid, count in Counter(uuids).items():
         if count > 1:
             raise ValueError(f"{count} cards are called {uuid[:_SHOWN]!r}")

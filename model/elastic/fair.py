@@ -15,7 +15,7 @@ __all__ = ["Sharer", "divided", "scaled"]
 
 
 class Sharer(NamedTuple):
-    """What one quota brings to the division of one resource, base units."""
+    """Share of one quota in the division of one resource, base units."""
 
     name: str
     guaranteed: int
@@ -26,16 +26,16 @@ class Sharer(NamedTuple):
 
     @property
     def first(self) -> int:
-        """What it gets before anything is divided by weight."""
+        """Amount that it gets before the rest is divided by weight."""
         return min(self.asked, self.guaranteed) if self.lends else self.guaranteed
 
 
 def divided(total: int, sharers: Sequence[Sharer]) -> list[int]:
-    """Divide a total; where guarantees exceed it nobody gets less for that.
+    """Divide a total. Guarantees are met even if their sum exceeds the total.
 
     Args:
-        total: What there is, base units; below 0 counts as nothing.
-        sharers: Who shares; ties of remainders go by name.
+        total: Base units to divide; below 0 counts as 0.
+        sharers: The sharers; ties of remainders go by name.
 
     Returns:
         The part of each, in their order.

@@ -1,4 +1,4 @@
-"""What an ElasticQuota says, read once for each of its versions."""
+"""ElasticQuota: the parsed object, read once for each of its versions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,23 +45,23 @@ class ParsedQuota:
     parent: str
     is_parent: bool
     tree: str
-    """Empty for the tree that all share which name none."""
+    """Empty for the default tree, which quotas without a tree share."""
     tree_total: Amounts | None
-    """What its tree has to divide, where it is the root of one; else None."""
+    """Amounts that its tree divides, if it is the root of one; else None."""
     adds_to_cluster: bool
-    """Whether what its tree has is there beside what the default tree divides, and not taken off that."""
+    """Whether the amounts of its tree are added to those of the default tree instead of deducted from them."""
     lends: bool
-    """Whether others may use what it is guaranteed while it does not ask for it."""
+    """Whether other quotas may use its guarantee while it does not request it."""
     minimum: Amounts
-    """What it is guaranteed."""
+    """Guaranteed amounts."""
     maximum: Amounts
-    """Most that it may have."""
+    """Maximum amounts."""
     weight: Amounts
-    """Its part, beside others', of what nobody is guaranteed or asks for by guarantee."""
+    """Weight for resources that are not guaranteed, or whose guarantee is not requested."""
     namespaces: tuple[str, ...]
-    """Whose pods use it without naming it."""
+    """Namespaces whose pods use it without naming it."""
     fault: str
-    """What is wrong with its amounts, so that none of them counts; empty where nothing is."""
+    """Error in its amounts, so that none of them counts; empty if there is none."""
     object: wire.ElasticQuota
 
 
@@ -70,9 +70,9 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
 
     Args:
         quota: The object.
-        report: Is told what cannot be read: an amount of the spec that is no quantity, is negative, or is guaranteed
-            beyond the maximum makes the quota a faulty one, as does what the root of a tree says of the tree's amounts;
-            another annotation counts as absent.
+        report: Receives each error. The quota is faulty if an amount of the spec is not a quantity, is negative, or is
+            guaranteed beyond the maximum, or if the root of a tree gives malformed amounts of the tree. Another
+            malformed annotation counts as absent.
     """
     metadata = quota.metadata
     minimum, maximum, faults = _limits(quota)
@@ -109,12 +109,12 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
 
 
 def age(quota: wire.ElasticQuota) -> tuple[str, str]:
-    """Key by which the oldest comes first, which counts of several quotas of one name."""
+    """Return the sort key that puts the oldest first. The oldest of several quotas of one name counts."""
     return quota.metadata.creation_timestamp, quota.metadata.key
 
 
 def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
-    """Tell whether two versions of an object read the same; how it stands may differ."""
+    """Return whether two versions of an object parse to the same quota. Their statuses may differ."""
     here, there = one.metadata, other.metadata
     return (
         (here.uid, here.creation_timestamp, one.spec) == (there.uid, there.creation_timestamp, other.spec)

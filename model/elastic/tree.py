@@ -167,7 +167,7 @@ class QuotaBook:
         counts_all = name == ROOT_QUOTA or name in APART
         spoken = space.names if counts_all else maximum
         self.rows = tuple(sorted(space.rows[each] for each in spoken if each in space.rows))
-        """What it counts: what its maximum speaks of."""
+        """Rows of the resources that it counts: those of its maximum."""
         self.maximum: list[int] = space.vector(maximum, absent=LARGEST_AMOUNT if counts_all else 0).tolist()
         minimum = {} if quota is None else quota.minimum
         self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
@@ -178,9 +178,9 @@ class QuotaBook:
         nothing = [0] * len(space)
         self._own_request = list(nothing)
         self.child_request = list(nothing)
-        """What its pods and those of the quotas below it ask for, each of these up to its maximum."""
+        """Requests of its pods and of its child quotas, each child up to its maximum."""
         self.request = list(nothing)
-        """The same, no less than the minimum where it does not lend."""
+        """The same, at least the minimum if it does not lend."""
         self.used = list(nothing)
         self.unpreemptible_request = list(nothing)
         self.unpreemptible_used = list(nothing)
@@ -256,7 +256,7 @@ class QuotaTree:
         self._roots = tree_roots(known.values())
         tops = {"": self.root} | {tree: QuotaBook(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
         self._tops = tops
-        """Where each tree begins, by tree."""
+        """Root of each tree, by tree."""
         for name, book in self.books.items():
             if name not in APART:
                 quota = known[name]

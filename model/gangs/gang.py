@@ -11,7 +11,7 @@ __all__ = ["Gang", "GangRules"]
 
 
 class GangRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for gangs that say nothing of it."""
+    """Defaults of gangs."""
 
     match_policy: str = ONCE_SATISFIED
     waiting_seconds: float = 600.0
@@ -32,15 +32,15 @@ class Gang:
     minimum: int
     """Members that must come together."""
     total: int
-    """Members that there will be; decides nothing."""
+    """Expected number of members. Informational."""
     mode: str
     """`Strict` or `NonStrict`."""
     match_policy: str
     waiting_seconds: float
-    """How long members wait for each other."""
+    """Time that members wait for each other."""
     created: str
     """Creation of its pod group, else of its first member, as the server writes times."""
     fault: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Reason why the gang cannot be used; empty if it can."""
     notes: tuple[ObjectError, ...] = ()
-    """What could not be read, with the object where it stands and what holds in its place."""
+    """Fields that cannot be parsed, with their object and the value used instead."""

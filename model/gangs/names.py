@@ -1,4 +1,4 @@
-"""Names that users of gangs write, and those that are written on bound members."""
+"""Names: labels and annotations of gangs, and annotations written on bound members."""
 
 from typing import Final
 
@@ -40,13 +40,13 @@ ALIAS_MATCH_POLICY: Final = f"{_SIGS}/match-policy"
 NAME: Final = f"{_PREFIX}name"
 """Annotation of a pod: its gang, which its annotations describe."""
 MIN_AVAILABLE: Final = f"{_PREFIX}min-available"
-"""Annotation of a pod: how many members must come together."""
+"""Annotation of a pod: the minimum number of members."""
 TOTAL_NUMBER: Final = f"{_PREFIX}total-number"
-"""Annotation: how many members there will be; decides nothing."""
+"""Annotation: the expected number of members. Informational."""
 MODE: Final = f"{_PREFIX}mode"
 """Annotation: `Strict` or `NonStrict`."""
 WAITING_TIME: Final = f"{_PREFIX}waiting-time"
-"""Annotation of a pod: how long members wait for each other, as Go writes durations."""
+"""Annotation of a pod: time that members wait for each other, as a Go duration."""
 GROUPS: Final = f"{_PREFIX}groups"
 """Annotation, a JSON list of `namespace/name`: the gangs that must come together."""
 MATCH_POLICY: Final = f"{_PREFIX}match-policy"

@@ -32,7 +32,7 @@ class PodMatcher:
     selector: Selector
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a pod is one of them."""
+        """Return whether the matcher selects a pod."""
         return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(labels)
 
 
@@ -56,7 +56,7 @@ class PodTerms:
     """With their weights, written positive."""
 
     def __bool__(self) -> bool:
-        """Tell whether there are any."""
+        """Return whether there are terms."""
         return bool(
             self.required_affinity
             or self.required_anti_affinity
@@ -78,8 +78,8 @@ def pod_terms(
 
     Args:
         affinity: As its specification has it.
-        namespace: Its namespace, which is meant where a term names none.
-        labels: Its labels, for `matchLabelKeys` that nobody merged into the selector yet.
+        namespace: Its namespace, the default of terms that name none.
+        labels: Its labels, for `matchLabelKeys` that are not merged into the selector yet.
         namespaces: All namespaces by name, for namespace selectors.
     """
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -99,7 +99,7 @@ def pod_terms(
 
 
 def terms_depend_on_labels(affinity: wire.Affinity | None) -> bool:
-    """Tell whether pods of equal specification and namespace may have different terms, because labels are named."""
+    """Return whether terms depend on labels, so that pods of equal spec and namespace may have different terms."""
     return any(each.match_label_keys or each.mismatch_label_keys for each in _all_terms(affinity))
 
 
@@ -134,7 +134,7 @@ def _merged(term: wire.PodAffinityTerm, labels: Mapping[str, str]) -> Iterator[R
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """How evenly pods shall lie over the domains of a node label."""
+    """Topology spread constraint: limit of the skew of pods over the domains of a node label."""
 
     topology_key: str
     max_skew: int

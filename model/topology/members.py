@@ -13,7 +13,7 @@ from pyroclast.model.nodes import NodeFacts
 __all__ = ["children_of", "node_members"]
 
 Fault = Callable[[str, str], None]
-"""Is told the path of a field and what is wrong with it."""
+"""Receives the path of a field and the message about it."""
 
 NODE = "Node"
 HYPER_NODE = "HyperNode"

@@ -38,7 +38,7 @@ class StatusCause(Wire, frozen=True, kw_only=True):
 
 
 class StatusDetails(Wire, frozen=True, kw_only=True):
-    """What a refusal is about."""
+    """Details of a refusal."""
 
     name: str = ""
     kind: str = ""

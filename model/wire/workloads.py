@@ -51,7 +51,7 @@ class StatefulSet(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
-    """How many of the selected pods must stay."""
+    """Number of selected pods that must stay available."""
 
     min_available: IntOrString | None = None
     max_unavailable: IntOrString | None = None
@@ -59,7 +59,7 @@ class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
-    """How many may go now."""
+    """Number of pods that may be evicted now."""
 
     disruptions_allowed: int = 0
     disrupted_pods: Mapping[str, str] = EMPTY

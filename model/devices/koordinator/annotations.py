@@ -1,4 +1,4 @@
-"""Annotations that are JSON: fields without a value say nothing, and what is wrong is told with its path."""
+"""JSON annotations: fields without a value count as absent, and errors name the path."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar

@@ -39,7 +39,7 @@ _NumaPolicy = Literal["", "None", "BestEffort", "Restricted", "SingleNUMANode"]
 
 
 class Hint(NamedTuple):
-    """What a pod wants of devices of one type."""
+    """Hint of a pod for devices of one type."""
 
     selector: Selector = EVERYTHING
     functions: Selector | None = None
@@ -61,7 +61,7 @@ class Joint(NamedTuple):
 
 
 class PartitionWish(NamedTuple):
-    """How a partition must be."""
+    """Requirements for a partition."""
 
     is_restricted: bool = False
     """Whether only partitions of the best score will do."""
@@ -70,10 +70,10 @@ class PartitionWish(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeviceHints:
-    """All that the annotations of a pod say of devices."""
+    """Device hints of a pod, from its annotations."""
 
     hints: tuple[tuple[str, Hint], ...] = ()
-    """By type, in the order of `TYPES`."""
+    """Hints by type, in the order of `TYPES`."""
     joint: tuple[str, ...] = ()
     """Types as the pod lists them."""
     same_pcie: bool = False
@@ -83,7 +83,7 @@ class DeviceHints:
     """Empty where the node's counts."""
 
     def hint(self, kind: str) -> Hint:
-        """Return what is wanted of devices of a type."""
+        """Return the hint for devices of a type."""
         return next((hint for of, hint in self.hints if of == kind), NO_HINT)
 
     def joint_of(self, types: tuple[str, ...]) -> Joint | None:
@@ -117,10 +117,10 @@ class _NumaText(msgspec.Struct, frozen=True):
 
 
 def wishes_of(pod: wire.Pod) -> DeviceHints:
-    """Read what a pod wants.
+    """Parse the device hints of a pod.
 
     Raises:
-        ValueError: An annotation cannot be read, or wants what nobody knows how to give; says which, and where.
+        ValueError: An annotation cannot be parsed or is not supported. The message names the annotation and the path.
     """
     annotations = pod.metadata.annotations
     joint = read_json(annotations, JOINT, _JointText) or _JointText()
@@ -139,7 +139,7 @@ def wishes_of(pod: wire.Pod) -> DeviceHints:
 
 
 def hints_of(annotations: Mapping[str, str]) -> tuple[tuple[str, Hint], ...]:
-    """Read what a pod wants of devices of each type, in the order of `TYPES`.
+    """Parse the hints of a pod by device type, in the order of `TYPES`.
 
     Raises:
         ValueError: As for `wishes_of`.
