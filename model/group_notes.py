@@ -44,7 +44,7 @@ def topology_notes(topology: wire.NetworkTopologySpec | None, path: str) -> Iter
 
 
 def selector_faults(policy: wire.SubGroupPolicySpec, path: str) -> Iterator[GroupNote]:
-    """Find why a policy of sub-groups selects no pod, whatever pods there are."""
+    """Yield the errors in a sub-group policy that keep it from selecting any pod."""
     if policy.label_selector is not None:
         for inner, message in unreadable(policy.label_selector):
             yield GroupNote(f"{path}.labelSelector.{inner}", message)

@@ -1,4 +1,4 @@
-"""Jobs: pod groups with their pods, and a table of what is counted per job.
+"""Jobs: pod groups with their pods, and a table of counts and amounts per job.
 
 A job's phase, as Volcano writes it::
 
@@ -74,7 +74,7 @@ class Job:
     waiting: frozenset[tuple[int, int]]
     """Numbers of the templates of its pending tasks, each with the number of these tasks."""
     refused_by_others: int = 0
-    """Pending tasks with rules about other pods that say that they found no place."""
+    """Pending tasks with rules about other pods that have no node according to their condition."""
     lent: int = 0
     """Tasks on resources that the job's queue borrowed."""
     is_made_up: bool = False

@@ -1,7 +1,7 @@
-"""Load: what nodes and their pods were measured to use, read from NodeMetrics.
+"""Load: measured usage of nodes and their pods, parsed from NodeMetrics.
 
-A reading is made once for each version of an object. What cannot be read in it is named and left out; where that is
-what the node itself uses, nothing is known of the node.
+Each version of an object is parsed once. Malformed parts are reported and left out. If the usage of the node itself is
+malformed, the usage of the node is unknown.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping

@@ -1,8 +1,8 @@
 """Nodes: a table with one column per node, sorted by name.
 
-Amounts that change while pods come and go stand in one block, `state`, so that placing a task is one addition to one
-column and undoing it is one subtraction. Facts that change only with the Node object (labels, taints, images) stand in
-`NodeFacts`, shared between snapshots while they hold; masks derived from them are memoised there.
+Amounts that change with pods are in one block, `state`, so that placing a task is one addition to one
+column and undoing it is one subtraction. Facts that change only with the Node object (labels, taints, images) are in
+`NodeFacts`. Snapshots share it until a Node object changes. It memoises masks derived from the facts.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -76,7 +76,7 @@ class StateRows:
 
     @property
     def pipelined(self) -> slice:
-        """Requests of tasks that wait for room to be released."""
+        """Requests of tasks that wait for resources to be released."""
         return slice(2 * self.resources, 3 * self.resources)
 
     @property

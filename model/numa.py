@@ -1,7 +1,7 @@
-"""The inside of nodes: where CPUs sit, which are free, and what a kubelet demands; read from Numatopologies.
+"""NUMA: CPU positions, free CPUs and kubelet policies of nodes, parsed from Numatopologies.
 
-A reading is made once for each version of an object. Machines of one build share one layout, so that what follows from
-it is worked out once for all of them.
+Each version of an object is parsed once. Machines of one type share one layout, so that derived values are computed
+once for all of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ TOPOLOGY_MANAGER_POLICY: Final = "TopologyManagerPolicy"
 STATIC: Final = "static"
 _KIND: Final = "Numatopology"
 _LAYOUTS: Final = 1024
-"""Builds of machines that are kept in mind; more only cost time."""
+"""Number of cached machine types. More types only cost time."""
 
 Derived = TypeVar("Derived")
 
@@ -116,7 +116,7 @@ def read_numa(topology: wire.Numatopology) -> NumaNode:
     """Read a Numatopology.
 
     Raises:
-        ObjectError: Something in it cannot be read, or does not go together; none of it is used then.
+        ObjectError: A field is malformed or inconsistent. Then no part of the object is used.
     """
     spec, name = topology.spec, topology.metadata.name
     layout = layout_of(tuple(sorted(_places(name, spec.cpu_detail))))

@@ -27,7 +27,7 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One pod goes to one node."""
+    """Binding of one pod to one node."""
 
     task: TaskId
     job: JobId | None
@@ -39,7 +39,7 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     preparations: tuple[Preparation, ...] = ()
     """In order; undone in reverse."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
-    """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, which keeps most records short."""
+    """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, so most records stay unchanged."""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,11 +53,11 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     """The action that decided: `preempt`, `reclaim`, `gangpreempt`, `gangreclaim`, `shuffle`."""
     message: str = ""
-    """For people: who needs the room, and by which rule."""
+    """Message for users: the beneficiary and the rule."""
 
 
 class Nomination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One pod will get room on a node when what leaves it is gone."""
+    """One pod is planned on a node whose resources are still being released."""
 
     task: TaskId
     job: JobId | None

@@ -1,4 +1,4 @@
-"""Queues: who shares the cluster, and by which rule."""
+"""Queues: shares of the cluster, with their limits and weights."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

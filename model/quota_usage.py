@@ -1,8 +1,8 @@
-"""Quota usage: what a pod counts for in a ResourceQuota, which is what the minimum of a pod group is made of.
+"""Quota usage: amounts that a pod uses in a ResourceQuota. The minimum of a pod group is the sum of such amounts.
 
 The rules are those of Kubernetes' pod evaluator: effective requests under their own name and with `requests.` before
-it, limits with `limits.`, the pod itself as `pods` and `count/pods`; extended resources by `requests.` alone. As in
-Volcano their own name is added, so that queues can count them too.
+it, limits with `limits.`, the pod itself as `pods` and `count/pods`, and extended resources only with `requests.`. As
+in Volcano, extended resources are added under their own name too, so that queues can count them.
 
 Example: three pods of 1 CPU make cpu 3, requests.cpu 3, pods 3, count/pods 3.
 """

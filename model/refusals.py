@@ -1,6 +1,6 @@
-"""Refusals: why something does not run, as values.
+"""Refusals: reasons why a job or a task does not run, as values.
 
-The same values feed events, conditions, metrics and `simulate`. The first binding rule stands first.
+Events, conditions, metrics and `simulate` use the same values. The first binding rule is first.
 """
 
 import re
@@ -71,7 +71,7 @@ class Refusal:
     For a task: its request and the most that is free on a node that lacks it. Includes the amounts of reasons. Refusals
     that differ only in amounts are equal."""
     lendable: bool = False
-    """Whether only a share refuses, so that idle room may be lent beyond it (`framework.queues.lending`)."""
+    """Whether only a share refuses, so that idle resources may be lent beyond it (`framework.queues.lending`)."""
     details: str = field(default="", compare=False)
     """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
     news."""

@@ -135,7 +135,7 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     plans: tuple[Plan, ...]
     """In the order of their commits."""
     pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
-    """Places held in this cycle for tasks that wait for room to be released."""
+    """Nodes reserved in this cycle for tasks that wait for resources to be released."""
     phases: Mapping[JobId, PodGroupPhase]
     """Phases at the end of the cycle, of jobs whose status may have to be written."""
     group_statuses: tuple[GroupStatus, ...]

@@ -1,11 +1,11 @@
-"""Requests: what pods ask for and what resource lists say, as exact amounts.
+"""Requests: requests of pods and amounts of resource lists, exactly.
 
 The effective request of a pod is that of Kubernetes (`PodRequests` of its component helpers): the sum of its
-containers and sidecars, or what its init containers need at their most, one place among the pods of a node, pod-level
-resources where they are set, and the overhead of its runtime. Sums are exact; rounding happens once, at the end.
+containers and sidecars, or the maximum of its init containers, one of `pods`, pod-level resources if they are
+set, and the overhead of its runtime. Sums are exact; rounding happens once, at the end.
 
-Example: containers ask for 500m and 250m, a sidecar for 100m, and an init container that starts after the sidecar for 1
-CPU. Running takes 850m, initialising 1100m, so the effective request is 1100m.
+Example: containers request 500m and 250m, a sidecar 100m, and an init container that starts after the sidecar 1 CPU.
+ Running takes 850m, initialising 1100m, so the effective request is 1100m.
 """
 
 import re
@@ -184,7 +184,7 @@ class _Reader:
         return exact
 
     def containers(self) -> list[ContainerAmounts]:
-        """Read what regular containers ask for."""
+        """Read the requests of regular containers."""
         statuses = self.pod.status.container_statuses
         return [
             ContainerAmounts(self._container(container, statuses, f"spec.containers[{position}]"))
@@ -192,7 +192,7 @@ class _Reader:
         ]
 
     def init_containers(self) -> list[ContainerAmounts]:
-        """Read what init containers ask for; only sidecars can be resized."""
+        """Read the requests of init containers; only sidecars can be resized."""
         asked = []
         for position, container in enumerate(self.pod.spec.init_containers):
             is_sidecar = container.restart_policy == "Always"

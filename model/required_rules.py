@@ -1,6 +1,6 @@
-"""Required rules: what a pod demands beyond what the filters of Kubernetes look at.
+"""Required rules: requirements of a pod beyond the filters of Kubernetes.
 
-A required rule is kept or refused, never forgotten: a pod waits where no configured plugin serves a rule of it.
+A required rule is never ignored: a pod waits if no configured plugin serves one of its rules.
 """
 
 from collections.abc import Callable, Mapping

@@ -63,7 +63,7 @@ READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
 
 SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
 SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
-"""Annotations of pods that say how nodes are scored; pods of one template have equal ones."""
+"""Annotations of pods that configure node scores. Pods of one template have equal values."""
 
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):

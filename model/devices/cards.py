@@ -36,10 +36,10 @@ class Use(NamedTuple):
     cores: int = 0
     """Percent of the card's cores."""
     asked: int = 0
-    """Units of memory that were asked for; an instance has more."""
+    """Requested units of memory; an instance has more."""
     instance: Instance | None = None
     container: int = 0
-    """Position among the containers of the pod that ask for cards."""
+    """Position among the containers of the pod that request cards."""
     amounts: tuple[int, ...] = ()
     """Further amounts, in the order of the family. All parts of a card have the same number of amounts."""
 
@@ -51,7 +51,7 @@ class Holder(NamedTuple):
     group: str = ""
     """Its pod group, `namespace/name`, or empty."""
     rules: frozenset[int] = frozenset()
-    """Which of the configured rules of exclusiveness it matches."""
+    """Configured rules of exclusiveness that it matches."""
 
 
 class Shelf:

@@ -1,7 +1,7 @@
-"""Whole cards and shares of their memory: what a node has and what a pod asks for.
+"""GPU: whole cards and shares of their memory, of a node and in the request of a pod.
 
 A node offers the memory of all its cards as one number; each card has an equal part of it, rounded down. Cards that the
-device plugin calls unhealthy are left out, and the others keep their part.
+device plugin reports as unhealthy are left out. The part of the others does not change.
 """
 
 import re
@@ -62,7 +62,7 @@ def gpu_cards(node: wire.Node) -> GpuCards | None:
 
 
 def gpu_demand(spec: wire.PodSpec) -> GpuDemand:
-    """Return what a pod asks for by the limits of its containers.
+    """Return the request of a pod, from the limits of its containers.
 
     Raises:
         ValueError: A limit is no quantity.

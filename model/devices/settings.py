@@ -58,7 +58,7 @@ class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
         return max(self.gpu_memory_factor, 1)
 
     def groups_of(self, model: str) -> tuple[Group, ...]:
-        """Return how a card of a model can be cut; empty where nothing is known of it."""
+        """Return the possible cuts of a card of a model; empty if unknown."""
         known = (each.groups for each in self.known_mig_geometries if any(part in model for part in each.models))
         return next(known, ())
 
@@ -81,7 +81,7 @@ def read_settings(raw: object) -> DeviceSettings:
     """Read a document that was YAML.
 
     Raises:
-        ValueError: It is no mapping, or a value in it is not what it should be; says where.
+        ValueError: It is not a mapping, or a value in it is invalid. The message names the path.
     """
     if not isinstance(raw, Mapping):
         raise ValueError(  # noqa: TRY004 - reported like other errors of the document
@@ -96,7 +96,7 @@ def read_settings(raw: object) -> DeviceSettings:
 
 
 def _said(raw: object) -> Any:
-    """Leave out keys without a value, wherever they stand: they say nothing."""
+    """Remove keys without a value at every level: they count as absent."""
     if isinstance(raw, Mapping):
         return {key: _said(value) for key, value in raw.items() if value is not None}
     return [_said(each) for each in raw] if isinstance(raw, list) else raw

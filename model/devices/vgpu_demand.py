@@ -43,7 +43,7 @@ class ContainerDemand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CardRules:
-    """Which cards will do, by the annotations of a pod."""
+    """Rules for suitable cards, from the annotations of a pod."""
 
     mode: str | None = None
     use_types: tuple[str, ...] | None = None
@@ -74,7 +74,7 @@ class CardRules:
 
 
 def vgpu_demand(spec: wire.PodSpec, settings: VgpuSettings) -> tuple[ContainerDemand, ...]:
-    """Return what sidecars and containers ask for that ask for cards, in the order in which a kubelet starts them.
+    """Return the requests of sidecars and containers that request cards, in the order in which a kubelet starts them.
 
     Other init containers are given none.
 

@@ -36,7 +36,7 @@ _SIGNS: Final = frozenset("[];")
 _SHOWN: Final = 64
 """Maximum number of characters of a UUID in a message."""
 _OFFERED: Final = (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)
-"""A node must offer something of each, whatever the resources are called that pods ask for."""
+"""A node must offer each of these resources, whatever names the requested resources have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,12 +32,12 @@ LARGEST_AMOUNT: Final = 2**58
 
 
 _READ: Final = (SHARED_WEIGHT, TOTAL_RESOURCE, NAMESPACES)
-"""Annotations that say something of the quota; others say how it stands."""
+"""Annotations that specify the quota. Other annotations are its status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParsedQuota:
-    """One ElasticQuota, its amounts parsed; resources that its maximum does not speak of are not its concern."""
+    """One ElasticQuota with parsed amounts. It does not count resources that its maximum does not list."""
 
     name: str
     """Unique in the cluster, though the object is in a namespace."""
@@ -152,7 +152,7 @@ def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) ->
 
 
 def _tree_total(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
-    """Return what a tree has by its root; None where the quota is no root, or does not say so soundly."""
+    """Return the amounts of a tree by its root; None if the quota is no root, or if the amounts are malformed."""
     if metadata.labels.get(IS_ROOT) != "true" or not metadata.labels.get(TREE_ID):
         return None
     path, faults = f"metadata.annotations.{TOTAL_RESOURCE}", list[ObjectError]()
@@ -170,7 +170,7 @@ def _namespaces(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]
 
 
 def _json(metadata: wire.ObjectMeta, key: str, kind: Any, report: Callable[[ObjectError], None]) -> Any:
-    """Return what an annotation says; None where it is absent or cannot be read, which is reported."""
+    """Return the value of an annotation; None if it is absent or malformed, which is reported."""
     text = metadata.annotations.get(key)
     if not text:
         return None

@@ -1,8 +1,8 @@
-"""Tree: quotas below quotas, what each asks for, and what each may have now.
+"""Tree: the hierarchy of quotas, with the request and the runtime amount of each.
 
-Requests go up: a quota asks for what its pods and the quotas below it ask for, no less than its guarantee where it does
-not lend, and no more than its maximum. What there is comes down: the root has the cluster, and each quota divides what
-it has among those below it (`fair`), their guarantees cut to it where they exceed it.
+Requests are summed upwards: a quota requests the sum of its pods and of its child quotas, at least its guarantee if it
+does not lend, and at most its maximum. Amounts are divided downwards: the root has the cluster, and each quota divides
+its amount among its children (`fair`). Guarantees whose sum exceeds the amount are cut to it.
 
 Beside the default tree there may be others (label `tree-id`), each for a part of the nodes: one of its quotas, the root
 of the tree, says what that part has, and the default tree has that much less.
@@ -58,9 +58,9 @@ def with_trees(quotas: Mapping[str, ParsedQuota]) -> Mapping[str, ParsedQuota]:
 
 
 def tree_roots(quotas: Iterable[ParsedQuota]) -> dict[str, ParsedQuota]:
-    """Return the quota that says what a tree has, by tree; of several the first by name.
+    """Return the root quota of each tree, by tree; of several the first by name.
 
-    Nothing can be wrong above one, since it stands at the top: a tree with a root is served.
+    A root has no parent that could be faulty: a tree with a root is served.
     """
     roots: dict[str, ParsedQuota] = {}
     for quota in sorted(quotas, key=lambda each: each.name):
@@ -154,10 +154,10 @@ class QuotaBook:
 
         Args:
             space: Rows of amounts.
-            name: Of the quota.
-            maximum: Most that it may have; what it does not speak of is not its concern, but for the quotas that are
-                always there, which count everything.
-            quota: What the object says; None of a quota that is there without one.
+            name: Name of the quota.
+            maximum: Maximum amounts. The quota does not count other resources, except for the quotas that always exist,
+                which count all resources.
+            quota: The parsed object; None if the quota exists without one.
         """
         self.name = name
         self.parent: QuotaBook | None = None
@@ -173,7 +173,7 @@ class QuotaBook:
         self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
         self.minimum: list[int] = space.vector(minimum).tolist()
         self.guaranteed = list(self.minimum)
-        """The minimum, cut to what is there."""
+        """The minimum, cut to the available amount."""
         self.weight: list[int] = space.vector(maximum if quota is None else quota.weight).tolist()
         nothing = [0] * len(space)
         self._own_request = list(nothing)
@@ -185,17 +185,17 @@ class QuotaBook:
         self.unpreemptible_request = list(nothing)
         self.unpreemptible_used = list(nothing)
         self.runtime = list(nothing)
-        """Most that it may have now."""
+        """Runtime amount: the most that it may use now."""
 
     def line(self) -> "Iterator[QuotaBook]":
-        """Iterate over the quota and all above it."""
+        """Iterate over the quota and its ancestors."""
         book: QuotaBook | None = self
         while book is not None:
             yield book
             book = book.parent
 
     def ask(self, amounts: Sequence[int], *, is_preemptible: bool) -> None:
-        """Count what pods of the quota ask for; `QuotaTree.settle` hands it up."""
+        """Count requests of pods of the quota; `QuotaTree.settle` adds them to its ancestors."""
         for row in self.rows:
             self._own_request[row] += amounts[row]
         if not is_preemptible:
@@ -204,7 +204,7 @@ class QuotaBook:
                     book.unpreemptible_request[row] += amounts[row]
 
     def use(self, amounts: Sequence[int], *, is_preemptible: bool, sign: int = 1) -> None:
-        """Count what pods of the quota have, up to the root, or take it away again (-1)."""
+        """Count usage of pods of the quota, up to the root, or subtract it again (-1)."""
         for book in self.line():
             used, kept = book.used, book.unpreemptible_used
             for row in self.rows:
@@ -226,7 +226,7 @@ class QuotaBook:
                 self.request[row] = max(self.request[row], self.minimum[row])
 
     def limited(self) -> list[int]:
-        """Return what it asks for of those above it: no more than its maximum."""
+        """Return its request to its parent: at most its maximum."""
         amounts = list(self.request)
         for row in self.rows:
             amounts[row] = min(amounts[row], self.maximum[row])
@@ -289,14 +289,14 @@ class QuotaTree:
                 self._divide(book, there, cuts_guarantees=cuts_guarantees)
 
     def _divide(self, book: QuotaBook, total: Sequence[int], *, cuts_guarantees: bool) -> None:
-        """Divide what a quota has among those below it; `total` is what its tree has."""
+        """Divide the amount of a quota among its children; `total` is the amount of its tree."""
         children = book.children
         limited = [child.limited() for child in children]
         spoken = {row for child in children for row in child.rows}
         for row in spoken:
             there = book.runtime[row] if row in book.rows else 0
             guarantees = [child.minimum[row] for child in children]
-            # what the tree does not have at all is not spoken of there, and cuts nothing
+            # a resource that the tree does not have is not managed there, and cuts no guarantee
             if cuts_guarantees and (book.parent is not None or total[row]) and row in book.rows:
                 guarantees = scaled(there, guarantees)
             sharers = [

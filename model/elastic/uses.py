@@ -1,4 +1,4 @@
-"""Uses: what pods ask for and have, by what decides which elastic quota they belong to."""
+"""Uses: requests and usage of pods, by the properties that decide their elastic quota."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Gang: what is said of one set of pods that must come together."""
+"""Gang: settings of one set of pods that are scheduled together."""
 
 from dataclasses import dataclass
 

@@ -33,7 +33,7 @@ LABEL_POD_GROUP: Final = _SIGS
 LABEL_NAME: Final = f"{_SIGS}/name"
 """Label of a pod: its gang, which its annotations describe."""
 LABEL_MIN_AVAILABLE: Final = f"{_SIGS}/min-available"
-"""Label of a pod: the minimum; goes before the annotation."""
+"""Label of a pod: the minimum. Takes precedence over the annotation."""
 ALIAS_MATCH_POLICY: Final = f"{_SIGS}/match-policy"
 """Annotation: the match policy, where Koordinator's own key is absent."""
 
@@ -59,11 +59,11 @@ NON_STRICT: Final = "NonStrict"
 MODES: Final = (STRICT, NON_STRICT)
 
 ONLY_WAITING: Final = "only-waiting"
-"""Those that are placed together; members on nodes do not count."""
+"""Members that are placed together count. Members on nodes do not."""
 WAITING_AND_RUNNING: Final = "waiting-and-running"
-"""Those, and members on nodes."""
+"""Members that are placed together and members on nodes count."""
 ONCE_SATISFIED: Final = "once-satisfied"
-"""Those, until the first member of the group is bound; from then on each member is for itself."""
+"""As `ONLY_WAITING`, until the first member of the group is bound. Then each member is placed alone."""
 MATCH_POLICIES: Final = (ONCE_SATISFIED, ONLY_WAITING, WAITING_AND_RUNNING)
 
 _INTERNAL: Final = "internal.scheduling.koordinator.sh/"

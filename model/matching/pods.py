@@ -123,7 +123,7 @@ def _namespaces(
 
 
 def _merged(term: wire.PodAffinityTerm, labels: Mapping[str, str]) -> Iterator[Requirement]:
-    """Yield what label keys add to a selector; the API server does so too, and then nothing is left to add."""
+    """Yield requirements that label keys add to a selector. If the API server has merged them, there are none."""
     expressions = term.label_selector.match_expressions if term.label_selector else ()
     for keys, operator in ((term.match_label_keys, IN), (term.mismatch_label_keys, NOT_IN)):
         done = {each.key for each in expressions if each.operator == operator}

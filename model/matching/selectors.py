@@ -84,10 +84,10 @@ NOTHING: Final = Selector(selects_nothing=True)
 
 
 def unreadable(selector: wire.LabelSelector) -> Iterator[tuple[str, str]]:
-    """Find why a selector selects nothing whatever labels there are.
+    """Yield the errors in a selector that keep it from selecting any object.
 
-    Returns:
-        Paths within the selector, each with what is wrong there.
+    Yields:
+        Paths within the selector, each with its error.
     """
     for number, each in enumerate(selector.match_expressions):
         path = f"matchExpressions[{number}]"

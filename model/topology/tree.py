@@ -181,7 +181,7 @@ class _Building:
         self._faults.append(TopologyFault(name=name, path=path, message=message))
 
     def _claim(self, name: str) -> None:
-        """Record a HyperNode's own nodes, and the HyperNodes whose oldest claimant it is as its children."""
+        """Record a HyperNode's own nodes, and make it the parent of members that no older HyperNode claims."""
         each = self._objects[name]
 
         def fault(path: str, message: str) -> None:

@@ -365,7 +365,7 @@ class Pod(Wire, frozen=True, kw_only=True):
 
 
 class Taint(Wire, frozen=True, kw_only=True):
-    """A taint repels pods that do not tolerate it from a node."""
+    """A taint of a node. It repels pods that do not tolerate it."""
 
     key: str = ""
     value: str = ""

@@ -137,7 +137,7 @@ class Decoder(Generic[T]):
             raise CacheError(f"{self.kind}: not JSON: {error}") from error
 
     def convert(self, value: object) -> T:
-        """Turn an object that was parsed already (from YAML, say) into its struct.
+        """Convert a parsed object (for example from YAML) into its struct.
 
         Raises:
             ObjectError: A field has the wrong type.

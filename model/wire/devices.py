@@ -100,7 +100,7 @@ class DeviceConstraint(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClaim(Wire, frozen=True, kw_only=True):
-    """All that a claim asks for."""
+    """Device requests of a claim."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()

@@ -100,7 +100,7 @@ class GangPodGroupStatus(Wire, frozen=True, kw_only=True):
 
 
 class GangPodGroup(Wire, frozen=True, kw_only=True):
-    """A gang; the rest of what it says stands in annotations."""
+    """A gang. Its other settings are annotations."""
 
     metadata: ObjectMeta
     spec: GangPodGroupSpec = GangPodGroupSpec()

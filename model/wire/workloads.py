@@ -23,7 +23,7 @@ IntOrString = int | str
 
 
 class ReplicaSetSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a replica set keeps."""
+    """Selector and number of the pods of a replica set."""
 
     selector: LabelSelector | None = None
     replicas: int | None = None
@@ -37,7 +37,7 @@ class ReplicaSet(Wire, frozen=True, kw_only=True):
 
 
 class StatefulSetSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a stateful set keeps."""
+    """Selector and number of the pods of a stateful set."""
 
     selector: LabelSelector | None = None
     replicas: int | None = None

@@ -34,7 +34,7 @@ DEVICE_LEVEL: Final = "DeviceLevel"
 PCIE_LEVEL: Final = "PCIeLevel"
 _Scope = Literal["", "Node", "NUMANode", "PCIe", "Device"]
 SCOPES: Final = get_args(_Scope)
-"""Within what all GPUs of a pod must be, wider ones first; empty where nothing is said."""
+"""Topology scopes that must contain all GPUs of a pod, wider ones first; empty if absent."""
 _NumaPolicy = Literal["", "None", "BestEffort", "Restricted", "SingleNUMANode"]
 
 
@@ -56,7 +56,7 @@ class Joint(NamedTuple):
     """Types of devices that are to be near each other."""
 
     types: tuple[str, ...]
-    """Those that the pod asks for; devices of the first one are chosen first."""
+    """Types that the pod requests; devices of the first type are chosen first."""
     same_pcie: bool
 
 
@@ -87,7 +87,7 @@ class DeviceHints:
         return next((hint for of, hint in self.hints if of == kind), NO_HINT)
 
     def joint_of(self, types: tuple[str, ...]) -> Joint | None:
-        """Return what is to be near each other of the types that a pod asks for; None for nothing."""
+        """Return the requested types that are to be allocated near each other; None if there are none."""
         listed = dict.fromkeys(self.joint)
         found = tuple(each for each in listed if each in types and self.hint(each).strategy != APPLY_FOR_ALL)
         return Joint(found, self.same_pcie) if len(found) > 1 else None

@@ -112,7 +112,7 @@ def node_devices(node: Node) -> NodeDevices | None:
     """Return the devices of a node; None where it has no Device.
 
     Raises:
-        ValueError: Something in the Device cannot be read; says where.
+        ValueError: A field of the Device is malformed. The message names the path.
     """
     if node.device is None:
         return None

@@ -1,4 +1,4 @@
-"""Names of types, resources, labels and annotations by which Koordinator speaks of devices."""
+"""Names: Koordinator's device types, resources, labels and annotations."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -61,11 +61,11 @@ PARTITION_POLICY: Final = "node.koordinator.sh/gpu-partition-policy"
 """Label of a Device, or of a node: whether pods with several GPUs must have a partition."""
 VENDOR: Final = "node.koordinator.sh/gpu-vendor"
 VENDORS_OF_WHOLE: Final = ("", "nvidia")
-"""Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty where nothing is said."""
+"""Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty if unknown."""
 MODEL: Final = "node.koordinator.sh/gpu-model"
 ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
 """Label of a node, and of a pod: what keeps pods on one GPU apart."""
 NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"
 """Label of a node: how devices of a pod are aligned."""
 NUMA_POLICIES: Final = ("", "None", "BestEffort", "Restricted", "SingleNUMANode")
-"""Its values; empty where nothing is said."""
+"""Its values; empty if unknown."""

@@ -1,4 +1,4 @@
-"""Requests for devices: which sets of resources go together, and what they come to for one GPU.
+"""Requests for devices: valid combinations of resources, and the amounts for one GPU.
 
 Example: `gpu.shared` 2, `gpu-core` 100 and `gpu-memory-ratio` 100 are half of each of two GPUs.
 """
@@ -50,7 +50,7 @@ _SETS: Final[Mapping[frozenset[str], tuple[str, ...]]] = {
     _NPU_SHARE: (),
     _NPU_SHARE | {NPU_DVPP}: (),
 }
-"""Resources of GPUs that go together, and which of them are percentages: of one device, or of each of several."""
+"""Valid combinations of GPU resources, each with its percentages: of one device, or of each of several."""
 _OF_GPUS: Final = (*_GPUS, WHOLE_GPU, SHARED, *OFFERED[GPU])
 _OTHERS: Final = {RDMA: RDMA_SHARE, FPGA: FPGA_SHARE}
 
@@ -82,7 +82,7 @@ def device_request(request: Amounts) -> PodDeviceRequest | None:
         request: Effective request of the pod, thousandths by resource name.
 
     Raises:
-        ValueError: The amounts do not go together, or are parts of several devices.
+        ValueError: The amounts are not a valid combination, or are parts of several devices.
     """
     quantities = []
     for kind, name in _OTHERS.items():
