@@ -41,7 +41,7 @@ def named_claims(pod: wire.Pod) -> Iterator[tuple[wire.PodResourceClaim, str | N
 
 
 def device_claim_keys(pod: wire.Pod) -> list[str]:
-    """Name the claims of a pod, each once; one that is still to be made from a template has no name."""
+    """Return the keys of a pod's claims, each once. A claim that is not created from its template yet has none."""
     if not pod.spec.resource_claims:
         return []
     return list(dict.fromkeys(f"{pod.metadata.namespace}/{name}" for _, name in named_claims(pod) if name))

@@ -27,9 +27,9 @@ SCORED_ROWS: Final = 2
 """Rows of scored (non-zero) requests: cpu in thousandths, memory in bytes."""
 
 _MOST_DERIVED: Final = 1 << 14
-"""Answers kept about one set of nodes: pods with ever new selectors must not fill the memory while nodes stay."""
+"""Maximum number of memoised values for one set of nodes. Pods with new selectors must not exhaust the memory."""
 _MOST_DERIVED_BYTES: Final = 128 * 2**20
-"""Their arrays together: selectors of ever new labels cost eight bytes a node."""
+"""Maximum size of their arrays: selectors of new labels cost eight bytes a node."""
 _UNKNOWN: Final = object()
 
 Derived = TypeVar("Derived")

@@ -21,7 +21,7 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     namespace: str
     """Namespace of the object to prepare."""
     name: str
-    """Its name."""
+    """Name of the object."""
     details: Mapping[str, str] = {}
     """Parameters of the preparer, for example the chosen volume or node."""
 
@@ -37,7 +37,7 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     annotations: Mapping[str, str] = {}
     """Sent with the Binding; the API server merges them into the pod."""
     preparations: tuple[Preparation, ...] = ()
-    """In order; undone in reverse."""
+    """Preparations in order; undone in reverse order."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
     """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, so most records stay unchanged."""
 

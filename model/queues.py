@@ -29,11 +29,11 @@ class Queue:
     """`Open`, `Closed`, `Closing` or `Unknown`; an empty state of the object reads as open."""
     reclaimable: bool = True
     capability: Amounts = field(default_factory=lambda: NO_AMOUNTS)
-    """Upper limit; a name not spoken of is unlimited."""
+    """Upper limit; absent resources are unlimited."""
     guarantee: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     deserved: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     parent: QueueName | None = None
-    """As written; None where the object names none."""
+    """As in the object; None if absent."""
     hierarchy: str = ""
     """`volcano.sh/hierarchy`: path from the root, for hierarchical DRF."""
     hierarchy_weights: str = ""

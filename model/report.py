@@ -32,11 +32,11 @@ class GroupCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     message: str
     transition_id: str
-    """The session that set it, a UUID; the same cycle replayed has the same."""
+    """UUID of the session that set it. A replay of the cycle sets the same UUID."""
 
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """New status of a PodGroup, and its annotations; given only when something of it differs from the object."""
+    """New status of a PodGroup, and its annotations; given only if they differ from the object."""
 
     job: JobId
     uid: str
@@ -45,7 +45,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     succeeded: int
     failed: int
     conditions: tuple[GroupCondition, ...]
-    """Those that differ, each to replace the one of its type; conditions of other types stay."""
+    """Changed conditions. Each replaces the one of its type; conditions of other types stay."""
     annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
 
@@ -59,7 +59,7 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     message: str
     nominated_node: NodeName | None = None
-    """None leaves the field as it is; an empty name clears it, for a pod that waits for no node any more."""
+    """None leaves the field unchanged. An empty name clears it, for a pod that no longer waits for a node."""
 
 
 class QueueAllocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -78,7 +78,7 @@ class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     uid: str
     used: Amounts
     runtime: Amounts
-    """Most that it may have now."""
+    """Runtime amount: the most that it may use now."""
     request: Amounts
     child_request: Amounts
     guaranteed: Amounts
@@ -104,7 +104,7 @@ class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Dominant resource of a job (DRF)."""
 
     resource: str
-    """Empty where the job holds nothing that the cluster offers."""
+    """Empty if the job has no resource that the cluster offers."""
     share: float
     """Part of the cluster's total, at least 0; above 1 where more is held than nodes offer, after one is lost."""
     allocated: Amounts
@@ -133,11 +133,11 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     configuration: int
     """Generation of the configuration that decided."""
     plans: tuple[Plan, ...]
-    """In the order of their commits."""
+    """Plans in the order of their commits."""
     pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
     """Nodes reserved in this cycle for tasks that wait for resources to be released."""
     phases: Mapping[JobId, PodGroupPhase]
-    """Phases at the end of the cycle, of jobs whose status may have to be written."""
+    """Phases at the end of the cycle, of jobs whose status may need an update."""
     group_statuses: tuple[GroupStatus, ...]
     pod_conditions: tuple[PodCondition, ...]
     queue_statuses: tuple[QueueAllocation, ...]

@@ -1,11 +1,11 @@
 """Requests: requests of pods and amounts of resource lists, exactly.
 
 The effective request of a pod is that of Kubernetes (`PodRequests` of its component helpers): the sum of its
-containers and sidecars, or the maximum of its init containers, one of `pods`, pod-level resources if they are
-set, and the overhead of its runtime. Sums are exact; rounding happens once, at the end.
+containers and sidecars, or the maximum of its init containers, one of `pods`, pod-level resources if they are set, and
+the overhead of its runtime. Sums are exact; rounding happens once, at the end.
 
 Example: containers request 500m and 250m, a sidecar 100m, and an init container that starts after the sidecar 1 CPU.
- Running takes 850m, initialising 1100m, so the effective request is 1100m.
+Running takes 850m, initialising 1100m, so the effective request is 1100m.
 """
 
 import re

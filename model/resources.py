@@ -24,7 +24,7 @@ MILLI: Final = 1000
 """Amounts are thousandths: one CPU, one byte, one GPU and one pod are all 1000."""
 
 UNLIMITED: Final = 2**62
-"""In a vector of limits: this resource is not limited. Far from overflow when amounts are added."""
+"""Value of an unlimited resource in a vector of limits. Far from overflow when amounts are added."""
 
 Amounts = Mapping[str, int]
 """Thousandths of a unit by resource name; a name that is absent is not spoken of, which is not the same as zero."""
@@ -43,7 +43,7 @@ class ResourceSpace:
     scales: tuple[int, ...] = tuple(_FIXED_ROWS.values())
     """Row to base units per whole unit: 1 or 1000."""
     rows: Mapping[str, int] = field(init=False)
-    """Name to row."""
+    """Row by name."""
 
     def __post_init__(self) -> None:
         """Index the names."""

@@ -55,10 +55,10 @@ class TaskStatus(IntEnum):
 
 
 ALLOCATED_STATUSES: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED})
-"""Their requests count as allocated to job and queue."""
+"""Statuses whose requests count as allocated to job and queue."""
 
 READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
-"""They count towards a gang's minimum."""
+"""Statuses that count towards a gang's minimum."""
 
 
 SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"

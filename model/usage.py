@@ -24,7 +24,7 @@ class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memory_percent: float
     """Part of the node's memory in use, 0 to 100."""
     measured: float
-    """When, seconds since 1970."""
+    """Time of the measurement, seconds since 1970."""
 
 
 NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = SealedDict()
@@ -45,7 +45,7 @@ class UsageSource:
     index: str = "metricbeat-*"
     """Index of Elasticsearch."""
     username: str = ""
-    """For basic authentication; empty for none."""
+    """User name for basic authentication; empty for none."""
     password: SecretText = NO_SECRET
     host_field: str = "host.hostname"
     """Field of Elasticsearch's documents that names the node."""

@@ -49,7 +49,7 @@ class Holder(NamedTuple):
 
     uses: tuple[Use, ...]
     group: str = ""
-    """Its pod group, `namespace/name`, or empty."""
+    """Pod group of the holder, `namespace/name`, or empty."""
     rules: frozenset[int] = frozenset()
     """Configured rules of exclusiveness that it matches."""
 

@@ -1,4 +1,4 @@
-"""Locks of nodes, as far as who decides and who carries out must agree on them."""
+"""Locks: rules of node locks that the plugin deviceshare and the binder share."""
 
 from typing import Final
 

@@ -38,7 +38,7 @@ class Geometries(msgspec.Struct, frozen=True, rename="camel"):
     models: tuple[str, ...] = ()
     """Parts of the names of models."""
     groups: tuple[Group, ...] = msgspec.field(name="allowedGeometries", default=())
-    """First to be tried first."""
+    """In the order in which they are tried."""
 
 
 class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,7 +74,7 @@ DEFAULT: Final = DeviceSettings(
         resource_count_name=VGPU_NUMBER, resource_memory_name=VGPU_MEMORY, resource_core_name=VGPU_CORES
     )
 )
-"""Without a document."""
+"""Settings without a document."""
 
 
 def read_settings(raw: object) -> DeviceSettings:

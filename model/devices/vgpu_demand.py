@@ -48,7 +48,7 @@ class CardRules:
     mode: str | None = None
     use_types: tuple[str, ...] | None = None
     avoid_types: tuple[str, ...] = ()
-    """Without effect beside the former."""
+    """Ignored if the former is set."""
     use_uuids: frozenset[str] = frozenset()
     avoid_uuids: frozenset[str] = frozenset()
 
@@ -129,7 +129,7 @@ class _Asked(NamedTuple):
     container: wire.Container
 
     def limit(self, name: str) -> int | None:
-        """Return a limit; None where there is none."""
+        """Return a limit; None if it is absent."""
         return self._read(self.container.resources.limits, name, "limits")
 
     def amount(self, name: str) -> int | None:

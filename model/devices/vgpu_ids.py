@@ -25,7 +25,7 @@ class Given(NamedTuple):
     """One card of one container."""
 
     uuid: str
-    """With the instance behind it, where it is one."""
+    """UUID of the card, followed by the instance if there is one."""
     memory: int
     cores: int
     container: int

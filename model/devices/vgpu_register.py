@@ -62,7 +62,7 @@ class VgpuCards:
     """Sharing mode of the cards."""
     cards: tuple[Card, ...]
     shape: str
-    """Equal for nodes whose cards differ in UUIDs alone."""
+    """Key that is equal for nodes whose cards differ only in UUIDs."""
     positions: Mapping[str, int]
     """Position of each card by its UUID."""
 

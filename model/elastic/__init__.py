@@ -1,4 +1,4 @@
-"""Elastic quotas: trees of guarantees and ceilings whose unused part is lent, as Koordinator defines them.
+"""Elastic quotas: trees of guarantees and maximums whose unused part is lent, as Koordinator defines them.
 
 Belongs here: parsing of an ElasticQuota, the quota of a pod, and the division of resources. Does not: I/O, a clock, and
 plugins.

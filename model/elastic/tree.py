@@ -26,7 +26,7 @@ BUILT_IN = APART | {ROOT_QUOTA}
 
 
 def faults_of(quotas: Mapping[str, ParsedQuota]) -> dict[str, str]:
-    """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
+    """Return why quotas cannot be served: an error of the quota, of an ancestor, or of its tree."""
     quotas = with_trees(quotas)
     roots = tree_roots(quotas.values())
     faults: dict[str, str] = {}
@@ -42,7 +42,7 @@ def faults_of(quotas: Mapping[str, ParsedQuota]) -> dict[str, str]:
 
 
 def with_trees(quotas: Mapping[str, ParsedQuota]) -> Mapping[str, ParsedQuota]:
-    """Give quotas that name no tree the tree of the quota above them, as Koordinator's webhook does on creation."""
+    """Set the tree of quotas without one to that of their parent, as Koordinator's webhook does on creation."""
     if not any(quota.tree for quota in quotas.values()):
         return quotas
     trees: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _fault_above(
     roots: Mapping[str, ParsedQuota],
     known: dict[str, str | None],
 ) -> str | None:
-    """Say what is wrong above a quota; `known` has the answers of before, and gets those of all on the way up."""
+    """Return the error above a quota. `known` memoises the results, also of all ancestors on the way."""
     seen: dict[str, None] = {}
     fault = None
     while quota.parent != ROOT_QUOTA and fault is None:
@@ -162,7 +162,7 @@ class QuotaBook:
         self.name = name
         self.parent: QuotaBook | None = None
         self.children: list[QuotaBook] = []
-        """In the order of their names."""
+        """Child quotas in the order of their names."""
         self.lends = quota is None or quota.lends
         counts_all = name == ROOT_QUOTA or name in APART
         spoken = space.names if counts_all else maximum
@@ -234,7 +234,7 @@ class QuotaBook:
 
 
 class QuotaTree:
-    """All quotas that are served, tree by tree; the root of the default tree stands for the cluster."""
+    """All served quotas, tree by tree. The root of the default tree represents the cluster."""
 
     def __init__(self, space: ResourceSpace, quotas: Iterable[ParsedQuota], apart: Mapping[str, Amounts]) -> None:
         """Put quotas below each other.
@@ -247,7 +247,7 @@ class QuotaTree:
         self._space = space
         self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
         self.books: dict[str, QuotaBook] = {}
-        """All but the roots, by name."""
+        """All quotas except the roots, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
         for name in sorted(known.keys() | APART):
             quota = known.get(name)
@@ -268,8 +268,8 @@ class QuotaTree:
         """Hand requests up and what there is down.
 
         Args:
-            total: What the cluster has, base units by row.
-            cuts_guarantees: Whether guarantees are cut to what there is where they exceed it.
+            total: Amounts of the cluster, base units by row.
+            cuts_guarantees: Whether guarantees that exceed the available amount are cut to it.
         """
         for book in reversed(self._down):
             book.gather()

@@ -16,19 +16,19 @@ class GangRules(msgspec.Struct, frozen=True, kw_only=True):
     match_policy: str = ONCE_SATISFIED
     waiting_seconds: float = 600.0
     longest_wait_seconds: float = 3600.0
-    """Most that counts of a waiting time."""
+    """Maximum waiting time."""
     keeps_places: bool = True
-    """Whether members of NonStrict gangs keep the nodes that they found while they wait."""
+    """Whether members of NonStrict gangs keep their nodes while they wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """One gang, read."""
+    """One parsed gang."""
 
     id: str
     """`namespace/name`."""
     group: tuple[str, ...]
-    """Ids of the gangs that must come together, itself among them, sorted."""
+    """Ids of the gangs that are scheduled together, including its own, sorted."""
     minimum: int
     """Members that must come together."""
     total: int

@@ -31,11 +31,11 @@ def group_id(gangs: tuple[str, ...]) -> str:
 
 
 def job_of_group(gangs: tuple[str, ...], *, is_free: bool = False) -> JobId:
-    """Name the job of a gang group, by no name that a PodGroup can have: `namespace/gang:first,namespace/second`.
+    """Return the job id of a gang group, which no PodGroup can have: `namespace/gang:first,namespace/second`.
 
     Args:
         gangs: Ids of its gangs, sorted.
-        is_free: Whether it is that of members that are each for itself, where others of the group still must wait.
+        is_free: Whether it is the job of members that are placed alone while others of the group must still wait.
     """
     namespace, _, name = group_id(gangs).partition("/")
     if len(name) > _LONGEST_NAME or not all(map(_PLAIN.fullmatch, gangs)):

@@ -28,7 +28,7 @@ class PodMatcher:
     """Pods of some namespaces with some labels."""
 
     namespaces: frozenset[str] | None
-    """None: of every namespace."""
+    """None selects every namespace."""
     selector: Selector
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
@@ -51,9 +51,9 @@ class PodTerms:
     required_affinity: tuple[PodTerm, ...] = ()
     required_anti_affinity: tuple[PodTerm, ...] = ()
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()
-    """With their weights."""
+    """Terms with their weights."""
     preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
-    """With their weights, written positive."""
+    """Terms with their weights, as positive numbers."""
 
     def __bool__(self) -> bool:
         """Return whether there are terms."""
@@ -139,7 +139,7 @@ class SpreadConstraint:
     topology_key: str
     max_skew: int
     min_domains: int
-    """With fewer domains the least count is taken as 0."""
+    """If there are fewer domains, the global minimum counts as 0."""
     pods: PodMatcher
     honours_affinity: bool
     """Whether nodes that the pod's node selector and affinity refuse are left out of the counts."""

@@ -20,7 +20,7 @@ HYPER_NODE = "HyperNode"
 
 
 def children_of(hyper_node: wire.HyperNode, fault: Fault) -> Iterator[str]:
-    """Name the HyperNodes among the members; those are given by exact name alone."""
+    """Return the names of the HyperNodes among the members. Members of this type have exact names only."""
     for number, member in enumerate(hyper_node.spec.members):
         if member.type == HYPER_NODE:
             exact = member.selector.exact_match

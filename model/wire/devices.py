@@ -128,7 +128,7 @@ class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class DeviceAllocation(Wire, frozen=True, kw_only=True):
-    """All devices given to a claim."""
+    """All devices allocated to a claim."""
 
     results: tuple[DeviceAllocationResult, ...] = ()
 

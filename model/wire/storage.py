@@ -74,7 +74,7 @@ class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
 
 
 class EphemeralVolumeSource(Wire, frozen=True, kw_only=True):
-    """A volume whose claim lives and dies with the pod: `<pod>-<volume>`."""
+    """A volume whose claim has the lifetime of the pod: `<pod>-<volume>`."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 

@@ -78,9 +78,9 @@ class DeviceHints:
     """Types as the pod lists them."""
     same_pcie: bool = False
     partition: PartitionWish | None = None
-    """None where none must be given."""
+    """None if no partition is required."""
     numa_policy: str = ""
-    """Empty where the node's counts."""
+    """Policy of the pod; empty if that of the node applies."""
 
     def hint(self, kind: str) -> Hint:
         """Return the hint for devices of a type."""

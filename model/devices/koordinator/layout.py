@@ -93,11 +93,11 @@ class DeviceLayout:
     """Isolation of pods that share a GPU; empty if unknown."""
     numa_policy: str
     by_type: Mapping[str, tuple[int, ...]]
-    """Positions of the devices of each type; types of which there is none are absent."""
+    """Positions of the devices of each type. Types without devices are absent."""
     positions: Mapping[tuple[str, int], int]
     """Positions of devices, by type and minor."""
     gpu_memory: int
-    """Bytes of the first healthy GPU, which stands for all of them; 0 where there is none."""
+    """Memory of the first healthy GPU in bytes, assumed for all GPUs; 0 if there is none."""
 
 
 class NodeDevices(NamedTuple):

@@ -64,8 +64,8 @@ VENDORS_OF_WHOLE: Final = ("", "nvidia")
 """Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty if unknown."""
 MODEL: Final = "node.koordinator.sh/gpu-model"
 ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
-"""Label of a node, and of a pod: what keeps pods on one GPU apart."""
+"""Label of a node, and of a pod: isolation of pods that share a GPU."""
 NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"
-"""Label of a node: how devices of a pod are aligned."""
+"""Label of a node: alignment policy for devices of a pod."""
 NUMA_POLICIES: Final = ("", "None", "BestEffort", "Restricted", "SingleNUMANode")
-"""Its values; empty if unknown."""
+"""Values of the label; empty if absent."""
