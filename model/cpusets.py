@@ -1,6 +1,6 @@
-"""CPU sets: which CPUs of a machine, as the bits of one integer: bit n stands for CPU n.
+"""CPU sets: CPUs of a machine as the bits of one integer; bit n is CPU n.
 
-Union is `|`, what both have is `&`, difference is `& ~`, and `bit_count()` counts; so sets compare, hash and copy as
+Union is `|`, intersection is `&`, difference is `& ~`, and `bit_count()` counts; so sets compare, hash and copy as
 fast as numbers. Texts are lists as Linux writes them (cpuset(7)): `0,2-4` is CPU 0 and CPUs 2 to 4, an empty text is no
 CPU.
 """

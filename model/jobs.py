@@ -62,9 +62,9 @@ class Job:
     created: float
     """Creation of the PodGroup, seconds since 1970."""
     waiting_seconds: float | None
-    """`volcano.sh/sla-waiting-time` of the PodGroup; None where absent or invalid."""
+    """`volcano.sh/sla-waiting-time` of the PodGroup; None if absent or invalid."""
     preemptable: bool | None
-    """`volcano.sh/preemptable` of the PodGroup; None where unset."""
+    """`volcano.sh/preemptable` of the PodGroup; None if unset."""
     revocable_zone: str
     tasks: Mapping[TaskId, Task]
     column: int
@@ -102,7 +102,7 @@ class JobTable:
     """
 
     jobs: tuple[Job | None, ...]
-    """The job of each column; None where the snapshot does not hold it."""
+    """The job of each column; None if the snapshot does not hold it."""
     revision: IntArray
     """Changes whenever anything of a job changes and is never used twice, shape (J,): equal revisions, equal jobs."""
     queue: IntArray
@@ -122,7 +122,7 @@ class JobTable:
     gated: IntArray
     """Requests of tasks with scheduling gates other than the queue's own, base units, shape (R, J)."""
     min_resources: IntArray
-    """`spec.minResources`, base units, shape (R, J); zero where unset."""
+    """`spec.minResources`, base units, shape (R, J); zero if unset."""
     has_min_resources: BoolArray
     """Whether `spec.minResources` is set, shape (J,)."""
     min_available: IntArray

@@ -17,8 +17,8 @@ _NONE: Final = Fraction()
 def pod_limits(spec: wire.PodSpec) -> tuple[int, int]:
     """Return the limits of a pod, CPU in thousandths and memory in bytes; 0 if no container has a limit.
 
-    They add up as requests do: containers and sidecars, or what starting takes at its most; limits of the whole pod in
-    their place where it has some; overhead on top of what is limited. A limit that is no quantity counts as none.
+    They add up as requests do: containers and sidecars, or the maximum of the init containers. Limits of the whole pod
+    replace them if it has any. Overhead is added to limited resources. A malformed limit counts as absent.
     """
     cpu, memory = pod_limit(spec, CPU), pod_limit(spec, MEMORY)
     return min(millis(cpu), LARGEST_REQUEST), min(units(memory), LARGEST_REQUEST)

@@ -66,7 +66,7 @@ class NodeLoad:
             nanoseconds: Its period; 0 for the longest there is, which is the usage itself where there is none.
 
         Returns:
-            None where it was not reported.
+            None if it was not reported.
         """
         if nanoseconds:
             return self.aggregated.get((kind, nanoseconds))
@@ -76,7 +76,7 @@ class NodeLoad:
     def derive(
         self, key: Hashable, tasks: Mapping[TaskId, Task], compute: Callable[[], tuple[int, ...]]
     ) -> tuple[int, ...]:
-        """Return what `compute` gives, computed once while the node has these tasks; `key` must name it fully."""
+        """Return the result of `compute`, computed once for these tasks of the node. `key` must identify it fully."""
         known = self._memo.get(key)
         # a copy of the same tasks, as when another node comes or goes, is compared in a hundredth of the time
         if known is None or (known[0] is not tasks and known[0] != tasks):

@@ -55,7 +55,7 @@ class Node:
     object: wire.Node | None = None
     """The object as the API server gave it; None for nodes made in tests."""
     device: wire.KoordinatorDevice | None = None
-    """Koordinator's Device of the node; None where there is none."""
+    """Koordinator's Device of the node; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class StateRows:
 
     @property
     def used(self) -> slice:
-        """Requests of what runs or is about to, releasing tasks included."""
+        """Requests of tasks that run or are about to run, releasing tasks included."""
         return slice(0, self.resources)
 
     @property
@@ -97,7 +97,7 @@ class StateRows:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class NodeFacts:
-    """Facts of Node objects in column order; immutable but for the memo, which holds only what follows from them."""
+    """Facts of Node objects in column order; immutable except for the memo of derived values."""
 
     nodes: tuple[Node, ...]
     _memo: dict[Hashable, object] = field(default_factory=dict, init=False)
@@ -105,7 +105,7 @@ class NodeFacts:
     """Bytes of the arrays in it."""
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
-        """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
+        """Return the result of `compute`, computed once for these facts. `key` must identify the computation fully."""
         known = self._memo.get(key, _UNKNOWN)
         if known is not _UNKNOWN:
             return cast("Derived", known)

@@ -103,7 +103,7 @@ class NumaNode:
         return task.id in self.seen or task.key in self.seen
 
     def derive(self, tasks: Mapping[TaskId, Task], compute: Callable[[], Derived]) -> Derived:
-        """Return what `compute` makes of this and of the tasks on the node, once for the same mapping of tasks."""
+        """Return the result of `compute`, computed once for the same mapping of tasks on the node."""
         about, known = self._memo
         if about is tasks:
             return cast("Derived", known)

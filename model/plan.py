@@ -1,4 +1,4 @@
-"""Plans: what a cycle decided and others carry out.
+"""Plans: decisions of a cycle, which the plan executor carries out.
 
 Each committed statement becomes one plan. All of a plan is assumed into the cache, or none of it; all preparations
 of a plan finish before its first bind.
@@ -77,7 +77,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Generation of the configuration that decided it."""
     action: str
     job: JobId | None
-    """The job that the plan serves; None where an action evicts without a beneficiary."""
+    """The job that the plan serves; None if an action evicts without a beneficiary."""
     queue: QueueName | None
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()

@@ -40,7 +40,7 @@ def read_pod_spec(spec: Mapping[str, Any]) -> wire.PodSpec:
 
 
 def quota_usage(spec: wire.PodSpec) -> Exact:
-    """Return what one pod counts for, exactly.
+    """Return the exact usage of one pod.
 
     Raises:
         ObjectError: An amount is no quantity.
@@ -49,7 +49,7 @@ def quota_usage(spec: wire.PodSpec) -> Exact:
     limits = _effective(spec, lambda resources: resources.limits)
     for name, amount in _read(spec.overhead, "overhead").items():
         requests[name] = requests.get(name, Fraction()) + amount
-        if limits.get(name):  # what is not limited is not limited by its overhead
+        if limits.get(name):  # overhead does not limit an unlimited resource
             limits[name] += amount
     usage = {"pods": Fraction(1), "count/pods": Fraction(1)}
     for name, amount in requests.items():

@@ -76,7 +76,7 @@ class Refusal:
     """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
     news."""
     fits_when: tuple[JobId, ...] = ()
-    """Jobs on nodes whose end, together, would give it its places; empty where none are known."""
+    """Jobs on nodes that would free enough resources if they all ended; empty if none are known."""
 
     def __post_init__(self) -> None:
         """Seal counts and amounts."""

@@ -106,7 +106,7 @@ class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     resource: str
     """Empty if the job has no resource that the cluster offers."""
     share: float
-    """Part of the cluster's total, at least 0; above 1 where more is held than nodes offer, after one is lost."""
+    """Part of the cluster's total, at least 0; above 1 if more is allocated than nodes offer, after a node is lost."""
     allocated: Amounts
     """Resources allocated to the job, without zeros."""
 
@@ -126,7 +126,7 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Results of one cycle.
 
     What is by job has the jobs that the cycle looked at: those of which nothing changed since they were settled are
-    left out, and so what stands in their objects stays.
+    left out, and so their objects stay unchanged.
     """
 
     cycle: int

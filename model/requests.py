@@ -202,7 +202,7 @@ class _Reader:
         return asked
 
     def pod_level(self) -> Exact | None:
-        """Read pod-level requests, None where there are none; during a resize the largest amount counts."""
+        """Read pod-level requests, None if there are none; during a resize the largest amount counts."""
         resources = self.pod.spec.resources
         if resources is None or not resources.requests:
             return None
@@ -238,7 +238,7 @@ def is_resize_infeasible(pod: wire.Pod) -> bool:
 
 
 def combined(regular: list[ContainerAmounts], initial: list[ContainerAmounts]) -> Exact:
-    """Add up what runs side by side, and take the most that any moment of the start needs."""
+    """Return the larger of the sum of concurrent containers and the maximum during initialisation."""
     total: Exact = {}
     for container in regular:
         _add(total, container.request)

@@ -93,7 +93,7 @@ def _demands_alignment(_metadata: wire.ObjectMeta, text: str) -> bool:
 
 
 def _fields(text: str) -> Mapping[str, Any]:
-    """Return the fields of a JSON object; none where it is no such object, as Koordinator's webhooks refuse it."""
+    """Return the fields of a JSON object; none if it is malformed, which Koordinator's webhooks reject."""
     try:
         decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Cards: what of a node's cards is taken, and by whom.
+"""Cards: usage of a node's cards, and the pods that use them.
 
 Every family of devices counts alike: pods hold parts of cards, a part is memory, cores, where cards are cut an
 instance, and in families whose cards offer other things, amounts of these. What is taken of a card is the sum over its
@@ -78,14 +78,14 @@ class Shelf:
         self._count(holder.uses, 1)
 
     def take(self, task: TaskId) -> Holder | None:
-        """Undo `put`; None where the task holds nothing."""
+        """Undo `put`; None if the task holds nothing."""
         holder = self.holders.pop(task, None)
         if holder is not None:
             self._count(holder.uses, -1)
         return holder
 
     def state(self) -> State:
-        """Return what is taken: equal for nodes on which the same is left."""
+        """Return the usage. It is equal for nodes with the same free amounts."""
         if self._state is None:
             self._state = (
                 tuple(self.parts),

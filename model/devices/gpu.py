@@ -40,7 +40,7 @@ class GpuDemand:
 
 
 def gpu_cards(node: wire.Node) -> GpuCards | None:
-    """Return the cards of a node; None where it has none.
+    """Return the cards of a node; None if it has none.
 
     Raises:
         ValueError: An amount is no quantity, or more cards than a node can have.
@@ -71,7 +71,7 @@ def gpu_demand(spec: wire.PodSpec) -> GpuDemand:
 
 
 def gpu_indices(pod: wire.Pod) -> tuple[int, ...]:
-    """Return the cards that a pod was given; none where one of them cannot be read."""
+    """Return the cards that a pod was given; none if one of them cannot be read."""
     pieces = pod.metadata.annotations.get(GPU_INDEX, "").split(",")
     found = [int(piece) for piece in pieces if _INTEGER.fullmatch(piece)]
     return tuple(dict.fromkeys(found)) if len(found) == len(pieces) else ()

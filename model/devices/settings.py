@@ -1,6 +1,6 @@
 """Settings of virtual cards: the names of their resources, and how cards can be cut, as the device ConfigMap has them.
 
-A document that is there stands alone: what it leaves out is empty, and is not filled up from the defaults.
+An existing document replaces the defaults: absent fields are empty and do not fall back to the defaults.
 """
 
 from collections.abc import Mapping

@@ -133,7 +133,7 @@ class _Asked(NamedTuple):
         return self._read(self.container.resources.limits, name, "limits")
 
     def amount(self, name: str) -> int | None:
-        """Return a limit, else a request; None where there is neither."""
+        """Return a limit, else a request; None if there is neither."""
         limit = self.limit(name)
         return self._read(self.container.resources.requests, name, "requests") if limit is None else limit
 

@@ -1,4 +1,4 @@
-"""The register of virtual cards: what the device plugin writes on a node.
+"""Register of virtual cards: the annotation that the device plugin writes on a node.
 
 Records end with `:`, their fields stand between commas: UUID, pods that may share the card, memory, model, whether it
 is healthy, and how it is shared: `mig` in instances that hardware keeps apart, anything else `hami-core`, by shares.
@@ -51,7 +51,7 @@ class Card:
     model: str
     is_healthy: bool
     groups: tuple[Group, ...] = ()
-    """The ways in which it can be cut; none where it is not shared so."""
+    """Possible cuts; none if it is not shared as instances."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class VgpuCards:
 
 
 def vgpu_cards(node: wire.Node, settings: VgpuSettings) -> VgpuCards | None:
-    """Return the cards of a node; None where it has none, or offers nothing of them.
+    """Return the cards of a node; None if it has none, or offers nothing of them.
 
     Raises:
         ValueError: The register, or an amount, cannot be read.
@@ -92,7 +92,7 @@ def vgpu_cards(node: wire.Node, settings: VgpuSettings) -> VgpuCards | None:
 
 @lru_cache(_REGISTERS_KEPT)
 def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
-    """Read a register; None where it has no record.
+    """Read a register; None if it has no record.
 
     Raises:
         ValueError: A record has too few fields, there are more than a node can have, or annotations of pods could not
@@ -130,5 +130,5 @@ def _check_names(uuids: Sequence[str]) -> None:
 
 
 def _number(text: str) -> int:
-    """Read a number as the device plugin writes it; what is none, or negative, is nothing."""
+    """Read a number as the device plugin writes it; 0 if malformed or negative."""
     return max(int(text), 0) if _NUMBER.fullmatch(text) else 0

@@ -124,12 +124,12 @@ def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
 
 
 def listed_namespaces(quota: wire.ElasticQuota) -> tuple[str, ...]:
-    """Return the namespaces that an object lists; none where that cannot be read."""
+    """Return the namespaces that an object lists; none if the list is malformed."""
     return _namespaces(quota.metadata, lambda _: None)
 
 
 def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectError]]:
-    """Return minimum and maximum, and what is wrong with them."""
+    """Return minimum and maximum, and their errors."""
     key, faults = quota.metadata.key, list[ObjectError]()
     minimum = _amounts(key, "spec.min", quota.spec.min, faults.append)
     maximum = _amounts(key, "spec.max", quota.spec.max, faults.append)
@@ -142,7 +142,7 @@ def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectErro
 
 
 def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
-    """Return the weights that an object gives; None where it gives none, only zeros, or what cannot be read."""
+    """Return the weights that an object gives; None if they are absent, all zero, or malformed."""
     given = _json(metadata, SHARED_WEIGHT, dict[str, wire.Quantity], report)
     faults: list[ObjectError] = []
     weights = _amounts(metadata.key, f"metadata.annotations.{SHARED_WEIGHT}", given or {}, faults.append)

@@ -5,7 +5,7 @@ does not lend, and at most its maximum. Amounts are divided downwards: the root 
 its amount among its children (`fair`). Guarantees whose sum exceeds the amount are cut to it.
 
 Beside the default tree there may be others (label `tree-id`), each for a part of the nodes: one of its quotas, the root
-of the tree, says what that part has, and the default tree has that much less.
+of the tree, gives the amounts of that part. The default tree has that much less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from pyroclast.model.resources import Amounts, ResourceSpace
 __all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
 
 APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
-"""Quotas that take no part in sharing: what they use is not there for others."""
+"""Quotas that are not divided: their usage is deducted from the total."""
 
 BUILT_IN = APART | {ROOT_QUOTA}
 """Quotas that are always there; none is the root of a tree beside the default one."""
@@ -237,12 +237,12 @@ class QuotaTree:
     """All served quotas, tree by tree. The root of the default tree represents the cluster."""
 
     def __init__(self, space: ResourceSpace, quotas: Iterable[ParsedQuota], apart: Mapping[str, Amounts]) -> None:
-        """Put quotas below each other.
+        """Build the trees of quotas.
 
         Args:
             space: Rows of amounts.
-            quotas: Without faults; those that stand apart are among them where they have objects.
-            apart: Maximums of the quotas that stand apart, where these have no object.
+            quotas: Quotas without faults, including those of `APART` that have objects.
+            apart: Maximums of the quotas of `APART` that have no object.
         """
         self._space = space
         self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
@@ -265,7 +265,7 @@ class QuotaTree:
         self._down = [book for top in tops.values() for book in self._downwards(top)]
 
     def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
-        """Hand requests up and what there is down.
+        """Sum requests upwards and divide amounts downwards.
 
         Args:
             total: Amounts of the cluster, base units by row.

@@ -35,7 +35,7 @@ LABEL_NAME: Final = f"{_SIGS}/name"
 LABEL_MIN_AVAILABLE: Final = f"{_SIGS}/min-available"
 """Label of a pod: the minimum. Takes precedence over the annotation."""
 ALIAS_MATCH_POLICY: Final = f"{_SIGS}/match-policy"
-"""Annotation: the match policy, where Koordinator's own key is absent."""
+"""Annotation: the match policy, if Koordinator's own key is absent."""
 
 NAME: Final = f"{_PREFIX}name"
 """Annotation of a pod: its gang, which its annotations describe."""

@@ -118,7 +118,7 @@ class _Said:
         self.notes.append(ObjectError(self._kind, self._metadata.key, path, message))
 
     def read(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return the value of an annotation; None where it is absent or empty, or cannot be read, which is noted."""
+        """Return the value of an annotation; None if it is absent or empty, or cannot be read, which is noted."""
         return self._read(f"metadata.annotations[{key}]", self._metadata.annotations.get(key), parse)
 
     def _read(self, path: str, text: str | None, parse: Callable[[str], T]) -> T | None:

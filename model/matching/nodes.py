@@ -113,7 +113,7 @@ def node_selector_mask(facts: NodeFacts, selector: wire.NodeSelector) -> BoolArr
 
 
 def node_selector_columns(facts: NodeFacts, selector: wire.NodeSelector) -> IntArray:
-    """Return the columns of the nodes that meet at least one term, ascending; small where few nodes are meant."""
+    """Return the columns of the nodes that meet at least one term, ascending."""
 
     def compute() -> IntArray:
         columns = np.flatnonzero(_any(facts, selector.node_selector_terms))

@@ -176,7 +176,7 @@ def spread_constraints(
 
 
 def _spread_selector(constraint: wire.TopologySpreadConstraint, labels: Mapping[str, str]) -> Selector:
-    """Return which pods a constraint counts: none where it has an absent selector or an empty one.
+    """Return which pods a constraint counts: none if it has an absent selector or an empty one.
 
     That an empty selector selects everything elsewhere does not hold here: kube-scheduler counts no pod for it. Label
     keys alone do select, whether the selector beside them is absent or empty.

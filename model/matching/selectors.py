@@ -66,9 +66,9 @@ class Selector:
         return not self.selects_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def anchors(self) -> tuple[tuple[str, str], ...] | None:
-        """Return label pairs of which all that is selected has at least one; None where there is no such list.
+        """Return label pairs of which each selected object has at least one; None if there is no such list.
 
-        They serve to look only at what may be selected.
+        They narrow the search for selected objects.
         """
         if self.selects_nothing:
             return ()

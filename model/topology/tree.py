@@ -3,7 +3,7 @@
 What cannot be part of a tree is left out, named, and comes back by itself once the objects are put right, for the tree
 is a function of the objects alone:
 
-* HyperNodes that contain each other in a circle are left out together; what else they contain stands by itself;
+* HyperNodes that contain each other in a circle are left out together; their other members are separate trees;
 * a HyperNode that two others claim belongs to the older one (of equal age: to the lower name);
 * a node in two HyperNodes of one tier counts in both, which is reported as a fault;
 * a member that does not exist is passed over until it does.

@@ -1,4 +1,4 @@
-"""Koordinator's kinds that others write: NodeMetric, what nodes use, and PodGroup, gangs of its own."""
+"""Koordinator: kinds that other programs write. NodeMetric is the usage of a node, PodGroup is a gang."""
 
 from collections.abc import Mapping
 

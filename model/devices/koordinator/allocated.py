@@ -30,7 +30,7 @@ class Allocated(NamedTuple):
     """Address and number of each virtual function."""
     id: str = ""
     template: str = ""
-    """Name of the template that a share of the device follows; empty where it follows none."""
+    """Name of the template that a share of the device follows; empty if it follows none."""
 
 
 class _Function(msgspec.Struct, frozen=True):

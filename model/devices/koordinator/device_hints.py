@@ -43,7 +43,7 @@ class Hint(NamedTuple):
 
     selector: Selector = EVERYTHING
     functions: Selector | None = None
-    """Each device must give a virtual function of a group that this selects; None where it need not."""
+    """Each device must give a virtual function of a group that this selects; None if it need not."""
     strategy: str = ""
     scope: str = ""
     exclusive: str = ""

@@ -109,7 +109,7 @@ class NodeDevices(NamedTuple):
 
 
 def node_devices(node: Node) -> NodeDevices | None:
-    """Return the devices of a node; None where it has no Device.
+    """Return the devices of a node; None if it has no Device.
 
     Raises:
         ValueError: A field of the Device is malformed. The message names the path.

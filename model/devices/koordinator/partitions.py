@@ -61,7 +61,7 @@ def partition_table(
         of_node: Labels of the node. Known GPU models have a default table.
 
     Returns:
-        None where there is no table.
+        None if there is no table.
 
     Raises:
         ValueError: The annotation cannot be read.

@@ -41,9 +41,9 @@ class Templates:
         return tuple(name for name, each in of_model if each == amounts)
 
     def name_of(self, layout: DeviceLayout, taken: tuple[int, ...]) -> str:
-        """Return the name of the one template that a share of a node's GPU follows, by what is taken of it.
+        """Return the name of the one template that a share of a node's GPU follows, by the amounts taken of it.
 
-        Empty where it follows none, and where several are equal.
+        Empty if it follows none, or if several templates are equal.
         """
         if not (self.known and layout.gpu_memory and self.concern(taken)):
             return ""
@@ -57,7 +57,7 @@ NO_TEMPLATES: Final = Templates()
 
 
 def read_templates(raw: object, matched: Collection[str]) -> Templates:
-    """Read templates from what was YAML.
+    """Read templates from parsed YAML.
 
     Raises:
         ValueError: A value is not a mapping, an amount is not a quantity, or a resource is not one of a GPU. The
