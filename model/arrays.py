@@ -1,4 +1,4 @@
-"""Aliases for arrays, named after what they hold; shapes stand in the docstrings of their users."""
+"""Arrays: aliases named after their contents. The docstrings of the users give the shapes."""
 
 import numpy as np
 from numpy.typing import NDArray

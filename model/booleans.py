@@ -8,4 +8,4 @@ GO_BOOLEANS: Final = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
-"""What Go's `strconv.ParseBool` reads."""
+"""Texts that Go's `strconv.ParseBool` accepts."""

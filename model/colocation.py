@@ -1,7 +1,7 @@
-"""Colocation: pods by priority class and quality of service, as Koordinator tells them apart, and its annotations.
+"""Colocation: Koordinator's priority classes, its quality of service, and its annotations.
 
-Pods of the classes koord-batch and koord-mid ask for resources of their own, which are CPU and memory that others
-leave unused.
+Pods of the classes koord-batch and koord-mid request resources of their own: CPU and memory that other pods leave
+unused.
 """
 
 from collections.abc import Mapping
@@ -32,17 +32,17 @@ __all__ = [
 PRIORITY_CLASS: Final = "koordinator.sh/priority-class"
 """Label of a pod: its class."""
 QOS_CLASS: Final = "koordinator.sh/qosClass"
-"""Label of a pod: its quality of service, which gives the class of those that nothing else gives one."""
+"""Label of a pod: its quality of service. It gives the class of pods without a label or priority of a class."""
 
 LOAD_SCALING_FACTORS: Final = "scheduling.koordinator.sh/load-estimated-scaling-factors"
-"""Annotation of a pod, percent by resource: what of a request it is taken to use."""
+"""Annotation of a pod, percent by resource: estimated usage as a part of the request."""
 LOAD_SECONDS_AFTER_SCHEDULED: Final = "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled"
 LOAD_SECONDS_AFTER_INITIALIZED: Final = "scheduling.koordinator.sh/load-estimated-seconds-after-initialized"
-"""Annotations of a pod: for how long it counts with its estimate, whatever is measured."""
+"""Annotations of a pod: time during which its estimate counts instead of its measured usage."""
 USAGE_THRESHOLDS: Final = "scheduling.koordinator.sh/usage-thresholds"
-"""Annotation of a node: the loads above which it takes no more pods."""
+"""Annotation of a node: the loads above which it accepts no more pods."""
 RAW_ALLOCATABLE: Final = "node.koordinator.sh/raw-allocatable"
-"""Annotation of a node whose allocatable amounts are amplified: what they were before."""
+"""Annotation of a node: its allocatable amounts before amplification."""
 
 PROD: Final = "koord-prod"
 MID: Final = "koord-mid"
@@ -63,7 +63,7 @@ _RESOURCES: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def class_marks(pod: wire.Pod) -> tuple[str | None, str | None, str]:
-    """Return what of a pod, beside its containers, its class follows from."""
+    """Return the labels and the priority that decide the class of a pod, beside its containers."""
     labels = pod.metadata.labels
     return labels.get(PRIORITY_CLASS), labels.get(QOS_CLASS), _by_priority(pod.spec.priority)
 
@@ -78,13 +78,13 @@ def priority_class_of(pod: wire.Pod) -> str:
 
 
 def is_of_daemon_set(pod: wire.Pod) -> bool:
-    """Tell whether a DaemonSet made a pod."""
+    """Return whether a DaemonSet owns a pod."""
     owners = pod.metadata.owner_references
     return bool(owners) and any(owner.kind == "DaemonSet" for owner in owners)
 
 
 def resource_of(priority_class: str, name: str) -> str | None:
-    """Return under which name pods of a class ask for a resource; None where they cannot."""
+    """Return the name under which pods of a class request a resource; None if they cannot."""
     translated = _RESOURCES.get(priority_class)
     return name if translated is None else translated.get(name)
 

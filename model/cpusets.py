@@ -1,6 +1,6 @@
-"""CPU sets: which CPUs of a machine, as the bits of one integer: bit n stands for CPU n.
+"""CPU sets: CPUs of a machine as the bits of one integer; bit n is CPU n.
 
-Union is `|`, what both have is `&`, difference is `& ~`, and `bit_count()` counts; so sets compare, hash and copy as
+Union is `|`, intersection is `&`, difference is `& ~`, and `bit_count()` counts; so sets compare, hash and copy as
 fast as numbers. Texts are lists as Linux writes them (cpuset(7)): `0,2-4` is CPU 0 and CPUs 2 to 4, an empty text is no
 CPU.
 """
@@ -18,7 +18,7 @@ LARGEST_CPU: Final = 8191
 """The most that Linux can be built for is 8192 CPUs; a greater number is a slip, and would cost its size in bits."""
 
 _MOST_SHOWN: Final = 40
-"""Letters of a malformed text that are told: enough to find it by, whatever its length."""
+"""Maximum number of characters of a malformed text in a message."""
 
 _RANGE: Final = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 
@@ -40,7 +40,7 @@ def members(cpus: CpuSet) -> Iterator[int]:
 
 
 def as_text(cpus: CpuSet) -> str:
-    """Write a set as Linux does, ranges where there are some."""
+    """Format a set as Linux does, with ranges."""
     ranges: list[list[int]] = []
     for cpu in members(cpus):
         if ranges and ranges[-1][1] == cpu - 1:
@@ -54,7 +54,7 @@ def read_cpu(text: str) -> int:
     """Read the number of one CPU.
 
     Raises:
-        ValueError: It is no number, or one that no machine has.
+        ValueError: The text is not a number, or the number is above `LARGEST_CPU`.
     """
     if not (text.isascii() and text.isdecimal()):
         raise ValueError(f"{_shown(text)} is not the number of a CPU")

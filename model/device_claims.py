@@ -1,4 +1,4 @@
-"""Device claims: what a pod's resource claims ask for, as quotas of queues count it.
+"""Device claims: requests of a pod's resource claims, as quotas of queues count them.
 
 Amounts go by the names that queues use: `deviceclass/<class>` counts devices, `<dimension>.deviceclass/<class>` adds up
 capacity. A request for all devices, or with alternatives, asks for nothing that could be counted before it is served:
@@ -31,36 +31,36 @@ CLASS_PREFIX: Final = "deviceclass/"
 _ALL_DEVICES: Final = "All"
 
 Demand = Mapping[str, Amounts]
-"""What claims ask for, by `namespace/name` of the claim."""
+"""Requests of claims, by `namespace/name` of the claim."""
 
 
 def named_claims(pod: wire.Pod) -> Iterator[tuple[wire.PodResourceClaim, str | None]]:
-    """Yield what a pod asks for with the name of its claim: None until it is made, empty where a template made none."""
+    """Yield each claim of a pod's spec with the claim's name: None until it exists, empty if none is needed."""
     made = {each.name: each.resource_claim_name or "" for each in pod.status.resource_claim_statuses}
     return ((each, each.resource_claim_name or made.get(each.name)) for each in pod.spec.resource_claims)
 
 
 def device_claim_keys(pod: wire.Pod) -> list[str]:
-    """Name the claims of a pod, each once; one that is still to be made from a template has no name."""
+    """Return the keys of a pod's claims, each once. A claim that is not created from its template yet has none."""
     if not pod.spec.resource_claims:
         return []
     return list(dict.fromkeys(f"{pod.metadata.namespace}/{name}" for _, name in named_claims(pod) if name))
 
 
 def is_made_for(pod: wire.Pod, claim: str) -> bool:
-    """Tell whether a claim was made for this pod from a template, so that no other pod shares it."""
+    """Return whether a claim was created for this pod from a template, so that no other pod shares it."""
     return all(f"{pod.metadata.namespace}/{each.resource_claim_name}" != claim for each in pod.spec.resource_claims)
 
 
 def pod_demand(pod: wire.Pod, claims: Mapping[str, wire.ResourceClaim]) -> Demand:
-    """Return what the claims of a pod ask for; a claim that is not known (yet) asks for nothing."""
+    """Return the requests of a pod's claims. A claim that is not known (yet) requests nothing."""
     known = ((key, claims[key]) for key in device_claim_keys(pod) if key in claims)
     demand = {key: claim_demand(claim) for key, claim in known}
     return {key: amounts for key, amounts in demand.items() if amounts}
 
 
 def claim_demand(claim: wire.ResourceClaim) -> Amounts:
-    """Return what one claim asks for, thousandths."""
+    """Return the requests of one claim, thousandths."""
     amounts: dict[str, int] = {}
     for request in claim.spec.devices.requests:
         for name, amount in _asked(request):
@@ -69,7 +69,7 @@ def claim_demand(claim: wire.ResourceClaim) -> Amounts:
 
 
 def uncounted(claim: wire.ResourceClaim) -> list[str]:
-    """Name what a claim asks for that is not counted, each by its path and why."""
+    """Return the requests of a claim that are not counted, each with its path and the reason."""
     found = []
     for number, request in enumerate(claim.spec.devices.requests):
         path, exactly = f"spec.devices.requests[{number}]", request.exactly
@@ -97,7 +97,7 @@ def _asked(request: wire.DeviceRequest) -> Iterator[tuple[str, int]]:
 
 
 class ClaimCount:
-    """What claims take together: each counts once, however many tasks use it."""
+    """Total of claims. Each claim counts once, however many tasks use it."""
 
     __slots__ = ("_users", "totals")
 

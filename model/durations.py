@@ -22,14 +22,14 @@ MAX_NANOSECONDS: Final = 2**63 - 1
 PIECE: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
 WHOLE: Final = re.compile(rf"[-+]?(?:{PIECE.pattern})+")
 MAX_LENGTH: Final = 128
-"""Longer texts are no durations; bounds the work on text from the cluster."""
+"""Longer texts are not durations. Bounds the work on text from the cluster."""
 
 
 def parse_duration(text: object) -> Fraction:
     """Return the seconds that a duration means, exactly; parts below a nanosecond are cut off, unit by unit.
 
     Raises:
-        ValueError: It is no text, it does not read as a duration, or it is beyond 292 years.
+        ValueError: The value is not a text, is not a duration, or is beyond 292 years.
     """
     if not isinstance(text, str) or len(text) > MAX_LENGTH:
         raise ValueError("a duration such as 1h30m or 100ms")

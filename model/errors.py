@@ -29,7 +29,7 @@ class ArgumentError(ConfigError):
     """An argument is outside what it may be; remedy: fix that argument."""
 
     def __init__(self, path: str, got: object, expected: str) -> None:
-        """Name the argument by path, what it was, and what it may be."""
+        """Set the path of the argument, its value, and the expected value."""
         super().__init__(f"{path}: got {got!r}, expected {expected}")
         self.path, self.got, self.expected = path, got, expected
 
@@ -38,7 +38,7 @@ class ObjectError(PyroclastError):
     """An object of the cluster is broken; remedy: fix the object, nothing else waits for it."""
 
     def __init__(self, kind: str, name: str, path: str, message: str) -> None:
-        """Name the object (`namespace/name`), the field, and what is wrong with it."""
+        """Set the object (`namespace/name`), the path of the field, and the message."""
         super().__init__(f"{kind} {name}: {path}: {message}")
         self.kind, self.name, self.path, self.message = kind, name, path, message
 
@@ -48,4 +48,4 @@ class CacheError(PyroclastError):
 
 
 class ConflictError(PyroclastError):
-    """Somebody else changed the object; remedy: read again, then retry."""
+    """Another client changed the object; remedy: read again, then retry."""

@@ -1,6 +1,6 @@
-"""Group notes: what a PodGroup says of topology and sub-groups that cannot be meant, or means less than it seems to.
+"""Group notes: errors and warnings about the topology and sub-groups of a PodGroup.
 
-In the same words wherever it is told: by admission, by the controllers and by the scheduler.
+Admission, the controllers and the scheduler report them with the same messages.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ MODES = ("hard", "soft")
 
 
 class GroupNote(NamedTuple):
-    """One thing to be told."""
+    """One error or warning."""
 
     path: str
-    """Where, as Kubernetes writes it."""
+    """Field path, as Kubernetes writes it."""
     message: str
-    """What of it."""
+    """Message about the field."""
 
     def __str__(self) -> str:
-        """Say all of it in one line."""
+        """Return path and message in one line."""
         return f"{self.path}: {self.message}"
 
 
@@ -44,7 +44,7 @@ def topology_notes(topology: wire.NetworkTopologySpec | None, path: str) -> Iter
 
 
 def selector_faults(policy: wire.SubGroupPolicySpec, path: str) -> Iterator[GroupNote]:
-    """Find why a policy of sub-groups selects no pod, whatever pods there are."""
+    """Yield the errors in a sub-group policy that keep it from selecting any pod."""
     if policy.label_selector is not None:
         for inner, message in unreadable(policy.label_selector):
             yield GroupNote(f"{path}.labelSelector.{inner}", message)

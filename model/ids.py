@@ -1,4 +1,4 @@
-"""Names that must not be mixed, each with a type of its own."""
+"""Ids: a separate type for each kind of name, so that they cannot be mixed."""
 
 from typing import NewType
 

@@ -1,4 +1,4 @@
-"""Jobs: pod groups with their pods, and a table of what is counted per job.
+"""Jobs: pod groups with their pods, and a table of counts and amounts per job.
 
 A job's phase, as Volcano writes it::
 
@@ -34,7 +34,7 @@ class Departed(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many there were."""
+        """Number of departed members."""
         return self.succeeded + self.failed
 
 
@@ -62,9 +62,9 @@ class Job:
     created: float
     """Creation of the PodGroup, seconds since 1970."""
     waiting_seconds: float | None
-    """`volcano.sh/sla-waiting-time` of the PodGroup; None where absent or invalid."""
+    """`volcano.sh/sla-waiting-time` of the PodGroup; None if absent or invalid."""
     preemptable: bool | None
-    """`volcano.sh/preemptable` of the PodGroup; None where unset."""
+    """`volcano.sh/preemptable` of the PodGroup; None if unset."""
     revocable_zone: str
     tasks: Mapping[TaskId, Task]
     column: int
@@ -74,11 +74,11 @@ class Job:
     waiting: frozenset[tuple[int, int]]
     """Numbers of the templates of its pending tasks, each with the number of these tasks."""
     refused_by_others: int = 0
-    """Pending tasks with rules about other pods that say that they found no place."""
+    """Pending tasks with rules about other pods that have no node according to their condition."""
     lent: int = 0
-    """Tasks that hold room which the job's queue was lent."""
+    """Tasks on resources that the job's queue borrowed."""
     is_made_up: bool = False
-    """Whether the PodGroup stands for a single pod, or for gangs, and exists nowhere else: nobody writes its status."""
+    """Whether the PodGroup exists only here, for a single pod or for gangs. Its status is never written."""
 
     @property
     def lasting_name(self) -> str:
@@ -96,13 +96,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JobTable:
-    """What is counted per job, one column each; R resources, J columns, write-protected.
+    """Counts and amounts per job, one column each. R resources, J columns, write-protected.
 
     Columns of jobs that are not in the snapshot (no PodGroup, unknown queue) have queue number `NO_QUEUE`.
     """
 
     jobs: tuple[Job | None, ...]
-    """The job of each column; None where the snapshot does not hold it."""
+    """The job of each column; None if the snapshot does not hold it."""
     revision: IntArray
     """Changes whenever anything of a job changes and is never used twice, shape (J,): equal revisions, equal jobs."""
     queue: IntArray
@@ -110,11 +110,11 @@ class JobTable:
     counts: IntArray
     """Tasks by status, shape (len(TaskStatus), J)."""
     pending_best_effort: IntArray
-    """Pending tasks that ask for nothing, shape (J,)."""
+    """Best-effort pending tasks, shape (J,)."""
     allocated: IntArray
     """Requests of tasks in an allocated status as far as their nodes offer it, base units, shape (R, J)."""
     uncounted: IntArray
-    """What those tasks ask for beyond that, base units, shape (R, J)."""
+    """Requests of those tasks beyond that, base units, shape (R, J)."""
     pending: IntArray
     """Requests of pending tasks, base units, shape (R, J)."""
     total: IntArray
@@ -122,7 +122,7 @@ class JobTable:
     gated: IntArray
     """Requests of tasks with scheduling gates other than the queue's own, base units, shape (R, J)."""
     min_resources: IntArray
-    """`spec.minResources`, base units, shape (R, J); zero where unset."""
+    """`spec.minResources`, base units, shape (R, J); zero if unset."""
     has_min_resources: BoolArray
     """Whether `spec.minResources` is set, shape (J,)."""
     min_available: IntArray

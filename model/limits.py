@@ -1,4 +1,4 @@
-"""Limits: the most that a pod may use, as far as its containers say."""
+"""Limits: resource limits of a pod, from its containers."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -15,17 +15,17 @@ _NONE: Final = Fraction()
 
 
 def pod_limits(spec: wire.PodSpec) -> tuple[int, int]:
-    """Return the limits of a pod, CPU in thousandths and memory in bytes; 0 where no container has any.
+    """Return the limits of a pod, CPU in thousandths and memory in bytes; 0 if no container has a limit.
 
-    They add up as requests do: containers and sidecars, or what starting takes at its most; limits of the whole pod in
-    their place where it has some; overhead on top of what is limited. A limit that is no quantity counts as none.
+    They add up as requests do: containers and sidecars, or the maximum of the init containers. Limits of the whole pod
+    replace them if it has any. Overhead is added to limited resources. A malformed limit counts as absent.
     """
     cpu, memory = pod_limit(spec, CPU), pod_limit(spec, MEMORY)
     return min(millis(cpu), LARGEST_REQUEST), min(units(memory), LARGEST_REQUEST)
 
 
 def pod_limit(spec: wire.PodSpec, name: str) -> Fraction:
-    """Return the limit of a pod of one resource, in units of it; likewise."""
+    """Return the limit of a pod for one resource, in its units; 0 if no container has a limit."""
     running = _sum(spec.containers, name)
     sidecars = starting = _NONE
     for container in spec.init_containers:

@@ -1,7 +1,7 @@
-"""Load: what nodes and their pods were measured to use, read from NodeMetrics.
+"""Load: measured usage of nodes and their pods, parsed from NodeMetrics.
 
-A reading is made once for each version of an object. What cannot be read in it is named and left out; where that is
-what the node itself uses, nothing is known of the node.
+Each version of an object is parsed once. Malformed parts are reported and left out. If the usage of the node itself is
+malformed, the usage of the node is unknown.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -29,33 +29,33 @@ NANOSECONDS: Final = 10**9
 
 _KIND: Final = "NodeMetric"
 _INTERVAL_SECONDS: Final = 60
-"""Between two reports, where the object does not say it."""
+"""Default time between two reports."""
 
 
 class PodLoad(NamedTuple):
-    """What one pod uses."""
+    """Usage of one pod."""
 
     use: Use
     is_prod: bool
-    """Whether the agent takes it for one of the priority class koord-prod."""
+    """Whether the agent reports the priority class koord-prod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeLoad:
-    """What one node uses; immutable but for the memo, which holds what follows from it and the tasks on its node."""
+    """Usage of one node. Immutable except for the memo of values derived from it and the tasks on its node."""
 
     measured: float | None
-    """When, seconds since 1970; None where that is not known."""
+    """Time of the measurement, seconds since 1970; None if unknown."""
     interval_seconds: int
-    """Between two reports."""
+    """Time between two reports."""
     usage: Use | None
-    """Of the whole node; None where nothing was measured."""
+    """Usage of the whole node; None if nothing was measured."""
     system: Use
-    """Of what runs outside of pods."""
+    """Usage outside of pods."""
     aggregated: Mapping[tuple[str, int], Use]
     """Statistics of the whole node, by their kind and period in nanoseconds."""
     pods: Mapping[str, PodLoad]
-    """By `namespace/name`."""
+    """Usage of pods, by `namespace/name`."""
     _memo: dict[Hashable, tuple[Mapping[TaskId, Task], tuple[int, ...]]] = field(default_factory=dict, init=False)
 
     def statistic(self, kind: str, nanoseconds: int) -> Use | None:
@@ -66,7 +66,7 @@ class NodeLoad:
             nanoseconds: Its period; 0 for the longest there is, which is the usage itself where there is none.
 
         Returns:
-            None where it was not reported.
+            None if it was not reported.
         """
         if nanoseconds:
             return self.aggregated.get((kind, nanoseconds))
@@ -76,7 +76,7 @@ class NodeLoad:
     def derive(
         self, key: Hashable, tasks: Mapping[TaskId, Task], compute: Callable[[], tuple[int, ...]]
     ) -> tuple[int, ...]:
-        """Return what `compute` gives, computed once while the node has these tasks; `key` must name it fully."""
+        """Return the result of `compute`, computed once for these tasks of the node. `key` must identify it fully."""
         known = self._memo.get(key)
         # a copy of the same tasks, as when another node comes or goes, is compared in a hundredth of the time
         if known is None or (known[0] is not tasks and known[0] != tasks):
@@ -85,14 +85,14 @@ class NodeLoad:
 
 
 def read_load(metric: wire.NodeMetric, report: Callable[[ObjectError], None]) -> NodeLoad:
-    """Read what an object says.
+    """Parse a NodeMetric.
 
     Args:
         metric: The object.
-        report: Is told of each part that cannot be read; that part is left out.
+        report: Receives each part that cannot be parsed; that part is left out.
 
     Raises:
-        ObjectError: What the node itself uses cannot be read.
+        ObjectError: The usage of the node itself cannot be parsed.
     """
     return _Reader(metric.metadata.name, report).read(metric)
 

@@ -1,8 +1,8 @@
 """Nodes: a table with one column per node, sorted by name.
 
-Amounts that change while pods come and go stand in one block, `state`, so that placing a task is one addition to one
-column and undoing it is one subtraction. Facts that change only with the Node object (labels, taints, images) stand in
-`NodeFacts`, shared between snapshots while they hold; masks derived from them are memoised there.
+Amounts that change with pods are in one block, `state`, so that placing a task is one addition to one
+column and undoing it is one subtraction. Facts that change only with the Node object (labels, taints, images) are in
+`NodeFacts`. Snapshots share it until a Node object changes. It memoises masks derived from the facts.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -27,9 +27,9 @@ SCORED_ROWS: Final = 2
 """Rows of scored (non-zero) requests: cpu in thousandths, memory in bytes."""
 
 _MOST_DERIVED: Final = 1 << 14
-"""Answers kept about one set of nodes: pods with ever new selectors must not fill the memory while nodes stay."""
+"""Maximum number of memoised values for one set of nodes. Pods with new selectors must not exhaust the memory."""
 _MOST_DERIVED_BYTES: Final = 128 * 2**20
-"""Their arrays together: selectors of ever new labels cost eight bytes a node."""
+"""Maximum size of their arrays: selectors of new labels cost eight bytes a node."""
 _UNKNOWN: Final = object()
 
 Derived = TypeVar("Derived")
@@ -37,7 +37,7 @@ Derived = TypeVar("Derived")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Node:
-    """What a Node object says, amounts parsed."""
+    """A Node object with parsed amounts."""
 
     name: NodeName
     labels: Mapping[str, str]
@@ -47,7 +47,7 @@ class Node:
     allocatable: Amounts
     """`status.allocatable` with attach limits of CSI drivers, without oversubscription."""
     oversubscribed: Amounts
-    """What the oversubscription annotations add to it."""
+    """Amounts that the oversubscription annotations add to it."""
     images: Mapping[str, int]
     """Size in bytes by image name."""
     revocable_zone: str
@@ -55,18 +55,18 @@ class Node:
     object: wire.Node | None = None
     """The object as the API server gave it; None for nodes made in tests."""
     device: wire.KoordinatorDevice | None = None
-    """Koordinator's Device of the node; None where there is none."""
+    """Koordinator's Device of the node; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateRows:
-    """Where the blocks of `NodeTable.state` begin, for R resources."""
+    """First rows of the blocks of `NodeTable.state`, for R resources."""
 
     resources: int
 
     @property
     def used(self) -> slice:
-        """Requests of what runs or is about to, releasing tasks included."""
+        """Requests of tasks that run or are about to run, releasing tasks included."""
         return slice(0, self.resources)
 
     @property
@@ -76,7 +76,7 @@ class StateRows:
 
     @property
     def pipelined(self) -> slice:
-        """Requests of tasks that wait for room to be released."""
+        """Requests of tasks that wait for resources to be released."""
         return slice(2 * self.resources, 3 * self.resources)
 
     @property
@@ -97,7 +97,7 @@ class StateRows:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class NodeFacts:
-    """Facts of Node objects in column order; immutable but for the memo, which holds only what follows from them."""
+    """Facts of Node objects in column order; immutable except for the memo of derived values."""
 
     nodes: tuple[Node, ...]
     _memo: dict[Hashable, object] = field(default_factory=dict, init=False)
@@ -105,7 +105,7 @@ class NodeFacts:
     """Bytes of the arrays in it."""
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
-        """Return what `compute` gives, computed once for these facts; `key` must name the computation fully."""
+        """Return the result of `compute`, computed once for these facts. `key` must identify the computation fully."""
         known = self._memo.get(key, _UNKNOWN)
         if known is not _UNKNOWN:
             return cast("Derived", known)
@@ -163,9 +163,9 @@ class NodeTable:
     state: IntArray
     """Changing amounts in base units, shape (rows.height, N)."""
     allocatable: IntArray
-    """What each node offers, oversubscription included, base units, shape (R, N)."""
+    """Allocatable amounts of each node, oversubscription included, base units, shape (R, N)."""
     reported: IntArray
-    """What each node reports as allocatable, without oversubscription, base units, shape (R, N)."""
+    """Reported allocatable amounts of each node, without oversubscription, base units, shape (R, N)."""
     tasks: tuple[Mapping[TaskId, Task], ...]
     """Tasks on each node, finished ones left out."""
     in_shard: BoolArray

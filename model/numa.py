@@ -1,7 +1,7 @@
-"""The inside of nodes: where CPUs sit, which are free, and what a kubelet demands; read from Numatopologies.
+"""NUMA: CPU positions, free CPUs and kubelet policies of nodes, parsed from Numatopologies.
 
-A reading is made once for each version of an object. Machines of one build share one layout, so that what follows from
-it is worked out once for all of them.
+Each version of an object is parsed once. Machines of one type share one layout, so that derived values are computed
+once for all of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,13 +24,13 @@ TOPOLOGY_MANAGER_POLICY: Final = "TopologyManagerPolicy"
 STATIC: Final = "static"
 _KIND: Final = "Numatopology"
 _LAYOUTS: Final = 1024
-"""Builds of machines that are kept in mind; more only cost time."""
+"""Number of cached machine types. More types only cost time."""
 
 Derived = TypeVar("Derived")
 
 
 class CpuPlace(NamedTuple):
-    """Where one CPU sits."""
+    """Position of one CPU."""
 
     cpu: int
     numa: int
@@ -41,7 +41,7 @@ class CpuPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CpuLayout:
-    """Where the CPUs of one build of machines sit."""
+    """Positions of the CPUs of one machine type."""
 
     cpus: CpuSet
     """All of them."""
@@ -50,7 +50,7 @@ class CpuLayout:
     sockets: tuple[CpuSet, ...]
     """CPUs of each socket, by its id."""
     cores: tuple[tuple[CpuSet, ...], ...]
-    """Of each socket the CPUs of each physical core, by its id."""
+    """CPUs of each physical core, by core id, in each socket."""
 
 
 @lru_cache(_LAYOUTS)
@@ -73,19 +73,19 @@ def layout_of(places: tuple[CpuPlace, ...]) -> CpuLayout:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class NumaNode:
-    """What a Numatopology says of its node; immutable but for one memo, which holds only what follows from it."""
+    """A parsed Numatopology of a node. Immutable except for one memo of derived values."""
 
     policy: str
-    """Policy of the kubelet's topology manager; empty where nothing is said."""
+    """Policy of the kubelet's topology manager; empty if unknown."""
     is_static: bool
     """Whether the kubelet gives CPUs to containers for themselves (its CPU manager's policy is `static`)."""
     layout: CpuLayout
     free: CpuSet | None
-    """CPUs that no container has for itself; None where nothing is said of CPUs."""
+    """CPUs that no container has exclusively; None if unknown."""
     reserved: int
-    """How many CPUs are kept for the system, rounded up."""
+    """Number of CPUs reserved for the system, rounded up."""
     seen: frozenset[str]
-    """Pods whose CPUs are taken out of `free` already: UIDs, and `namespace/name`."""
+    """Pods whose CPUs `free` already excludes: UIDs, and `namespace/name`."""
     _memo: tuple[object, object] = (None, None)
 
     @property
@@ -95,15 +95,15 @@ class NumaNode:
 
     @property
     def tells_pods(self) -> bool:
-        """Whether it lists who has CPUs; where more are taken than reserved, and by nobody, it never does."""
+        """Whether it lists the pods that have CPUs. False if more CPUs are taken than reserved and no pod is listed."""
         return bool(self.seen) or self.free is None or (self.layout.cpus & ~self.free).bit_count() <= self.reserved
 
     def has_seen(self, task: Task) -> bool:
-        """Tell whether a task's CPUs are taken out of `free` already."""
+        """Return whether `free` already excludes the CPUs of a task."""
         return task.id in self.seen or task.key in self.seen
 
     def derive(self, tasks: Mapping[TaskId, Task], compute: Callable[[], Derived]) -> Derived:
-        """Return what `compute` makes of this and of the tasks on the node, once for the same mapping of tasks."""
+        """Return the result of `compute`, computed once for the same mapping of tasks on the node."""
         about, known = self._memo
         if about is tasks:
             return cast("Derived", known)
@@ -116,7 +116,7 @@ def read_numa(topology: wire.Numatopology) -> NumaNode:
     """Read a Numatopology.
 
     Raises:
-        ObjectError: Something in it cannot be read, or does not go together; none of it is used then.
+        ObjectError: A field is malformed or inconsistent. Then no part of the object is used.
     """
     spec, name = topology.spec, topology.metadata.name
     layout = layout_of(tuple(sorted(_places(name, spec.cpu_detail))))

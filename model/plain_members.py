@@ -1,8 +1,8 @@
-"""Plain members: enums whose members cost no more to name than any other attribute.
+"""Plain members: enums whose members are as cheap to access as other attributes.
 
-Python 3.11 looks a member up through a descriptor written in Python, and hashes it by its name anew each time; 3.12
-stores members as they are. Statuses and verbs are named and hashed several times for each task placed, so the enums of
-the hot path say `@with_plain_members`.
+Python 3.11 looks up a member through a descriptor written in Python, and hashes its name each time. Python 3.12 stores
+members directly. Statuses and verbs are accessed and hashed several times for each placed task, so the enums of the hot
+path use `@with_plain_members`.
 """
 
 from enum import Enum
@@ -16,5 +16,5 @@ Kind = TypeVar("Kind", bound=Enum)
 def with_plain_members(kind: type[Kind]) -> type[Kind]:
     """Store the members of an enum as plain attributes of its class."""
     for name, member in kind.__members__.items():
-        type.__setattr__(kind, name, member)  # past the guard of enums, which allows nobody to set a member
+        type.__setattr__(kind, name, member)  # bypasses the check of enums, which rejects assignments to members
     return kind

@@ -1,4 +1,4 @@
-"""Plans: what a cycle decided and others carry out.
+"""Plans: decisions of a cycle, which the plan executor carries out.
 
 Each committed statement becomes one plan. All of a plan is assumed into the cache, or none of it; all preparations
 of a plan finish before its first bind.
@@ -17,17 +17,17 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Work that must succeed before a pod may be bound, undone when its plan fails."""
 
     kind: str
-    """What to do: `bind-volume`, `reserve-claim`, ...; the key of the preparer that does it."""
+    """Kind of work: `bind-volume`, `reserve-claim`, ...; key of its preparer."""
     namespace: str
     """Namespace of the object to prepare."""
     name: str
-    """Its name."""
+    """Name of the object."""
     details: Mapping[str, str] = {}
-    """What the preparer needs to know, for example the volume or the node chosen."""
+    """Parameters of the preparer, for example the chosen volume or node."""
 
 
 class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One pod goes to one node."""
+    """Binding of one pod to one node."""
 
     task: TaskId
     job: JobId | None
@@ -37,9 +37,9 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     annotations: Mapping[str, str] = {}
     """Sent with the Binding; the API server merges them into the pod."""
     preparations: tuple[Preparation, ...] = ()
-    """In order; undone in reverse."""
+    """Preparations in order; undone in reverse order."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
-    """Who binds it in our place, by plugin instance; unset where we do, so that most records are as they ever were."""
+    """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, so most records stay unchanged."""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,11 +53,11 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     """The action that decided: `preempt`, `reclaim`, `gangpreempt`, `gangreclaim`, `shuffle`."""
     message: str = ""
-    """For people: who needs the room, and by which rule."""
+    """Message for users: the beneficiary and the rule."""
 
 
 class Nomination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One pod will get room on a node when what leaves it is gone."""
+    """One pod is planned on a node whose resources are still being released."""
 
     task: TaskId
     job: JobId | None
@@ -77,7 +77,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Generation of the configuration that decided it."""
     action: str
     job: JobId | None
-    """The job that the plan serves; None where an action evicts without a beneficiary."""
+    """The job that the plan serves; None if an action evicts without a beneficiary."""
     queue: QueueName | None
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()

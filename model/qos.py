@@ -1,4 +1,4 @@
-"""Quality of service: which class a pod's requests and limits put it in, as Kubernetes defines it."""
+"""Quality of service: the class of a pod by its requests and limits, as Kubernetes defines it."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ GUARANTEED: Final = "Guaranteed"
 
 
 def quality_of(spec: wire.PodSpec) -> str:
-    """Return the class of a pod by what it asks for: what a server writes into `status.qosClass`.
+    """Return the class of a pod by its requests and limits, as an API server writes it into `status.qosClass`.
 
-    Guaranteed is who asks, in every container or for the whole pod where that says something, for CPU and memory, and
-    may use no more. A request that is not written is its limit, as servers make it.
+    A pod is guaranteed if every container, or the pod itself if it has pod-level resources, requests CPU and memory
+    with equal limits. An absent request is equal to its limit, as API servers set it.
     """
     containers = (*spec.init_containers, *spec.containers)
     asked = [each.resources for each in containers] if spec.resources is None else [spec.resources]

@@ -1,7 +1,7 @@
 """Quantities of Kubernetes, read exactly and written canonically.
 
 Grammar and rounding are those of apimachinery's `resource.Quantity`: a signed decimal number, then a decimal suffix
-(n u m k M G T P E), a binary one (Ki to Ei) or a decimal exponent. What lies below a billionth is rounded away from
+(n u m k M G T P E), a binary one (Ki to Ei) or a decimal exponent. Digits below a billionth are rounded away from
 zero, and amounts saturate at the largest signed 64-bit integer.
 """
 
@@ -21,7 +21,7 @@ MAX_AMOUNT: Final = 2**63 - 1
 _CACHE_SIZE: Final = 65_536
 
 _LONGEST: Final = 1000
-"""Characters of a quantity at most; what is longer is no amount of anything, and reading it takes long or fails."""
+"""Maximum number of characters of a quantity. A longer text is not a real amount, and parsing it is slow or fails."""
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)"

@@ -1,4 +1,4 @@
-"""Queues: who shares the cluster, and by which rule."""
+"""Queues: shares of the cluster, with their limits and weights."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,11 +29,11 @@ class Queue:
     """`Open`, `Closed`, `Closing` or `Unknown`; an empty state of the object reads as open."""
     reclaimable: bool = True
     capability: Amounts = field(default_factory=lambda: NO_AMOUNTS)
-    """Upper limit; a name not spoken of is unlimited."""
+    """Upper limit; absent resources are unlimited."""
     guarantee: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     deserved: Amounts = field(default_factory=lambda: NO_AMOUNTS)
     parent: QueueName | None = None
-    """As written; None where the object names none."""
+    """As in the object; None if absent."""
     hierarchy: str = ""
     """`volcano.sh/hierarchy`: path from the root, for hierarchical DRF."""
     hierarchy_weights: str = ""
@@ -43,7 +43,7 @@ class Queue:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the queue takes new work."""
+        """Return whether the queue accepts new jobs."""
         return self.state == OPEN
 
 

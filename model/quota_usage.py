@@ -1,8 +1,8 @@
-"""Quota usage: what a pod counts for in a ResourceQuota, which is what the minimum of a pod group is made of.
+"""Quota usage: amounts that a pod uses in a ResourceQuota. The minimum of a pod group is the sum of such amounts.
 
 The rules are those of Kubernetes' pod evaluator: effective requests under their own name and with `requests.` before
-it, limits with `limits.`, the pod itself as `pods` and `count/pods`; extended resources by `requests.` alone. As in
-Volcano their own name is added, so that queues can count them too.
+it, limits with `limits.`, the pod itself as `pods` and `count/pods`, and extended resources only with `requests.`. As
+in Volcano, extended resources are added under their own name too, so that queues can count them.
 
 Example: three pods of 1 CPU make cpu 3, requests.cpu 3, pods 3, count/pods 3.
 """
@@ -40,7 +40,7 @@ def read_pod_spec(spec: Mapping[str, Any]) -> wire.PodSpec:
 
 
 def quota_usage(spec: wire.PodSpec) -> Exact:
-    """Return what one pod counts for, exactly.
+    """Return the exact usage of one pod.
 
     Raises:
         ObjectError: An amount is no quantity.
@@ -49,7 +49,7 @@ def quota_usage(spec: wire.PodSpec) -> Exact:
     limits = _effective(spec, lambda resources: resources.limits)
     for name, amount in _read(spec.overhead, "overhead").items():
         requests[name] = requests.get(name, Fraction()) + amount
-        if limits.get(name):  # what is not limited is not limited by its overhead
+        if limits.get(name):  # overhead does not limit an unlimited resource
             limits[name] += amount
     usage = {"pods": Fraction(1), "count/pods": Fraction(1)}
     for name, amount in requests.items():
@@ -107,7 +107,7 @@ def _read(resources: ResourceList, path: str) -> Exact:
 
 
 def _is_extended(name: str) -> bool:
-    """Tell whether a resource is a device or the like, in Kubernetes' words an extended resource."""
+    """Return whether a resource is an extended resource."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith(_REQUESTS)
 
 

@@ -1,6 +1,6 @@
-"""Refusals: why something does not run, as values.
+"""Refusals: reasons why a job or a task does not run, as values.
 
-The same values feed events, conditions, metrics and `simulate`. The first binding rule stands first.
+Events, conditions, metrics and `simulate` use the same values. The first binding rule is first.
 """
 
 import re
@@ -28,7 +28,7 @@ def _nothing() -> SealedDict[str, Any]:
 
 
 def without_amounts(text: str) -> str:
-    """Return a text without what is used, promised and asked: texts that are equal so are told once."""
+    """Return a text without used, reserved and requested amounts. Texts that differ only in them are reported once."""
     return _USAGE.sub(r"\1", text)
 
 
@@ -41,8 +41,8 @@ class Reason:
     resolvable: bool = True
     """True: does not fit now, eviction may help. False: cannot fit here, nothing helps."""
     amounts: Mapping[str, tuple[int, int]] = field(default_factory=_nothing, compare=False)
-    """What is wanted and what there is on the node that comes nearest, thousandths, by the name of what is short. The
-    same words with other amounts are no news."""
+    """Requested and available amounts on the node that comes nearest, thousandths, by the resource that is short.
+    Reasons that differ only in amounts are equal."""
 
     def __post_init__(self) -> None:
         """Seal the amounts."""
@@ -52,31 +52,31 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a job or a task was not placed."""
+    """Reason why a job or a task was not placed."""
 
     plugin: str
-    """Whose rule it was: a plugin, an action, or `scheduler`."""
+    """Source of the refusal: a plugin, an action, or `scheduler`."""
     reason: str
-    """A CamelCase word for machines: `NotEnoughResources`, `QueueOverused`."""
+    """CamelCase reason for programs: `NotEnoughResources`, `QueueOverused`."""
     message: str = ""
     """A sentence for people, complete in itself."""
     counts: Mapping[str, int] = field(default_factory=_nothing)
     """Nodes by reason text, for refusals by nodes; each node counts once, under the first rule that refused it."""
     resolvable: bool = True
-    """Whether room made by eviction might help."""
+    """Whether evictions might help."""
     action: str = ""
-    """The action that evicts nobody, and this is why; empty where it is why there is no place as things are."""
+    """Action that evicts no pod for this reason. Empty if the refusal is about placement without evictions."""
     amounts: Mapping[str, tuple[int, int]] = field(default_factory=_nothing, compare=False)
-    """By resource what is wanted and what there is, thousandths: what a queue would have and what it may have, what a
-    task asks for and the most that a node that lacks it has left, and what reasons tell. The same words with other
-    amounts are no news."""
+    """Requested and available amounts by resource, thousandths. For a queue: its usage after placement and its limit.
+    For a task: its request and the most that is free on a node that lacks it. Includes the amounts of reasons. Refusals
+    that differ only in amounts are equal."""
     lendable: bool = False
-    """Whether only a share refuses, so that idle room may be lent beyond it (`framework.queues.lending`)."""
+    """Whether only a share refuses, so that idle resources may be lent beyond it (`framework.queues.lending`)."""
     details: str = field(default="", compare=False)
     """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
     news."""
     fits_when: tuple[JobId, ...] = ()
-    """Jobs on nodes whose end, together, would give it its places; empty where none are known."""
+    """Jobs on nodes that would free enough resources if they all ended; empty if none are known."""
 
     def __post_init__(self) -> None:
         """Seal counts and amounts."""

@@ -1,4 +1,4 @@
-"""Report of a cycle: all that it wants written, said and measured besides its plans."""
+"""Report of a cycle: statuses, events and metrics to publish besides its plans."""
 
 from collections.abc import Mapping
 
@@ -32,11 +32,11 @@ class GroupCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     message: str
     transition_id: str
-    """The session that set it, a UUID; the same cycle replayed has the same."""
+    """UUID of the session that set it. A replay of the cycle sets the same UUID."""
 
 
 class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """New status of a PodGroup, and its annotations; given only when something of it differs from the object."""
+    """New status of a PodGroup, and its annotations; given only if they differ from the object."""
 
     job: JobId
     uid: str
@@ -45,7 +45,7 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     succeeded: int
     failed: int
     conditions: tuple[GroupCondition, ...]
-    """Those that differ, each to replace the one of its type; conditions of other types stay."""
+    """Changed conditions. Each replaces the one of its type; conditions of other types stay."""
     annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
 
@@ -59,7 +59,7 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
     message: str
     nominated_node: NodeName | None = None
-    """None leaves the field as it is; an empty name clears it, for a pod that waits for no node any more."""
+    """None leaves the field unchanged. An empty name clears it, for a pod that no longer waits for a node."""
 
 
 class QueueAllocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -67,18 +67,18 @@ class QueueAllocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     queue: QueueName
     allocated: Amounts
-    """What its tasks and those of the queues below it hold; CPU and memory always, others where they are not 0."""
+    """Resources allocated to its tasks and to those of its child queues. CPU and memory always; others if not 0."""
 
 
 class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How an elastic quota stands: thousandths by resource name, of what it counts."""
+    """Status of an elastic quota: thousandths by resource name, of the resources that it counts."""
 
     namespace: str
     name: str
     uid: str
     used: Amounts
     runtime: Amounts
-    """Most that it may have now."""
+    """Runtime amount: the most that it may use now."""
     request: Amounts
     child_request: Amounts
     guaranteed: Amounts
@@ -104,11 +104,11 @@ class JobShare(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Dominant resource of a job (DRF)."""
 
     resource: str
-    """Empty where the job holds nothing that the cluster offers."""
+    """Empty if the job has no resource that the cluster offers."""
     share: float
-    """Part of the cluster's total, at least 0; above 1 where more is held than nodes offer, after one is lost."""
+    """Part of the cluster's total, at least 0; above 1 if more is allocated than nodes offer, after a node is lost."""
     allocated: Amounts
-    """What the job holds; resources of which it holds none are left out."""
+    """Resources allocated to the job, without zeros."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -123,46 +123,45 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one cycle found and decided.
+    """Results of one cycle.
 
     What is by job has the jobs that the cycle looked at: those of which nothing changed since they were settled are
-    left out, and so what stands in their objects stays.
+    left out, and so their objects stay unchanged.
     """
 
     cycle: int
     configuration: int
     """Generation of the configuration that decided."""
     plans: tuple[Plan, ...]
-    """In the order of their commits."""
+    """Plans in the order of their commits."""
     pipelined: Mapping[JobId, Mapping[TaskId, NodeName]]
-    """Places held in this cycle for tasks that wait for room to be released."""
+    """Nodes reserved in this cycle for tasks that wait for resources to be released."""
     phases: Mapping[JobId, PodGroupPhase]
-    """Phases at the end of the cycle, of jobs whose status may have to be written."""
+    """Phases at the end of the cycle, of jobs whose status may need an update."""
     group_statuses: tuple[GroupStatus, ...]
     pod_conditions: tuple[PodCondition, ...]
     queue_statuses: tuple[QueueAllocation, ...]
     events: tuple[EventNote, ...]
-    """What was noted, in order; `kube.events` sends what is news."""
+    """Events in order; `kube.events` sends the new ones."""
     refusals: Mapping[JobId, tuple[Refusal, ...]]
-    """Why a job waits, first binding rule first, also of jobs passed over because nothing changed for them."""
+    """Reasons why a job waits, first binding rule first. Includes jobs skipped because nothing changed for them."""
     task_refusals: Mapping[TaskId, tuple[Refusal, ...]]
-    """Why a task waits, likewise, also of pods that no job holds; behind its queue's refusal that of nodes, where none
-    would take it either."""
+    """Reasons why a task waits, likewise. Includes pods without a job. The refusal by nodes follows that of the queue
+    if no node accepts the task either."""
     vetoes: Mapping[TaskId, tuple[tuple[TaskId, Refusal], ...]]
-    """By candidate for eviction who spared it: (beneficiary, refusal), the first of each job for each plugin.
+    """Vetoes by eviction candidate: (beneficiary, refusal), the first of each job for each plugin.
 
-    Bounded in number. A later tier, or another beneficiary, may have had it evicted all the same: then it stands in
-    `plans` too.
+    Bounded in number. A later tier or another beneficiary may still evict the candidate: then it is in `plans` too.
     """
     shares: Mapping[JobId, JobShare]
-    """Of jobs, with the plugin drf alone; bounded in number."""
+    """Shares of jobs. Set only with the plugin drf; bounded in number."""
     status_counts: Mapping[JobId, Mapping[str, int]]
     """Tasks by status label, zero counts left out, at the end of the cycle."""
     samples: tuple[Sample, ...]
     """Metrics of the decisions; stop-watch figures are the observer's."""
     failures: Mapping[str, Refusal] = {}
-    """Plugins that raised something, by instance name, with the first of it."""
+    """First exception of each plugin that raised one, by instance name."""
     quotas: tuple[QuotaFigures, ...] = ()
-    """Of all elastic quotas that are served, where a plugin serves them."""
+    """Figures of all served elastic quotas, if a plugin serves them."""
     gates_lifted: tuple[TaskId, ...] = ()
-    """Tasks whose queue has room for them: the scheduling gate of their queue may go."""
+    """Tasks that fit into their queue: the scheduling gate of the queue can be removed."""

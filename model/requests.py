@@ -1,11 +1,11 @@
-"""Requests: what pods ask for and what resource lists say, as exact amounts.
+"""Requests: requests of pods and amounts of resource lists, exactly.
 
 The effective request of a pod is that of Kubernetes (`PodRequests` of its component helpers): the sum of its
-containers and sidecars, or what its init containers need at their most, one place among the pods of a node, pod-level
-resources where they are set, and the overhead of its runtime. Sums are exact; rounding happens once, at the end.
+containers and sidecars, or the maximum of its init containers, one of `pods`, pod-level resources if they are set, and
+the overhead of its runtime. Sums are exact; rounding happens once, at the end.
 
-Example: containers ask for 500m and 250m, a sidecar for 100m, and an init container that starts after the sidecar for 1
-CPU. Running takes 850m, initialising 1100m, so the effective request is 1100m.
+Example: containers request 500m and 250m, a sidecar 100m, and an init container that starts after the sidecar 1 CPU.
+Running takes 850m, initialising 1100m, so the effective request is 1100m.
 """
 
 import re
@@ -42,9 +42,9 @@ __all__ = [
 ]
 
 SCORED_CPU_MILLIS: Final = 100
-"""What node scores take a container without a CPU request to use."""
+"""Assumed CPU usage of a container without a CPU request, for node scores."""
 SCORED_MEMORY_BYTES: Final = 200 * 2**20
-"""What node scores take a container without a memory request to use."""
+"""Assumed memory usage of a container without a memory request, for node scores."""
 LARGEST_REQUEST: Final = 2**50
 """Amounts of pods and nodes saturate here, in base units, so that sums over a cluster stay inside 63 bits."""
 
@@ -67,7 +67,7 @@ Exact = dict[str, Fraction]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRequest:
-    """What one pod asks for."""
+    """Requests of one pod."""
 
     amounts: Amounts
     """Effective request, thousandths; `pods` is always in it."""
@@ -79,7 +79,7 @@ class PodRequest:
 
 @lru_cache(4096)
 def is_counted(name: str) -> bool:
-    """Tell whether a resource name takes part in scheduling; `storage` and `count/pods` do not."""
+    """Return whether the scheduler counts a resource. It does not count `storage` and `count/pods`."""
     if name == CPU or name in _WHOLE or name.startswith(_SCALAR_PREFIXES):
         return True
     if name.startswith("count/"):
@@ -119,7 +119,7 @@ def saturated(name: str, amount: int, largest: int = LARGEST_REQUEST) -> int:
 
 
 def is_best_effort(request: Amounts) -> bool:
-    """Tell whether a request is for nothing but a place among the pods of a node."""
+    """Return whether a request has no resource other than `pods`."""
     return not any(amount for name, amount in request.items() if name != PODS)
 
 
@@ -184,7 +184,7 @@ class _Reader:
         return exact
 
     def containers(self) -> list[ContainerAmounts]:
-        """Read what regular containers ask for."""
+        """Read the requests of regular containers."""
         statuses = self.pod.status.container_statuses
         return [
             ContainerAmounts(self._container(container, statuses, f"spec.containers[{position}]"))
@@ -192,7 +192,7 @@ class _Reader:
         ]
 
     def init_containers(self) -> list[ContainerAmounts]:
-        """Read what init containers ask for; only sidecars can be resized."""
+        """Read the requests of init containers; only sidecars can be resized."""
         asked = []
         for position, container in enumerate(self.pod.spec.init_containers):
             is_sidecar = container.restart_policy == "Always"
@@ -202,7 +202,7 @@ class _Reader:
         return asked
 
     def pod_level(self) -> Exact | None:
-        """Read pod-level requests, None where there are none; during a resize the largest amount counts."""
+        """Read pod-level requests, None if there are none; during a resize the largest amount counts."""
         resources = self.pod.spec.resources
         if resources is None or not resources.requests:
             return None
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def is_resize_infeasible(pod: wire.Pod) -> bool:
-    """Tell whether the node refused for good to resize the pod: what its containers were given is what counts."""
+    """Return whether the kubelet reports the resize of the pod as infeasible. Then only allocated resources count."""
     return pod.status.resize == "Infeasible" or any(
         condition.type == "PodResizePending" and condition.status == "True" and condition.reason == "Infeasible"
         for condition in pod.status.conditions
@@ -238,7 +238,7 @@ def is_resize_infeasible(pod: wire.Pod) -> bool:
 
 
 def combined(regular: list[ContainerAmounts], initial: list[ContainerAmounts]) -> Exact:
-    """Add up what runs side by side, and take the most that any moment of the start needs."""
+    """Return the larger of the sum of concurrent containers and the maximum during initialisation."""
     total: Exact = {}
     for container in regular:
         _add(total, container.request)
@@ -277,5 +277,5 @@ def _rounded(name: str, value: wire.Quantity | Fraction) -> int:
 
 
 def is_whole(name: str) -> bool:
-    """Tell whether amounts of a resource are whole units, such as bytes; others go by thousandths."""
+    """Return whether amounts of a resource are whole units, such as bytes. Other amounts are in thousandths."""
     return name in _WHOLE or name.startswith(_HUGE_PAGES)

@@ -1,6 +1,6 @@
-"""Required rules: what a pod demands beyond what the filters of Kubernetes look at.
+"""Required rules: requirements of a pod beyond the filters of Kubernetes.
 
-A required rule is kept or refused, never forgotten: a pod waits where no configured plugin serves a rule of it.
+A required rule is never ignored: a pod waits if no configured plugin serves one of its rules.
 """
 
 from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ def _demands_alignment(_metadata: wire.ObjectMeta, text: str) -> bool:
 
 
 def _fields(text: str) -> Mapping[str, Any]:
-    """Return the fields of a JSON object; none where it is no such object, as Koordinator's webhooks refuse it."""
+    """Return the fields of a JSON object; none if it is malformed, which Koordinator's webhooks reject."""
     try:
         decoded = msgspec.json.decode(text)
     except msgspec.DecodeError:

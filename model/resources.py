@@ -1,6 +1,6 @@
 """Resource space: one row per resource name, amounts as exact integers.
 
-`Amounts` are what objects say: thousandths of a unit by resource name, exact. A `ResourceSpace` gives each name a
+`Amounts` are the amounts of objects: exact thousandths of a unit by resource name. A `ResourceSpace` gives each name a
 row and a scale, so that a cluster's amounts become vectors of 64-bit integers that compare and add exactly. CPU counts
 in thousandths, memory in bytes, everything else in whole units, or in thousandths where some quantity needs it.
 """
@@ -24,7 +24,7 @@ MILLI: Final = 1000
 """Amounts are thousandths: one CPU, one byte, one GPU and one pod are all 1000."""
 
 UNLIMITED: Final = 2**62
-"""In a vector of limits: this resource is not limited. Far from overflow when amounts are added."""
+"""Value of an unlimited resource in a vector of limits. Far from overflow when amounts are added."""
 
 Amounts = Mapping[str, int]
 """Thousandths of a unit by resource name; a name that is absent is not spoken of, which is not the same as zero."""
@@ -43,7 +43,7 @@ class ResourceSpace:
     scales: tuple[int, ...] = tuple(_FIXED_ROWS.values())
     """Row to base units per whole unit: 1 or 1000."""
     rows: Mapping[str, int] = field(init=False)
-    """Name to row."""
+    """Row by name."""
 
     def __post_init__(self) -> None:
         """Index the names."""
@@ -69,7 +69,7 @@ class ResourceSpace:
         return ResourceSpace(tuple(names), tuple(scales[name] for name in names))
 
     def vector(self, amounts: Amounts, *, absent: int = 0) -> IntArray:
-        """Return `amounts` in base units, shape (resources,), rounded up, `absent` where a name is not spoken of."""
+        """Return `amounts` in base units, shape (resources,), rounded up, `absent` for absent names."""
         values = np.full(len(self.names), absent, dtype=np.int64)
         for name, millis in amounts.items():
             row = self.rows.get(name)
@@ -79,7 +79,7 @@ class ResourceSpace:
         return values
 
     def limits(self, amounts: Amounts) -> IntArray:
-        """Return `amounts` as limits, shape (resources,): what is not spoken of is `UNLIMITED`."""
+        """Return `amounts` as limits, shape (resources,). Absent resources are `UNLIMITED`."""
         return self.vector(amounts, absent=UNLIMITED)
 
     def amounts(self, vector: IntArray) -> dict[str, int]:

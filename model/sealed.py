@@ -1,7 +1,7 @@
-"""Sealed containers: lists, mappings and sets that whoever is given them reads and cannot change.
+"""Sealed containers: read-only lists, mappings and sets.
 
-Reading costs what it costs of the plain ones, and they compare, copy and encode as these. Methods that change raise
-`TypeError`. The owner alone changes one, by the plain type: `list.append(session.plans, plan)`.
+Reading costs as much as for the plain types. They compare, copy and encode as the plain types. Methods that change
+raise `TypeError`. Only the owner changes one, through the plain type: `list.append(session.plans, plan)`.
 """
 
 from typing import Any, NoReturn, TypeVar

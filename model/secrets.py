@@ -6,7 +6,7 @@ __all__ = ["NO_SECRET", "SecretText"]
 
 
 class SecretText:
-    """A password or token; `reveal` is called where it is sent, and nowhere else."""
+    """A password or token. Only code that sends it calls `reveal`."""
 
     __slots__ = ("_text",)
 

@@ -1,4 +1,4 @@
-"""Snapshot: the cluster at one moment, as values that nobody changes."""
+"""Snapshot: the cluster at one moment, as immutable values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -79,12 +79,12 @@ class Snapshot:
     """Ascending; the position is the queue's number in the job table."""
     objects: ClusterObjects
     topology: Topology | None = None
-    """The tree of HyperNodes; None where nobody made one, which is as if there were none."""
+    """The tree of HyperNodes; None if there is no HyperNode."""
     orphan_pods: tuple[OrphanPod, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
     lifts_queue_gates: bool = False
-    """Whether this scheduler takes the gates of queues off pods."""
+    """Whether this scheduler removes the scheduling gates of queues from pods."""
     tasks_with_affinity: tuple[Task, ...] = ()
     """Tasks on nodes that have pod (anti-)affinity terms, in the order of their names."""
     tasks_with_claims: tuple[Task, ...] = ()
@@ -94,22 +94,22 @@ class Snapshot:
     departed: Mapping[JobId, Departed] = field(default_factory=SealedDict)
     """Members that have ended and whose pods are gone, of gangs that are not completed, in the order of ids."""
     usage: Mapping[NodeName, NodeUsage] = field(default_factory=lambda: NO_USAGE)
-    """What nodes really use, last measured; nodes of which nothing is known are absent."""
+    """Last measured usage of nodes; nodes without a measurement are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=SealedDict)
-    """The inside of nodes that have a Numatopology; None where it cannot be read."""
+    """NUMA topology of nodes that have a Numatopology; None if it cannot be parsed."""
     loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=SealedDict)
-    """What nodes and their pods use, of nodes that have a NodeMetric; None where it cannot be read."""
+    """Usage of nodes that have a NodeMetric, and of their pods; None if it cannot be parsed."""
     elastic_quotas: Mapping[str, ParsedQuota] = field(default_factory=SealedDict)
-    """By name, which is unique in the cluster: of several the oldest counts."""
+    """Quotas by name, which is unique in the cluster. The oldest of several quotas of one name counts."""
     quota_uses: QuotaUses | None = None
-    """What pods ask for and have, by what decides on their quota; None where there is no elastic quota."""
+    """Requests and usage of pods, by claim on a quota; None if there is no elastic quota."""
     uncounted: Mapping[TaskId, IntArray] = field(default_factory=SealedDict)
-    """What tasks ask for beyond what their nodes offer, which counts for no queue and no quota, base units, shape (R,);
-    tasks that count in full are absent."""
+    """Requests of tasks beyond the allocatable amounts of their nodes, base units, shape (R,). They count for no queue
+    and no quota. Tasks that count in full are absent."""
     gangs: Mapping[JobId, GangGroup] = field(default_factory=SealedDict)
-    """The gangs of jobs that are made of gangs, in the order of their ids; empty while nobody asks for gangs."""
+    """The gangs of jobs that consist of gangs, in the order of their ids; empty if no pod is in a gang."""
 
     def has_node_of(self, task: Task) -> bool:
-        """Return whether a task counts on its node at all: whether there is one, with a place among its pods."""
+        """Return whether a task counts on its node: the node exists and its `pods` amount is sufficient."""
         uncounted = self.uncounted.get(task.id)
         return uncounted is None or not uncounted[self.resources.rows[PODS]]

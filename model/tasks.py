@@ -3,7 +3,7 @@
 A task moves through these states; `framework` makes the moves of the first line, the cluster all others::
 
     PENDING → ALLOCATED → BINDING → BOUND → RUNNING → SUCCEEDED | FAILED
-        └→ PIPELINED (waits for room that is being released)
+        └→ PIPELINED (waits for resources that are being released)
     BOUND | RUNNING → RELEASING (deletion has begun)
 """
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @with_plain_members
 class TaskStatus(IntEnum):
-    """Where a task is in its life; the values are rows of status counts."""
+    """Status of a task. The values are rows of status counts."""
 
     PENDING = 0
     ALLOCATED = 1
@@ -55,21 +55,21 @@ class TaskStatus(IntEnum):
 
 
 ALLOCATED_STATUSES: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED})
-"""Their requests count as allocated to job and queue."""
+"""Statuses whose requests count as allocated to job and queue."""
 
 READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
-"""They count towards a gang's minimum."""
+"""Statuses that count towards a gang's minimum."""
 
 
 SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
 SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
-"""Annotations of pods that say how nodes are scored; pods of one template have equal ones."""
+"""Annotations of pods that configure node scores. Pods of one template have equal values."""
 
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """What equal pods ask of a node; interned, so two tasks have equal needs when their templates are the same object.
+    """Requirements of equal pods. Interned: two tasks have equal requirements if their templates are the same object.
 
-    Labels, names and volume claims of a pod are not part of its template; what depends on them looks at the task.
+    Labels, names and volume claims of a pod are not part of its template. Rules that depend on them read the task.
     """
 
     number: int
@@ -81,7 +81,7 @@ class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
     scored_memory_bytes: int
     """Memory as node scores see it: a container without a request counts 200 MiB."""
     best_effort: bool
-    """Asks for nothing but a place among the pods of a node."""
+    """Whether the request has no resource other than `pods`."""
     spec: wire.PodSpec
     """The specification of one pod of the template: constraints, ports, images."""
 
@@ -91,11 +91,11 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     id: TaskId
     job: JobId | None
-    """None for a pod that belongs to no pod group: it only takes room on its node."""
+    """None for a pod without a pod group: it only uses resources of its node."""
     namespace: str
     name: str
     role: str
-    """The part it plays in its job (`volcano.sh/task-spec`), or empty."""
+    """Role in its job (`volcano.sh/task-spec`), or empty."""
     template: TaskTemplate
     status: TaskStatus
     node: NodeName | None
@@ -116,23 +116,23 @@ class Task(msgspec.Struct, frozen=True, gc=False, eq=False):
 
     @property
     def waits_for_queue_only(self) -> bool:
-        """Whether its one gate is that of its queue."""
+        """Whether its only scheduling gate is that of its queue."""
         gates = self.pod.spec.scheduling_gates
         return len(gates) == 1 and gates[0].name == QUEUE_ALLOCATION_GATE
 
     @property
     def lets_queue_decide(self) -> bool:
-        """Whether it asks that its queue take that gate off, or take it that it has."""
+        """Whether its annotation delegates that gate to its queue."""
         return self.pod.metadata.annotations.get(QUEUE_ALLOCATION_GATE) == "true"
 
     @property
     def is_lent(self) -> bool:
-        """Whether it was bound on room that its queue was lent."""
+        """Whether it was bound on resources that its queue borrowed."""
         return self.pod.metadata.annotations.get(LENT) == "true"
 
     @property
     def has_lent_room(self) -> bool:
-        """Whether it holds room that its queue was lent."""
+        """Whether it uses resources that its queue borrowed."""
         return self.status in ALLOCATED_STATUSES and self.is_lent
 
     def moved(self, status: TaskStatus, node: NodeName | None) -> "Task":
@@ -164,7 +164,7 @@ def by_name(task: Task) -> tuple[str, str, str]:
 
 
 def task_order_key(task: Task) -> tuple[bool, int, float, str, str, str]:
-    """Order tasks that no plugin tells apart: by the index at the end of `job-role-3`, then by age, then by name."""
+    """Order tasks that plugins rank equally: by the index at the end of `job-role-3`, then by age, then by name."""
     pieces = task.name.rsplit("-", 1)
     if task.name.count("-") >= _INDEXED_NAME_PIECES - 1 and pieces[-1].isdecimal():
         return (False, int(pieces[-1]), task.created, *by_name(task))

@@ -5,16 +5,16 @@ from typing import Final
 __all__ = ["MOST_CHARACTERS", "said_by", "shortened"]
 
 MOST_CHARACTERS: Final = 1024
-"""What is kept of a text that a plugin or an extender gives; a pod's condition and an event hold that much."""
+"""Maximum length of a text from a plugin or an extender. A pod's condition and an event hold that many characters."""
 
 
 def shortened(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return at most `most` characters of a text, with a sign where something is left out."""
+    """Return at most `most` characters of a text, with an ellipsis if it is cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def said_by(error: BaseException) -> str:
-    """Return what an exception says, shortened; its text may itself raise."""
+    """Return the text of an exception, shortened. Its `__str__` may itself raise."""
     try:
         return shortened(str(error))
     except BaseException as failure:  # noqa: BLE001  # code from outside, and only for a message

@@ -1,4 +1,4 @@
-"""Usage: what nodes really use, as a monitoring system measured it, and where such measurements come from."""
+"""Usage: measured usage of nodes, and the monitoring system that provides it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pyroclast.model.secrets import NO_SECRET, SecretText
 __all__ = ["FRESH_SECONDS", "NO_USAGE", "NodeUsage", "UsageSource"]
 
 FRESH_SECONDS: Final = 300.0
-"""Measurements older than this say nothing."""
+"""Measurements older than this are ignored."""
 
 
 class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -24,7 +24,7 @@ class NodeUsage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memory_percent: float
     """Part of the node's memory in use, 0 to 100."""
     measured: float
-    """When, seconds since 1970."""
+    """Time of the measurement, seconds since 1970."""
 
 
 NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = SealedDict()
@@ -32,7 +32,7 @@ NO_USAGE: Final[Mapping[NodeName, NodeUsage]] = SealedDict()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageSource:
-    """Where measurements come from: section `metrics` of a configuration, read."""
+    """Source of the measurements, parsed from section `metrics` of a configuration."""
 
     type: str
     """`prometheus`, `prometheus_adaptor` or `elasticsearch`."""
@@ -43,9 +43,9 @@ class UsageSource:
     is_insecure: bool = False
     """Whether certificates go unchecked."""
     index: str = "metricbeat-*"
-    """Of Elasticsearch."""
+    """Index of Elasticsearch."""
     username: str = ""
-    """For basic authentication; empty for none."""
+    """User name for basic authentication; empty for none."""
     password: SecretText = NO_SECRET
     host_field: str = "host.hostname"
     """Field of Elasticsearch's documents that names the node."""

@@ -1,4 +1,4 @@
-"""What PyYAML raises for a text that it cannot read, which is more than its own errors."""
+"""YAML faults: exceptions that PyYAML raises for malformed text, which are more than its own errors."""
 
 from typing import Final
 
@@ -7,8 +7,9 @@ import yaml
 __all__ = ["YAML_FAULTS", "yaml_fault"]
 
 YAML_FAULTS: Final = (yaml.YAMLError, ValueError, OverflowError, LookupError, TypeError, AttributeError, RecursionError)
-"""An explicit tag that does not fit its value (`!!int ""`, `!!bool maybe`, `!!timestamp x`) raises whatever the reader
-of that tag meets first; a number of thousands of digits a ValueError; deep nesting a RecursionError."""
+"""An explicit tag that does not fit its value (`!!int ""`, `!!bool maybe`, `!!timestamp x`) raises the first error
+of the constructor of that tag. A number of thousands of digits raises a ValueError. Deep nesting raises a
+RecursionError."""
 
 
 def yaml_fault(error: BaseException) -> str:

@@ -1,5 +1,5 @@
-"""Shared devices: cards of a node of which several pods may hold a part, as annotations of nodes and pods tell of them.
+"""Shared devices: cards of a node that several pods may share, from annotations of nodes and pods.
 
-Here: which cards a node has, what a pod asks of them, which cards a pod was given, and what of a card is taken. Not
-here: which cards a pod gets (`plugins.deviceshare`), and devices that resource claims name (`model.device_claims`).
+Belongs here: the cards of a node, the card requests of a pod, the cards allocated to a pod, and the usage of a card.
+Does not: the choice of cards (`plugins.deviceshare`), and devices of resource claims (`model.device_claims`).
 """

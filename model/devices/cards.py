@@ -1,4 +1,4 @@
-"""Cards: what of a node's cards is taken, and by whom.
+"""Cards: usage of a node's cards, and the pods that use them.
 
 Every family of devices counts alike: pods hold parts of cards, a part is memory, cores, where cards are cut an
 instance, and in families whose cards offer other things, amounts of these. What is taken of a card is the sum over its
@@ -23,7 +23,7 @@ Instance = tuple[str, int]
 State = tuple[
     tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[Instance, ...], ...], tuple[tuple[int, ...], ...]
 ]
-"""What is taken by card: parts, memory, cores, instances, and further amounts, none where nothing of them is taken."""
+"""Usage by card: parts, memory, cores, instances, and further amounts, which are empty if unused."""
 
 
 class Use(NamedTuple):
@@ -36,12 +36,12 @@ class Use(NamedTuple):
     cores: int = 0
     """Percent of the card's cores."""
     asked: int = 0
-    """Units of memory that were asked for; an instance has more."""
+    """Requested units of memory; an instance has more."""
     instance: Instance | None = None
     container: int = 0
-    """Position among the containers of the pod that ask for cards."""
+    """Position among the containers of the pod that request cards."""
     amounts: tuple[int, ...] = ()
-    """What else is taken, in the order of the family; all parts of a card have as many."""
+    """Further amounts, in the order of the family. All parts of a card have the same number of amounts."""
 
 
 class Holder(NamedTuple):
@@ -49,18 +49,18 @@ class Holder(NamedTuple):
 
     uses: tuple[Use, ...]
     group: str = ""
-    """Its pod group, `namespace/name`, or empty."""
+    """Pod group of the holder, `namespace/name`, or empty."""
     rules: frozenset[int] = frozenset()
-    """Which of the configured rules of exclusiveness it matches."""
+    """Configured rules of exclusiveness that it matches."""
 
 
 class Shelf:
-    """What is taken of the cards of one node."""
+    """Usage of the cards of one node."""
 
     __slots__ = ("_state", "amounts", "cores", "holders", "instances", "memory", "parts")
 
     def __init__(self, cards: int) -> None:
-        """Begin with cards that nobody holds."""
+        """Start with unused cards."""
         self.parts = [0] * cards
         self.memory = [0] * cards
         self.cores = [0] * cards
@@ -78,14 +78,14 @@ class Shelf:
         self._count(holder.uses, 1)
 
     def take(self, task: TaskId) -> Holder | None:
-        """Undo `put`; None where the task holds nothing."""
+        """Undo `put`; None if the task holds nothing."""
         holder = self.holders.pop(task, None)
         if holder is not None:
             self._count(holder.uses, -1)
         return holder
 
     def state(self) -> State:
-        """Return what is taken: equal for nodes on which the same is left."""
+        """Return the usage. It is equal for nodes with the same free amounts."""
         if self._state is None:
             self._state = (
                 tuple(self.parts),
@@ -109,7 +109,7 @@ class Shelf:
                 known = self.amounts[use.card] or (0,) * len(use.amounts)
                 amounts = tuple(had + sign * more for had, more in zip(known, use.amounts, strict=True))
                 self.amounts[use.card] = amounts if any(amounts) else ()
-        # all of a card at once: an annotation that anybody may write can name thousands
+        # all instances of a card at once: a user's annotation can name thousands
         for card, changed in instances.items():
             counts = Counter(self.instances[card])
             counts.update(changed) if sign > 0 else counts.subtract(changed)

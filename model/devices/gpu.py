@@ -1,7 +1,7 @@
-"""Whole cards and shares of their memory: what a node has and what a pod asks for.
+"""GPU: whole cards and shares of their memory, of a node and in the request of a pod.
 
 A node offers the memory of all its cards as one number; each card has an equal part of it, rounded down. Cards that the
-device plugin calls unhealthy are left out, and the others keep their part.
+device plugin reports as unhealthy are left out. The part of the others does not change.
 """
 
 import re
@@ -15,7 +15,7 @@ from pyroclast.model.quantity import QuantityError, units
 __all__ = ["GpuCards", "GpuDemand", "gpu_cards", "gpu_demand", "gpu_indices"]
 
 _MOST_CARDS: Final = 1024
-"""Cards of one node that are believed in: whoever writes a node's status must not fill the memory."""
+"""Maximum number of cards of one node. A node's status must not be able to exhaust the memory."""
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -33,14 +33,14 @@ class GpuCards:
 
 @dataclass(frozen=True, slots=True)
 class GpuDemand:
-    """What a pod asks for: memory of one card, or whole cards."""
+    """Request of a pod: memory of one card, or whole cards."""
 
     memory: int = 0
     number: int = 0
 
 
 def gpu_cards(node: wire.Node) -> GpuCards | None:
-    """Return the cards of a node; None where it has none.
+    """Return the cards of a node; None if it has none.
 
     Raises:
         ValueError: An amount is no quantity, or more cards than a node can have.
@@ -62,7 +62,7 @@ def gpu_cards(node: wire.Node) -> GpuCards | None:
 
 
 def gpu_demand(spec: wire.PodSpec) -> GpuDemand:
-    """Return what a pod asks for by the limits of its containers.
+    """Return the request of a pod, from the limits of its containers.
 
     Raises:
         ValueError: A limit is no quantity.
@@ -71,7 +71,7 @@ def gpu_demand(spec: wire.PodSpec) -> GpuDemand:
 
 
 def gpu_indices(pod: wire.Pod) -> tuple[int, ...]:
-    """Return the cards that a pod was given; none where one of them cannot be read."""
+    """Return the cards that a pod was given; none if one of them cannot be read."""
     pieces = pod.metadata.annotations.get(GPU_INDEX, "").split(",")
     found = [int(piece) for piece in pieces if _INTEGER.fullmatch(piece)]
     return tuple(dict.fromkeys(found)) if len(found) == len(pieces) else ()

@@ -1,4 +1,4 @@
-"""Locks of nodes, as far as who decides and who carries out must agree on them."""
+"""Locks: rules of node locks that the plugin deviceshare and the binder share."""
 
 from typing import Final
 
@@ -9,14 +9,14 @@ __all__ = ["LOCK_NODE", "LOCK_SECONDS", "is_held"]
 LOCK_NODE: Final = "lock-node"
 """Kind of preparation: sets the annotation that its details name under `annotation`."""
 LOCK_SECONDS: Final = 300.0
-"""A lock that is older counts no more; one from the future does."""
+"""An older lock has expired. A lock from the future is held."""
 
 
 def is_held(text: str, now: float) -> bool:
-    """Tell whether a lock that was set at a time counts still.
+    """Return whether a lock that was set at a time is still held.
 
     Raises:
-        ValueError: The text is no time; a lock without one is held for ever.
+        ValueError: The text is not a time. A lock without a time is held forever.
     """
     if not text:
         raise ValueError("an empty text is no time")

@@ -1,4 +1,4 @@
-"""Names of resources and annotations by which device plugins and schedulers speak of shared cards."""
+"""Names: resources and annotations that device plugins and schedulers use for shared cards."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ GPU_MEMORY: Final = "volcano.sh/gpu-memory"
 GPU_NUMBER: Final = "volcano.sh/gpu-number"
 """Resource: cards."""
 GPU_UNHEALTHY: Final = "volcano.sh/gpu-unhealthy-ids"
-"""Annotation of a node: indices of cards that nobody may use, `0,3`."""
+"""Annotation of a node: indices of unhealthy cards, `0,3`."""
 GPU_INDEX: Final = "volcano.sh/gpu-index"
 """Annotation of a pod: indices of its cards, `0,2`."""
 PREDICATE_TIME: Final = "volcano.sh/predicate-time"
@@ -53,4 +53,4 @@ VGPU_LOCK: Final = "hamivgpu"
 """Annotations of a node, a time: a pod with cards is on its way there, and the device plugin has not served it yet."""
 
 TELLING: Final = (VGPU_MODE, USE_TYPES, AVOID_TYPES, USE_UUIDS, AVOID_UUIDS, VGPU_GROUP_POLICY)
-"""Annotations of pods that say which cards suit them: pods that differ in them share no template."""
+"""Annotations of pods with rules about cards. Pods that differ in them share no template."""

@@ -1,6 +1,6 @@
 """Settings of virtual cards: the names of their resources, and how cards can be cut, as the device ConfigMap has them.
 
-A document that is there stands alone: what it leaves out is empty, and is not filled up from the defaults.
+An existing document replaces the defaults: absent fields are empty and do not fall back to the defaults.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Kind(msgspec.Struct, frozen=True, rename="camel"):
     memory: Count = 0
     """Megabytes of one."""
     count: Count = 0
-    """How many of them the cut has."""
+    """Number of these instances in the cut."""
 
 
 class Group(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,11 +38,11 @@ class Geometries(msgspec.Struct, frozen=True, rename="camel"):
     models: tuple[str, ...] = ()
     """Parts of the names of models."""
     groups: tuple[Group, ...] = msgspec.field(name="allowedGeometries", default=())
-    """First to be tried first."""
+    """In the order in which they are tried."""
 
 
 class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """What the scheduler needs to know of virtual cards; empty names match no resource."""
+    """Settings of virtual cards. Empty names match no resource."""
 
     resource_count_name: str = ""
     resource_memory_name: str = ""
@@ -58,7 +58,7 @@ class VgpuSettings(msgspec.Struct, frozen=True, rename="camel"):
         return max(self.gpu_memory_factor, 1)
 
     def groups_of(self, model: str) -> tuple[Group, ...]:
-        """Return how a card of a model can be cut; empty where nothing is known of it."""
+        """Return the possible cuts of a card of a model; empty if unknown."""
         known = (each.groups for each in self.known_mig_geometries if any(part in model for part in each.models))
         return next(known, ())
 
@@ -74,17 +74,17 @@ DEFAULT: Final = DeviceSettings(
         resource_count_name=VGPU_NUMBER, resource_memory_name=VGPU_MEMORY, resource_core_name=VGPU_CORES
     )
 )
-"""Without a document."""
+"""Settings without a document."""
 
 
 def read_settings(raw: object) -> DeviceSettings:
     """Read a document that was YAML.
 
     Raises:
-        ValueError: It is no mapping, or a value in it is not what it should be; says where.
+        ValueError: It is not a mapping, or a value in it is invalid. The message names the path.
     """
     if not isinstance(raw, Mapping):
-        raise ValueError(  # noqa: TRY004 - told as all faults of the document
+        raise ValueError(  # noqa: TRY004 - reported like other errors of the document
             f"got {type(raw).__name__}, expected a mapping"
         )
     settings = msgspec.convert(_said(raw), DeviceSettings, strict=False)
@@ -96,7 +96,7 @@ def read_settings(raw: object) -> DeviceSettings:
 
 
 def _said(raw: object) -> Any:
-    """Leave out keys without a value, wherever they stand: they say nothing."""
+    """Remove keys without a value at every level: they count as absent."""
     if isinstance(raw, Mapping):
         return {key: _said(value) for key, value in raw.items() if value is not None}
     return [_said(each) for each in raw] if isinstance(raw, list) else raw

@@ -1,4 +1,4 @@
-"""What a pod asks of virtual cards: how much of how many, and which cards will do."""
+"""Virtual GPU demand: number of cards, amounts of each, and rules for suitable cards."""
 
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -23,32 +23,32 @@ from pyroclast.model.quantity import QuantityError, units
 __all__ = ["UNSET", "CardRules", "ContainerDemand", "card_rules", "spread_group", "vgpu_demand"]
 
 UNSET: Final = 101
-"""Percentage of a container that says how much memory it wants."""
+"""Percentage of a container that requests memory as an amount."""
 _SPREAD: Final = "spread"
 
 
 class ContainerDemand(NamedTuple):
-    """What one container asks for, of each of its cards."""
+    """Request of one container for each of its cards."""
 
     cards: int
     memory: int
     percentage: int
-    """Of the memory of a card; `UNSET` where `memory` counts."""
+    """Percentage of the memory of a card; `UNSET` if `memory` counts."""
     cores: int
 
     def memory_of(self, card: Card) -> int:
-        """Return how much memory of a card it wants."""
+        """Return the requested memory of a card."""
         return self.memory if self.percentage == UNSET else card.memory * self.percentage // 100
 
 
 @dataclass(frozen=True, slots=True)
 class CardRules:
-    """Which cards will do, by the annotations of a pod."""
+    """Rules for suitable cards, from the annotations of a pod."""
 
     mode: str | None = None
     use_types: tuple[str, ...] | None = None
     avoid_types: tuple[str, ...] = ()
-    """Without effect beside the former."""
+    """Ignored if the former is set."""
     use_uuids: frozenset[str] = frozenset()
     avoid_uuids: frozenset[str] = frozenset()
 
@@ -58,13 +58,13 @@ class CardRules:
         return bool(self.use_uuids or self.avoid_uuids)
 
     def permit_uuid(self, uuid: str) -> bool:
-        """Tell whether a card is permitted by its UUID."""
+        """Return whether the rules permit a card by its UUID."""
         if not self.names_uuids:
             return True
         return bool(uuid) and uuid not in self.avoid_uuids and (not self.use_uuids or uuid in self.use_uuids)
 
     def permit_model(self, model: str) -> bool:
-        """Tell whether a card is permitted by its model."""
+        """Return whether the rules permit a card by its model."""
         if NVIDIA not in model:
             return False
         upper = model.upper()
@@ -74,7 +74,7 @@ class CardRules:
 
 
 def vgpu_demand(spec: wire.PodSpec, settings: VgpuSettings) -> tuple[ContainerDemand, ...]:
-    """Return what sidecars and containers ask for that ask for cards, in the order in which a kubelet starts them.
+    """Return the requests of sidecars and containers that request cards, in the order in which a kubelet starts them.
 
     Other init containers are given none.
 
@@ -129,11 +129,11 @@ class _Asked(NamedTuple):
     container: wire.Container
 
     def limit(self, name: str) -> int | None:
-        """Return a limit; None where there is none."""
+        """Return a limit; None if it is absent."""
         return self._read(self.container.resources.limits, name, "limits")
 
     def amount(self, name: str) -> int | None:
-        """Return a limit, else a request; None where there is neither."""
+        """Return a limit, else a request; None if there is neither."""
         limit = self.limit(name)
         return self._read(self.container.resources.requests, name, "requests") if limit is None else limit
 

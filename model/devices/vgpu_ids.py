@@ -1,7 +1,7 @@
-"""The cards that a pod was given, as its annotation tells them.
+"""Virtual GPU ids: the annotation of a pod with its allocated cards.
 
-Cards of a container end with `:`, containers stand between `;`, and only those that ask for cards are among them. Of a
-card stand its UUID, `NVIDIA`, memory and cores; an instance stands behind the UUID as `[<cut>-<position>]`.
+Cards of a container end with `:`, containers stand between `;`, and only containers that request cards are listed. A
+card has its UUID, `NVIDIA`, memory and cores. An instance follows the UUID as `[<cut>-<position>]`.
 
 Example: `GPU-a,NVIDIA,3000,50:;GPU-b[group2-3],NVIDIA,8000,0:`.
 """
@@ -25,7 +25,7 @@ class Given(NamedTuple):
     """One card of one container."""
 
     uuid: str
-    """With the instance behind it, where it is one."""
+    """UUID of the card, followed by the instance if there is one."""
     memory: int
     cores: int
     container: int
@@ -52,7 +52,7 @@ def read_ids(text: str) -> tuple[Given, ...]:
 
 
 def split_id(uuid: str) -> tuple[str, Instance | None]:
-    """Return the UUID of a card, and the instance of it; None where none is told, or not so that it can be read."""
+    """Return the UUID of a card and its instance; None if the instance is absent or malformed."""
     match = _INSTANCE.fullmatch(uuid)
     if match is None:
         return uuid.partition("[")[0], None

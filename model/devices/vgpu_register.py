@@ -1,4 +1,4 @@
-"""The register of virtual cards: what the device plugin writes on a node.
+"""Register of virtual cards: the annotation that the device plugin writes on a node.
 
 Records end with `:`, their fields stand between commas: UUID, pods that may share the card, memory, model, whether it
 is healthy, and how it is shared: `mig` in instances that hardware keeps apart, anything else `hami-core`, by shares.
@@ -28,15 +28,15 @@ MODES: Final = (HAMI_CORE, MIG)
 
 _FIELDS: Final = 6
 _MOST_CARDS: Final = 1024
-"""Cards of one node that are believed in."""
+"""Maximum number of cards of one node."""
 _REGISTERS_KEPT: Final = 1 << 14
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,15}", re.ASCII)
 _SIGNS: Final = frozenset("[];")
-"""What has a meaning of its own in the annotations of pods."""
+"""Characters with a special meaning in the annotations of pods."""
 _SHOWN: Final = 64
-"""Characters of a UUID that are told."""
+"""Maximum number of characters of a UUID in a message."""
 _OFFERED: Final = (VGPU_NUMBER, VGPU_CORES, VGPU_MEMORY)
-"""A node must offer something of each, whatever the resources are called that pods ask for."""
+"""A node must offer each of these resources, whatever names the requested resources have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Card:
     model: str
     is_healthy: bool
     groups: tuple[Group, ...] = ()
-    """The ways in which it can be cut; none where it is not shared so."""
+    """Possible cuts; none if it is not shared as instances."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +59,10 @@ class VgpuCards:
     """The cards of a node; equal registers give the same object as long as it is remembered."""
 
     mode: str
-    """How they are shared."""
+    """Sharing mode of the cards."""
     cards: tuple[Card, ...]
     shape: str
-    """Equal for nodes whose cards differ in UUIDs alone."""
+    """Key that is equal for nodes whose cards differ only in UUIDs."""
     positions: Mapping[str, int]
     """Position of each card by its UUID."""
 
@@ -73,7 +73,7 @@ class VgpuCards:
 
 
 def vgpu_cards(node: wire.Node, settings: VgpuSettings) -> VgpuCards | None:
-    """Return the cards of a node; None where it has none, or offers nothing of them.
+    """Return the cards of a node; None if it has none, or offers nothing of them.
 
     Raises:
         ValueError: The register, or an amount, cannot be read.
@@ -92,7 +92,7 @@ def vgpu_cards(node: wire.Node, settings: VgpuSettings) -> VgpuCards | None:
 
 @lru_cache(_REGISTERS_KEPT)
 def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
-    """Read a register; None where it has no record.
+    """Read a register; None if it has no record.
 
     Raises:
         ValueError: A record has too few fields, there are more than a node can have, or annotations of pods could not
@@ -121,7 +121,7 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
 
 
 def _check_names(uuids: Sequence[str]) -> None:
-    """Refuse cards that would not be found again by what pods are told of them: they would be given twice."""
+    """Reject UUIDs that cannot be found again from the annotations of pods: their cards would be allocated twice."""
     for uuid, count in Counter(uuids).items():
         if count > 1:
             raise ValueError(f"{count} cards are called {uuid[:_SHOWN]!r}")
@@ -130,5 +130,5 @@ def _check_names(uuids: Sequence[str]) -> None:
 
 
 def _number(text: str) -> int:
-    """Read a number as the device plugin writes it; what is none, or negative, is nothing."""
+    """Read a number as the device plugin writes it; 0 if malformed or negative."""
     return max(int(text), 0) if _NUMBER.fullmatch(text) else 0

@@ -1,7 +1,7 @@
-"""Elastic quotas: trees of guarantees and ceilings whose unused part is lent, as Koordinator defines them.
+"""Elastic quotas: trees of guarantees and maximums whose unused part is lent, as Koordinator defines them.
 
-Here is what an ElasticQuota says, which quota a pod belongs to, and how what is there is divided; no I/O, no clock, and
-no word of plugins.
+Belongs here: parsing of an ElasticQuota, the quota of a pod, and the division of resources. Does not: I/O, a clock, and
+plugins.
 """
 
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA

@@ -1,10 +1,10 @@
-"""Fair: how what there is of one resource is divided among quotas side by side.
+"""Fair: division of one resource among sibling quotas (water filling).
 
-Each first gets what it is guaranteed, or what it asks for where that is less and it lends the rest; what is left goes
-to those who ask for more, by weight, the largest remainders first, until they have it or nothing is left (water
-filling). Amounts are integers, and so are parts: nothing is lost in rounding.
+Each quota first gets its guarantee, or its request if that is less and the quota lends the rest. The remainder is
+divided by weight among quotas that request more, largest remainders first, until their requests are met or nothing is
+left. Amounts and parts are integers: nothing is lost in rounding.
 
-Example: 100 for a (weight 60, asks for 80, guaranteed 40), b (30, 50, 20) and c (10, 5, 20, lends). First 40, 20, 5;
+Example: 100 for a (weight 60, requests 80, guaranteed 40), b (30, 50, 20) and c (10, 5, 20, lends). First 40, 20, 5;
 35 are left for a and b: 23.3 and 11.7, so 23 and 11, and one more for b. That makes 63, 32, 5.
 """
 
@@ -15,7 +15,7 @@ __all__ = ["Sharer", "divided", "scaled"]
 
 
 class Sharer(NamedTuple):
-    """What one quota brings to the division of one resource, base units."""
+    """Share of one quota in the division of one resource, base units."""
 
     name: str
     guaranteed: int
@@ -26,19 +26,19 @@ class Sharer(NamedTuple):
 
     @property
     def first(self) -> int:
-        """What it gets before anything is divided by weight."""
+        """Amount that it gets before the rest is divided by weight."""
         return min(self.asked, self.guaranteed) if self.lends else self.guaranteed
 
 
 def divided(total: int, sharers: Sequence[Sharer]) -> list[int]:
-    """Divide a total; where guarantees exceed it nobody gets less for that.
+    """Divide a total. Guarantees are met even if their sum exceeds the total.
 
     Args:
-        total: What there is, base units; below 0 counts as nothing.
-        sharers: Who shares; ties of remainders go by name.
+        total: Base units to divide; below 0 counts as 0.
+        sharers: The sharers; ties of remainders go by name.
 
     Returns:
-        The part of each, in their order.
+        The part of each sharer, in their order.
     """
     parts = [sharer.first for sharer in sharers]
     left = total - sum(parts)
@@ -55,7 +55,7 @@ def divided(total: int, sharers: Sequence[Sharer]) -> list[int]:
 
 
 def scaled(total: int, guarantees: Sequence[int]) -> list[int]:
-    """Cut guarantees down, in proportion, to what there is; they stay as they are where there is enough."""
+    """Scale guarantees down to a total, in proportion. They stay unchanged if their sum does not exceed it."""
     there, together = max(total, 0), sum(guarantees)
     if together <= there:
         return list(guarantees)

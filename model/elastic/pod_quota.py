@@ -12,16 +12,16 @@ _SYSTEM_NAMESPACES: Final = frozenset({"kube-system"})
 
 
 class Belonging:
-    """Which quota pods use, by what they name and where they are.
+    """Quotas of pods, by label and namespace.
 
-    The quota that a pod names, else one that has the name of the pod's namespace and stands in it, else one that lists
-    the namespace, else the default one; so does a pod that names a quota which is not there, or the root, which is the
-    cluster. Anyone who may create pods may write the label, so that a cluster with tenants may want it to count only
-    where the quota stands in the pod's namespace or lists it; the system quota is then that of `kube-system`.
+    A pod uses the quota that it names, else the quota of its namespace that has the namespace's name, else a quota that
+    lists the namespace, else the default quota. A pod that names an unknown quota or the root also uses the default
+    quota. Users who may create pods may write the label. With tenants, `own_alone` limits the label to quotas that are
+    in the pod's namespace or list it. The system quota is then that of `kube-system`.
     """
 
     def __init__(self, quotas: Iterable[ParsedQuota], *, own_alone: bool = False) -> None:
-        """Read who may use what; with `own_alone` a label counts for quotas of the pod's namespace alone."""
+        """Index the quotas; with `own_alone`, a label counts only for quotas of the pod's namespace."""
         self._own_alone = own_alone
         self._served: dict[str, frozenset[str]] = {SYSTEM_QUOTA: _SYSTEM_NAMESPACES, DEFAULT_QUOTA: frozenset()}
         self._names = {SYSTEM_QUOTA}  # which is always there

@@ -1,4 +1,4 @@
-"""What an ElasticQuota says, read once for each of its versions."""
+"""ElasticQuota: the parsed object, read once for each of its versions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ LARGEST_AMOUNT: Final = 2**58
 
 
 _READ: Final = (SHARED_WEIGHT, TOTAL_RESOURCE, NAMESPACES)
-"""Annotations that say something of the quota; others say how it stands."""
+"""Annotations that specify the quota. Other annotations are its status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParsedQuota:
-    """One ElasticQuota, its amounts parsed; resources that its maximum does not speak of are not its concern."""
+    """One ElasticQuota with parsed amounts. It does not count resources that its maximum does not list."""
 
     name: str
     """Unique in the cluster, though the object is in a namespace."""
@@ -45,23 +45,23 @@ class ParsedQuota:
     parent: str
     is_parent: bool
     tree: str
-    """Empty for the tree that all share which name none."""
+    """Empty for the default tree, which quotas without a tree share."""
     tree_total: Amounts | None
-    """What its tree has to divide, where it is the root of one; else None."""
+    """Amounts that its tree divides, if it is the root of one; else None."""
     adds_to_cluster: bool
-    """Whether what its tree has is there beside what the default tree divides, and not taken off that."""
+    """Whether the amounts of its tree are added to those of the default tree instead of deducted from them."""
     lends: bool
-    """Whether others may use what it is guaranteed while it does not ask for it."""
+    """Whether other quotas may use its guarantee while it does not request it."""
     minimum: Amounts
-    """What it is guaranteed."""
+    """Guaranteed amounts."""
     maximum: Amounts
-    """Most that it may have."""
+    """Maximum amounts."""
     weight: Amounts
-    """Its part, beside others', of what nobody is guaranteed or asks for by guarantee."""
+    """Weight for resources that are not guaranteed, or whose guarantee is not requested."""
     namespaces: tuple[str, ...]
-    """Whose pods use it without naming it."""
+    """Namespaces whose pods use it without naming it."""
     fault: str
-    """What is wrong with its amounts, so that none of them counts; empty where nothing is."""
+    """Error in its amounts, so that none of them counts; empty if there is none."""
     object: wire.ElasticQuota
 
 
@@ -70,9 +70,9 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
 
     Args:
         quota: The object.
-        report: Is told what cannot be read: an amount of the spec that is no quantity, is negative, or is guaranteed
-            beyond the maximum makes the quota a faulty one, as does what the root of a tree says of the tree's amounts;
-            another annotation counts as absent.
+        report: Receives each error. The quota is faulty if an amount of the spec is not a quantity, is negative, or is
+            guaranteed beyond the maximum, or if the root of a tree gives malformed amounts of the tree. Another
+            malformed annotation counts as absent.
     """
     metadata = quota.metadata
     minimum, maximum, faults = _limits(quota)
@@ -109,12 +109,12 @@ def faults_in(quota: wire.ElasticQuota) -> list[ObjectError]:
 
 
 def age(quota: wire.ElasticQuota) -> tuple[str, str]:
-    """Key by which the oldest comes first, which counts of several quotas of one name."""
+    """Return the sort key that puts the oldest first. The oldest of several quotas of one name counts."""
     return quota.metadata.creation_timestamp, quota.metadata.key
 
 
 def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
-    """Tell whether two versions of an object read the same; how it stands may differ."""
+    """Return whether two versions of an object parse to the same quota. Their statuses may differ."""
     here, there = one.metadata, other.metadata
     return (
         (here.uid, here.creation_timestamp, one.spec) == (there.uid, there.creation_timestamp, other.spec)
@@ -124,12 +124,12 @@ def is_said_alike(one: wire.ElasticQuota, other: wire.ElasticQuota) -> bool:
 
 
 def listed_namespaces(quota: wire.ElasticQuota) -> tuple[str, ...]:
-    """Return the namespaces that an object lists; none where that cannot be read."""
+    """Return the namespaces that an object lists; none if the list is malformed."""
     return _namespaces(quota.metadata, lambda _: None)
 
 
 def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectError]]:
-    """Return minimum and maximum, and what is wrong with them."""
+    """Return minimum and maximum, and their errors."""
     key, faults = quota.metadata.key, list[ObjectError]()
     minimum = _amounts(key, "spec.min", quota.spec.min, faults.append)
     maximum = _amounts(key, "spec.max", quota.spec.max, faults.append)
@@ -142,7 +142,7 @@ def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectErro
 
 
 def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
-    """Return the weights that an object gives; None where it gives none, only zeros, or what cannot be read."""
+    """Return the weights that an object gives; None if they are absent, all zero, or malformed."""
     given = _json(metadata, SHARED_WEIGHT, dict[str, wire.Quantity], report)
     faults: list[ObjectError] = []
     weights = _amounts(metadata.key, f"metadata.annotations.{SHARED_WEIGHT}", given or {}, faults.append)
@@ -152,7 +152,7 @@ def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) ->
 
 
 def _tree_total(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:
-    """Return what a tree has by its root; None where the quota is no root, or does not say so soundly."""
+    """Return the amounts of a tree by its root; None if the quota is no root, or if the amounts are malformed."""
     if metadata.labels.get(IS_ROOT) != "true" or not metadata.labels.get(TREE_ID):
         return None
     path, faults = f"metadata.annotations.{TOTAL_RESOURCE}", list[ObjectError]()
@@ -170,7 +170,7 @@ def _namespaces(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]
 
 
 def _json(metadata: wire.ObjectMeta, key: str, kind: Any, report: Callable[[ObjectError], None]) -> Any:
-    """Return what an annotation says; None where it is absent or cannot be read, which is reported."""
+    """Return the value of an annotation; None if it is absent or malformed, which is reported."""
     text = metadata.annotations.get(key)
     if not text:
         return None

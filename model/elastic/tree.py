@@ -1,11 +1,11 @@
-"""Tree: quotas below quotas, what each asks for, and what each may have now.
+"""Tree: the hierarchy of quotas, with the request and the runtime amount of each.
 
-Requests go up: a quota asks for what its pods and the quotas below it ask for, no less than its guarantee where it does
-not lend, and no more than its maximum. What there is comes down: the root has the cluster, and each quota divides what
-it has among those below it (`fair`), their guarantees cut to it where they exceed it.
+Requests are summed upwards: a quota requests the sum of its pods and of its child quotas, at least its guarantee if it
+does not lend, and at most its maximum. Amounts are divided downwards: the root has the cluster, and each quota divides
+its amount among its children (`fair`). Guarantees whose sum exceeds the amount are cut to it.
 
 Beside the default tree there may be others (label `tree-id`), each for a part of the nodes: one of its quotas, the root
-of the tree, says what that part has, and the default tree has that much less.
+of the tree, gives the amounts of that part. The default tree has that much less.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ from pyroclast.model.resources import Amounts, ResourceSpace
 __all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
 
 APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
-"""Quotas that take no part in sharing: what they use is not there for others."""
+"""Quotas that are not divided: their usage is deducted from the total."""
 
 BUILT_IN = APART | {ROOT_QUOTA}
 """Quotas that are always there; none is the root of a tree beside the default one."""
 
 
 def faults_of(quotas: Mapping[str, ParsedQuota]) -> dict[str, str]:
-    """Say of quotas why they cannot be served: something is wrong with them, with those above them or their tree."""
+    """Return why quotas cannot be served: an error of the quota, of an ancestor, or of its tree."""
     quotas = with_trees(quotas)
     roots = tree_roots(quotas.values())
     faults: dict[str, str] = {}
@@ -42,7 +42,7 @@ def faults_of(quotas: Mapping[str, ParsedQuota]) -> dict[str, str]:
 
 
 def with_trees(quotas: Mapping[str, ParsedQuota]) -> Mapping[str, ParsedQuota]:
-    """Give quotas that name no tree the tree of the quota above them, as Koordinator's webhook does on creation."""
+    """Set the tree of quotas without one to that of their parent, as Koordinator's webhook does on creation."""
     if not any(quota.tree for quota in quotas.values()):
         return quotas
     trees: dict[str, str] = {}
@@ -58,9 +58,9 @@ def with_trees(quotas: Mapping[str, ParsedQuota]) -> Mapping[str, ParsedQuota]:
 
 
 def tree_roots(quotas: Iterable[ParsedQuota]) -> dict[str, ParsedQuota]:
-    """Return the quota that says what a tree has, by tree; of several the first by name.
+    """Return the root quota of each tree, by tree; of several the first by name.
 
-    Nothing can be wrong above one, since it stands at the top: a tree with a root is served.
+    A root has no parent that could be faulty: a tree with a root is served.
     """
     roots: dict[str, ParsedQuota] = {}
     for quota in sorted(quotas, key=lambda each: each.name):
@@ -89,7 +89,7 @@ def _fault_above(
     roots: Mapping[str, ParsedQuota],
     known: dict[str, str | None],
 ) -> str | None:
-    """Say what is wrong above a quota; `known` has the answers of before, and gets those of all on the way up."""
+    """Return the error above a quota. `known` memoises the results, also of all ancestors on the way."""
     seen: dict[str, None] = {}
     fault = None
     while quota.parent != ROOT_QUOTA and fault is None:
@@ -154,48 +154,48 @@ class QuotaBook:
 
         Args:
             space: Rows of amounts.
-            name: Of the quota.
-            maximum: Most that it may have; what it does not speak of is not its concern, but for the quotas that are
-                always there, which count everything.
-            quota: What the object says; None of a quota that is there without one.
+            name: Name of the quota.
+            maximum: Maximum amounts. The quota does not count other resources, except for the quotas that always exist,
+                which count all resources.
+            quota: The parsed object; None if the quota exists without one.
         """
         self.name = name
         self.parent: QuotaBook | None = None
         self.children: list[QuotaBook] = []
-        """In the order of their names."""
+        """Child quotas in the order of their names."""
         self.lends = quota is None or quota.lends
         counts_all = name == ROOT_QUOTA or name in APART
         spoken = space.names if counts_all else maximum
         self.rows = tuple(sorted(space.rows[each] for each in spoken if each in space.rows))
-        """What it counts: what its maximum speaks of."""
+        """Rows of the resources that it counts: those of its maximum."""
         self.maximum: list[int] = space.vector(maximum, absent=LARGEST_AMOUNT if counts_all else 0).tolist()
         minimum = {} if quota is None else quota.minimum
         self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
         self.minimum: list[int] = space.vector(minimum).tolist()
         self.guaranteed = list(self.minimum)
-        """The minimum, cut to what is there."""
+        """The minimum, cut to the available amount."""
         self.weight: list[int] = space.vector(maximum if quota is None else quota.weight).tolist()
         nothing = [0] * len(space)
         self._own_request = list(nothing)
         self.child_request = list(nothing)
-        """What its pods and those of the quotas below it ask for, each of these up to its maximum."""
+        """Requests of its pods and of its child quotas, each child up to its maximum."""
         self.request = list(nothing)
-        """The same, no less than the minimum where it does not lend."""
+        """The same, at least the minimum if it does not lend."""
         self.used = list(nothing)
         self.unpreemptible_request = list(nothing)
         self.unpreemptible_used = list(nothing)
         self.runtime = list(nothing)
-        """Most that it may have now."""
+        """Runtime amount: the most that it may use now."""
 
     def line(self) -> "Iterator[QuotaBook]":
-        """Iterate over the quota and all above it."""
+        """Iterate over the quota and its ancestors."""
         book: QuotaBook | None = self
         while book is not None:
             yield book
             book = book.parent
 
     def ask(self, amounts: Sequence[int], *, is_preemptible: bool) -> None:
-        """Count what pods of the quota ask for; `QuotaTree.settle` hands it up."""
+        """Count requests of pods of the quota; `QuotaTree.settle` adds them to its ancestors."""
         for row in self.rows:
             self._own_request[row] += amounts[row]
         if not is_preemptible:
@@ -204,7 +204,7 @@ class QuotaBook:
                     book.unpreemptible_request[row] += amounts[row]
 
     def use(self, amounts: Sequence[int], *, is_preemptible: bool, sign: int = 1) -> None:
-        """Count what pods of the quota have, up to the root, or take it away again (-1)."""
+        """Count usage of pods of the quota, up to the root, or subtract it again (-1)."""
         for book in self.line():
             used, kept = book.used, book.unpreemptible_used
             for row in self.rows:
@@ -226,7 +226,7 @@ class QuotaBook:
                 self.request[row] = max(self.request[row], self.minimum[row])
 
     def limited(self) -> list[int]:
-        """Return what it asks for of those above it: no more than its maximum."""
+        """Return its request to its parent: at most its maximum."""
         amounts = list(self.request)
         for row in self.rows:
             amounts[row] = min(amounts[row], self.maximum[row])
@@ -234,20 +234,20 @@ class QuotaBook:
 
 
 class QuotaTree:
-    """All quotas that are served, tree by tree; the root of the default tree stands for the cluster."""
+    """All served quotas, tree by tree. The root of the default tree represents the cluster."""
 
     def __init__(self, space: ResourceSpace, quotas: Iterable[ParsedQuota], apart: Mapping[str, Amounts]) -> None:
-        """Put quotas below each other.
+        """Build the trees of quotas.
 
         Args:
             space: Rows of amounts.
-            quotas: Without faults; those that stand apart are among them where they have objects.
-            apart: Maximums of the quotas that stand apart, where these have no object.
+            quotas: Quotas without faults, including those of `APART` that have objects.
+            apart: Maximums of the quotas of `APART` that have no object.
         """
         self._space = space
         self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
         self.books: dict[str, QuotaBook] = {}
-        """All but the roots, by name."""
+        """All quotas except the roots, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
         for name in sorted(known.keys() | APART):
             quota = known.get(name)
@@ -256,7 +256,7 @@ class QuotaTree:
         self._roots = tree_roots(known.values())
         tops = {"": self.root} | {tree: QuotaBook(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
         self._tops = tops
-        """Where each tree begins, by tree."""
+        """Root of each tree, by tree."""
         for name, book in self.books.items():
             if name not in APART:
                 quota = known[name]
@@ -265,11 +265,11 @@ class QuotaTree:
         self._down = [book for top in tops.values() for book in self._downwards(top)]
 
     def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
-        """Hand requests up and what there is down.
+        """Sum requests upwards and divide amounts downwards.
 
         Args:
-            total: What the cluster has, base units by row.
-            cuts_guarantees: Whether guarantees are cut to what there is where they exceed it.
+            total: Amounts of the cluster, base units by row.
+            cuts_guarantees: Whether guarantees that exceed the available amount are cut to it.
         """
         for book in reversed(self._down):
             book.gather()
@@ -289,14 +289,14 @@ class QuotaTree:
                 self._divide(book, there, cuts_guarantees=cuts_guarantees)
 
     def _divide(self, book: QuotaBook, total: Sequence[int], *, cuts_guarantees: bool) -> None:
-        """Divide what a quota has among those below it; `total` is what its tree has."""
+        """Divide the amount of a quota among its children; `total` is the amount of its tree."""
         children = book.children
         limited = [child.limited() for child in children]
         spoken = {row for child in children for row in child.rows}
         for row in spoken:
             there = book.runtime[row] if row in book.rows else 0
             guarantees = [child.minimum[row] for child in children]
-            # what the tree does not have at all is not spoken of there, and cuts nothing
+            # a resource that the tree does not have is not managed there, and cuts no guarantee
             if cuts_guarantees and (book.parent is not None or total[row]) and row in book.rows:
                 guarantees = scaled(there, guarantees)
             sharers = [

@@ -1,4 +1,4 @@
-"""Uses: what pods ask for and have, by what decides which elastic quota they belong to."""
+"""Uses: requests and usage of pods, by the properties that decide their elastic quota."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _ENDED = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
 
 
 class Claim(NamedTuple):
-    """What pods say that decides which quota they use."""
+    """Properties of pods that decide which quota they use."""
 
     label: str
     """The quota that they name, or empty."""
@@ -23,31 +23,31 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuotaUses:
-    """Sums over all pods that live, by claim; R resources, K claims, arrays write-protected.
+    """Sums over all pods that have not ended, by claim. R resources, K claims, arrays write-protected.
 
-    Pods that have ended count nowhere. Those that are being deleted are asked for until they are gone, so that nobody's
-    part changes because of an eviction, and are not used any more: their room is others' already.
+    Pods that have ended do not count. A pod that is being deleted counts as requested until it is gone, so that an
+    eviction changes no quota's fair share. It does not count as used: its resources are already free for other pods.
     """
 
     claims: tuple[Claim, ...]
     """Ascending."""
     requested: IntArray
-    """What pods ask for, on nodes or not, base units, shape (R, K)."""
+    """Requests of pods, on nodes or not, base units, shape (R, K)."""
     used: IntArray
-    """What pods on nodes have, base units, shape (R, K)."""
+    """Requests of pods on nodes, base units, shape (R, K)."""
 
 
 def claim_of(task: Task) -> Claim:
-    """Return what decides which quota a task uses."""
+    """Return the properties that decide which quota a task uses."""
     return Claim(task.pod.metadata.labels.get(QUOTA_NAME, ""), task.namespace, is_preemptible(task))
 
 
 def is_preemptible(task: Task) -> bool:
-    """Tell whether quotas may have a task evicted."""
+    """Return whether a quota may evict a task."""
     return task.pod.metadata.labels.get(PREEMPTIBLE) != "false"
 
 
 def counts(task: Task) -> tuple[bool, bool]:
-    """Tell whether a task counts as asked for, and whether as used."""
+    """Return whether a task counts as requested, and whether it counts as used."""
     asks = task.status not in _ENDED
     return asks, asks and task.node is not None and task.status is not TaskStatus.RELEASING

@@ -1,10 +1,10 @@
 """Gangs as Koordinator's users write them: labels and annotations of pods, and pod groups of `scheduling.sigs.k8s.io`.
 
-names.py      what they write, and what is written on their pods
-identity.py   which gang a pod is in, and which job that is
-gang.py       what one gang says
-reading.py    reading it from an object or from pods
-groups.py     gangs that wait for each other: whether they are complete, what they need
+names.py      labels and annotations, of users and of bound members
+identity.py   the gang of a pod, and the job of a gang group
+gang.py       settings of one gang
+reading.py    parsing a gang from an object or from pods
+groups.py     gangs that wait for each other: completeness and minimums
 """
 
 from pyroclast.model.gangs.gang import Gang, GangRules

@@ -1,4 +1,4 @@
-"""Gang: what is said of one set of pods that must come together."""
+"""Gang: settings of one set of pods that are scheduled together."""
 
 from dataclasses import dataclass
 
@@ -11,36 +11,36 @@ __all__ = ["Gang", "GangRules"]
 
 
 class GangRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for gangs that say nothing of it."""
+    """Defaults of gangs."""
 
     match_policy: str = ONCE_SATISFIED
     waiting_seconds: float = 600.0
     longest_wait_seconds: float = 3600.0
-    """Most that counts of a waiting time."""
+    """Maximum waiting time."""
     keeps_places: bool = True
-    """Whether members of NonStrict gangs keep the nodes that they found while they wait."""
+    """Whether members of NonStrict gangs keep their nodes while they wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """One gang, read."""
+    """One parsed gang."""
 
     id: str
     """`namespace/name`."""
     group: tuple[str, ...]
-    """Ids of the gangs that must come together, itself among them, sorted."""
+    """Ids of the gangs that are scheduled together, including its own, sorted."""
     minimum: int
     """Members that must come together."""
     total: int
-    """Members that there will be; decides nothing."""
+    """Expected number of members. Informational."""
     mode: str
     """`Strict` or `NonStrict`."""
     match_policy: str
     waiting_seconds: float
-    """How long members wait for each other."""
+    """Time that members wait for each other."""
     created: str
     """Creation of its pod group, else of its first member, as the server writes times."""
     fault: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Reason why the gang cannot be used; empty if it can."""
     notes: tuple[ObjectError, ...] = ()
-    """What could not be read, with the object where it stands and what holds in its place."""
+    """Fields that cannot be parsed, with their object and the value used instead."""

@@ -1,7 +1,7 @@
-"""Groups: gangs that wait for each other. Whether all are there, and what each needs, by its members as they are.
+"""Groups: gangs that wait for each other, whether the group is complete, and the minimum of each gang.
 
-A group's job holds its gangs as roles, each with a minimum. Members that need not wait for anybody while others of
-their group must are in a job of their own, the free one.
+A group's job holds its gangs as roles, each with a minimum. If only some members of a group must wait, the others are
+in a separate job, the free one.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,16 +27,16 @@ class GangGroup:
     id: str
     """Ids of all gangs of the group, sorted, with commas."""
     gangs: tuple[Gang, ...]
-    """Those that say they are of it, in the order of their ids."""
+    """Gangs that name this group, in the order of their ids."""
     refusal: str
-    """Why none of the members may be placed, in words; empty where they may."""
+    """Reason why no member may be placed; empty if members may be placed."""
     waits: bool
-    """Whether members wait for each other; else each is for itself."""
+    """Whether members wait for each other. Otherwise each member is placed alone."""
     is_patient: bool
-    """Whether members keep the nodes that they found, each for the waiting time of its gang, while others lack."""
+    """Whether placed members keep their nodes, for the waiting time of their gang, while others are not placed."""
 
     def goes_on(self, gang_id: str) -> bool:
-        """Tell whether other members of a gang are tried after one found no node."""
+        """Return whether other members of a gang are tried after one found no node."""
         return not self.waits or any(gang.id == gang_id and gang.mode == NON_STRICT for gang in self.gangs)
 
     def patience(self, gang_id: str) -> float:
@@ -47,20 +47,20 @@ class GangGroup:
 def least(gang: Gang, ready: int, *, waits: bool) -> int:
     """Return how many members of a gang a job needs.
 
-    Those that need not wait for each other hold what runs of them, up to the minimum: no newcomer waits, and nobody is
-    evicted alone whom the minimum needs.
+    If members need not wait for each other, the number is that of ready members, up to the minimum. New members do not
+    wait, and a member that the minimum needs is not evicted alone.
     """
     return gang.minimum if waits else min(gang.minimum, ready)
 
 
 def lacking(group: Sequence[str], gangs: Mapping[str, Gang], agreed: Collection[str], sizes: Mapping[str, int]) -> str:
-    """Say which gangs of a group are missing, cannot be used, or have too few members; empty where none.
+    """Return a message naming gangs of a group that are missing, unusable, or too small; empty if there are none.
 
     Args:
         group: Ids of its gangs, sorted.
         gangs: All gangs there are.
-        agreed: Ids of those that say they are of this group.
-        sizes: How many members they have that have not ended.
+        agreed: Ids of the gangs that name this group.
+        sizes: Number of members of each gang that have not ended.
     """
     lack = [
         each for each in group if each not in agreed or gangs[each].fault or sizes.get(each, 0) < gangs[each].minimum
@@ -76,7 +76,7 @@ def lacking(group: Sequence[str], gangs: Mapping[str, Gang], agreed: Collection[
 
 
 def _fault_of(name: str, gang: Gang | None, size: int, *, agrees: bool) -> str:
-    """Say what a gang lacks, of which something lacks."""
+    """Return the message about an incomplete gang."""
     if gang is None:
         return f"there is no gang {name}"
     if gang.fault:

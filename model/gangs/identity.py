@@ -1,4 +1,4 @@
-"""Identity: which gang a pod is in, and what the jobs of gangs are called."""
+"""Identity: the gang of a pod, and the names of the jobs of gangs."""
 
 import re
 from hashlib import blake2b
@@ -15,11 +15,11 @@ _LONGEST_NAME: Final = 200
 _LONGEST_NAMESPACE: Final = 63
 """Characters of a namespace, as Kubernetes has them."""
 _PLAIN: Final = re.compile(rf"[\w.-]{{1,{_LONGEST_NAMESPACE}}}/[\w.-]+")
-"""Ids of gangs that can be told apart wherever they stand in a job's name."""
+"""Ids of gangs that are unambiguous inside a job's name."""
 
 
 def gang_of(metadata: wire.ObjectMeta) -> str:
-    """Return the id of a pod's gang, `namespace/name`, or nothing where it names none."""
+    """Return the id of a pod's gang, `namespace/name`; empty if it names none."""
     labels = metadata.labels
     name = labels.get(LABEL_POD_GROUP) or labels.get(LABEL_NAME) or metadata.annotations.get(NAME)
     return f"{metadata.namespace}/{name}" if name else ""
@@ -31,11 +31,11 @@ def group_id(gangs: tuple[str, ...]) -> str:
 
 
 def job_of_group(gangs: tuple[str, ...], *, is_free: bool = False) -> JobId:
-    """Name the job of a gang group, by no name that a PodGroup can have: `namespace/gang:first,namespace/second`.
+    """Return the job id of a gang group, which no PodGroup can have: `namespace/gang:first,namespace/second`.
 
     Args:
         gangs: Ids of its gangs, sorted.
-        is_free: Whether it is that of members that are each for itself, where others of the group still must wait.
+        is_free: Whether it is the job of members that are placed alone while others of the group must still wait.
     """
     namespace, _, name = group_id(gangs).partition("/")
     if len(name) > _LONGEST_NAME or not all(map(_PLAIN.fullmatch, gangs)):

@@ -1,4 +1,4 @@
-"""Names that users of gangs write, and those that are written on bound members."""
+"""Names: labels and annotations of gangs, and annotations written on bound members."""
 
 from typing import Final
 
@@ -33,20 +33,20 @@ LABEL_POD_GROUP: Final = _SIGS
 LABEL_NAME: Final = f"{_SIGS}/name"
 """Label of a pod: its gang, which its annotations describe."""
 LABEL_MIN_AVAILABLE: Final = f"{_SIGS}/min-available"
-"""Label of a pod: the minimum; goes before the annotation."""
+"""Label of a pod: the minimum. Takes precedence over the annotation."""
 ALIAS_MATCH_POLICY: Final = f"{_SIGS}/match-policy"
-"""Annotation: the match policy, where Koordinator's own key is absent."""
+"""Annotation: the match policy, if Koordinator's own key is absent."""
 
 NAME: Final = f"{_PREFIX}name"
 """Annotation of a pod: its gang, which its annotations describe."""
 MIN_AVAILABLE: Final = f"{_PREFIX}min-available"
-"""Annotation of a pod: how many members must come together."""
+"""Annotation of a pod: the minimum number of members."""
 TOTAL_NUMBER: Final = f"{_PREFIX}total-number"
-"""Annotation: how many members there will be; decides nothing."""
+"""Annotation: the expected number of members. Informational."""
 MODE: Final = f"{_PREFIX}mode"
 """Annotation: `Strict` or `NonStrict`."""
 WAITING_TIME: Final = f"{_PREFIX}waiting-time"
-"""Annotation of a pod: how long members wait for each other, as Go writes durations."""
+"""Annotation of a pod: time that members wait for each other, as a Go duration."""
 GROUPS: Final = f"{_PREFIX}groups"
 """Annotation, a JSON list of `namespace/name`: the gangs that must come together."""
 MATCH_POLICY: Final = f"{_PREFIX}match-policy"
@@ -59,11 +59,11 @@ NON_STRICT: Final = "NonStrict"
 MODES: Final = (STRICT, NON_STRICT)
 
 ONLY_WAITING: Final = "only-waiting"
-"""Those that are placed together; members on nodes do not count."""
+"""Members that are placed together count. Members on nodes do not."""
 WAITING_AND_RUNNING: Final = "waiting-and-running"
-"""Those, and members on nodes."""
+"""Members that are placed together and members on nodes count."""
 ONCE_SATISFIED: Final = "once-satisfied"
-"""Those, until the first member of the group is bound; from then on each member is for itself."""
+"""As `ONLY_WAITING`, until the first member of the group is bound. Then each member is placed alone."""
 MATCH_POLICIES: Final = (ONCE_SATISFIED, ONLY_WAITING, WAITING_AND_RUNNING)
 
 _INTERNAL: Final = "internal.scheduling.koordinator.sh/"

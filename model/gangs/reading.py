@@ -1,6 +1,6 @@
-"""Reading: what a gang says, from its pod group or from the annotations of its pods.
+"""Reading: parse a gang from its pod group or from the annotations of its pods.
 
-What cannot be read is noted and counts as absent; without a minimum the gang cannot be used.
+A field that cannot be parsed is noted and counts as absent. Without a minimum, the gang cannot be used.
 """
 
 import re
@@ -38,7 +38,7 @@ T = TypeVar("T")
 _LARGEST: Final = 2**31 - 1
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _MOST_TOLD: Final = 64
-"""Characters of a value that messages repeat."""
+"""Maximum number of characters of a value in a message."""
 
 
 def read_gang(
@@ -51,7 +51,7 @@ def read_gang(
         group: Its pod group, which alone counts where there is one.
         members: Its pods, first to be asked first: the first that gives a minimum describes the gang, unless its
             members name a pod group.
-        rules: What holds where it says nothing.
+        rules: Defaults of the gang.
     """
     if group is not None:
         return _of_pod_group(gang_id, group, rules)
@@ -85,7 +85,7 @@ def read_gang(
 
 
 def read_index(metadata: wire.ObjectMeta) -> int | None:
-    """Return a pod's rank inside its gang; None where it says none, or nothing that is one."""
+    """Return a pod's rank inside its gang; None if it is absent or malformed."""
     text = metadata.annotations.get(TOPOLOGY_INDEX)
     try:
         return None if text is None else _whole(text)
@@ -107,18 +107,18 @@ def _of_pod_group(gang_id: str, group: wire.GangPodGroup, rules: GangRules) -> G
 
 
 class _Said:
-    """What one object says, and what of it cannot be read."""
+    """Fields of one object, with notes about those that cannot be parsed."""
 
     def __init__(self, kind: str, metadata: wire.ObjectMeta) -> None:
         self._kind, self._metadata = kind, metadata
         self.notes: list[ObjectError] = []
 
     def note(self, path: str, message: str) -> None:
-        """Note what cannot be taken as it stands."""
+        """Note a field that cannot be used as it is."""
         self.notes.append(ObjectError(self._kind, self._metadata.key, path, message))
 
     def read(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return the value of an annotation; None where it is absent or empty, or cannot be read, which is noted."""
+        """Return the value of an annotation; None if it is absent or empty, or cannot be read, which is noted."""
         return self._read(f"metadata.annotations[{key}]", self._metadata.annotations.get(key), parse)
 
     def _read(self, path: str, text: str | None, parse: Callable[[str], T]) -> T | None:

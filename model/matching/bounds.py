@@ -1,6 +1,6 @@
-"""Bounds: how many rules of its placement a pod may have, so that one pod costs others a bounded part of a cycle.
+"""Bounds: maximum numbers of placement rules of a pod, so that one pod takes a bounded part of a cycle.
 
-Each rule costs a look at all nodes, and anyone who may create pods may write thousands of them.
+Each rule is evaluated for all nodes, and users who may create pods may write thousands of rules.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ MOST_HOST_PORTS: Final = 256
 
 
 def beyond_bounds(spec: wire.PodSpec) -> str:
-    """Name what a pod has more of than is looked at, with both numbers; empty where there is nothing."""
+    """Return the first kind of rule of which a pod has too many, with both numbers; empty if there is none."""
     for what, count, most in _counted(spec):
         if count > most:
             return f"{count} {what}, more than {most}"
@@ -36,7 +36,7 @@ def beyond_bounds(spec: wire.PodSpec) -> str:
 
 
 def has_rules_about_pods(spec: wire.PodSpec) -> bool:
-    """Return whether a pod's place depends on other pods, so that each of equal pods is asked about."""
+    """Return whether the placement of a pod depends on other pods, so that equal pods are checked one by one."""
     affinity = spec.affinity
     return bool(spec.topology_spread_constraints) or (affinity is not None and _pod_terms(affinity) > 0)
 

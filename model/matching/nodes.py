@@ -29,10 +29,10 @@ _MOST_INTEGER: Final = 2**63 - 1
 
 
 def requirement_mask(facts: NodeFacts, key: str, operator: str, values: Iterable[str]) -> BoolArray:
-    """Tell which nodes meet one expression over their labels, shape (N,).
+    """Return the nodes that meet one expression over their labels, shape (N,).
 
-    Operators are those of node selectors; `Gt` and `Lt` compare whole numbers, and anything else meets neither. An
-    unknown operator is met by no node.
+    Operators are those of node selectors. `Gt` and `Lt` compare integers; other values meet neither. No node meets an
+    unknown operator.
     """
     wanted = frozenset(values)
     return facts.derive(("nodes meeting", key, operator, wanted), lambda: _requirement(facts, key, operator, wanted))
@@ -70,17 +70,17 @@ def _integer(text: str) -> int | None:
 
 
 def label_mask(facts: NodeFacts, labels: Mapping[str, str]) -> BoolArray:
-    """Tell which nodes have all of these labels, shape (N,)."""
+    """Return the nodes that have all of these labels, shape (N,)."""
     return _all(facts, [requirement_mask(facts, key, IN, (value,)) for key, value in sorted(labels.items())])
 
 
 def has_labels(facts: NodeFacts, keys: Iterable[str]) -> BoolArray:
-    """Tell which nodes have all of these keys, whatever the values, shape (N,)."""
+    """Return the nodes that have all of these label keys, with any values, shape (N,)."""
     return _all(facts, [requirement_mask(facts, key, EXISTS, ()) for key in keys])
 
 
 def selector_mask(facts: NodeFacts, selector: Selector) -> BoolArray:
-    """Tell which nodes a label selector selects, shape (N,)."""
+    """Return the nodes that a label selector selects, shape (N,)."""
     if selector.selects_nothing:
         return _frozen(np.zeros(len(facts.nodes), dtype=np.bool_))
     return _all(
@@ -89,7 +89,7 @@ def selector_mask(facts: NodeFacts, selector: Selector) -> BoolArray:
 
 
 def term_mask(facts: NodeFacts, term: wire.NodeSelectorTerm) -> BoolArray:
-    """Tell which nodes meet all expressions and fields of a term, shape (N,); an empty term is met by none."""
+    """Return the nodes that meet all expressions and fields of a term, shape (N,). No node meets an empty term."""
     if not term.match_expressions and not term.match_fields:
         return _frozen(np.zeros(len(facts.nodes), dtype=np.bool_))
     # expressions are not memoised one by one: each local volume has one of its own
@@ -108,12 +108,12 @@ def _field_mask(facts: NodeFacts, requirement: wire.SelectorRequirement) -> Bool
 
 
 def node_selector_mask(facts: NodeFacts, selector: wire.NodeSelector) -> BoolArray:
-    """Tell which nodes meet at least one term, shape (N,); without terms there is none."""
+    """Return the nodes that meet at least one term, shape (N,). Without terms, no node does."""
     return facts.derive(("nodes of selector", selector), lambda: _any(facts, selector.node_selector_terms))
 
 
 def node_selector_columns(facts: NodeFacts, selector: wire.NodeSelector) -> IntArray:
-    """Return the columns of the nodes that meet at least one term, ascending; small where few nodes are meant."""
+    """Return the columns of the nodes that meet at least one term, ascending."""
 
     def compute() -> IntArray:
         columns = np.flatnonzero(_any(facts, selector.node_selector_terms))
@@ -131,7 +131,7 @@ def _any(facts: NodeFacts, terms: Iterable[wire.NodeSelectorTerm]) -> BoolArray:
 
 
 def pod_node_mask(facts: NodeFacts, spec: wire.PodSpec) -> BoolArray | None:
-    """Tell which nodes a pod's node selector and required affinity accept, shape (N,); None where it has neither."""
+    """Return the nodes that a pod's node selector and required affinity accept, shape (N,); None if it has neither."""
     required = spec.affinity.node_affinity.required if spec.affinity and spec.affinity.node_affinity else None
     if not spec.node_selector:
         return None if required is None else node_selector_mask(facts, required)

@@ -16,11 +16,11 @@ import re2
 __all__ = ["Names", "PatternError", "compile_pattern", "found_in"]
 
 _BEYOND_LINES: Final = re.compile(r"\\[Az]|\(\?[a-zA-Z]*-?[a-zA-Z]*m")
-"""What may tell the ends of a text from those of its lines."""
+"""Constructs that can distinguish the ends of a text from the ends of its lines."""
 
 
 class PatternError(ValueError):
-    """It is no pattern of Go's syntax, or one too large."""
+    """The text is not a pattern in Go's syntax, or the pattern is too large."""
 
 
 class Names:
@@ -33,7 +33,7 @@ class Names:
         lines = [name.replace("\n", "\0").encode(errors="replace") for name in names]
         self.text = b"\n".join(lines)
         self._starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        """Where each line begins, and where one more would."""
+        """Start of each line, and the start of one further line."""
 
     def __len__(self) -> int:
         return len(self._starts) - 1
@@ -59,7 +59,7 @@ def compile_pattern(pattern: str, *, over_lines: bool = False) -> Any:
         over_lines: For a text of many lines, each of which counts as a text.
 
     Raises:
-        PatternError: It is none.
+        PatternError: The text is not a pattern.
     """
     options = re2.Options()
     options.log_errors = False
@@ -77,7 +77,7 @@ def found_in(pattern: str, names: Names) -> tuple[int, ...]:
     """Return the numbers of the names in which a pattern is found anywhere, ascending.
 
     Raises:
-        PatternError: It is no pattern.
+        PatternError: The text is not a pattern.
     """
     alone = compile_pattern(pattern)
     if _BEYOND_LINES.search(pattern):

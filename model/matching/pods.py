@@ -28,11 +28,11 @@ class PodMatcher:
     """Pods of some namespaces with some labels."""
 
     namespaces: frozenset[str] | None
-    """None: of every namespace."""
+    """None selects every namespace."""
     selector: Selector
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether a pod is one of them."""
+        """Return whether the matcher selects a pod."""
         return (self.namespaces is None or namespace in self.namespaces) and self.selector.matches(labels)
 
 
@@ -51,12 +51,12 @@ class PodTerms:
     required_affinity: tuple[PodTerm, ...] = ()
     required_anti_affinity: tuple[PodTerm, ...] = ()
     preferred_affinity: tuple[tuple[int, PodTerm], ...] = ()
-    """With their weights."""
+    """Terms with their weights."""
     preferred_anti_affinity: tuple[tuple[int, PodTerm], ...] = ()
-    """With their weights, written positive."""
+    """Terms with their weights, as positive numbers."""
 
     def __bool__(self) -> bool:
-        """Tell whether there are any."""
+        """Return whether there are terms."""
         return bool(
             self.required_affinity
             or self.required_anti_affinity
@@ -78,8 +78,8 @@ def pod_terms(
 
     Args:
         affinity: As its specification has it.
-        namespace: Its namespace, which is meant where a term names none.
-        labels: Its labels, for `matchLabelKeys` that nobody merged into the selector yet.
+        namespace: Its namespace, the default of terms that name none.
+        labels: Its labels, for `matchLabelKeys` that are not merged into the selector yet.
         namespaces: All namespaces by name, for namespace selectors.
     """
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -99,7 +99,7 @@ def pod_terms(
 
 
 def terms_depend_on_labels(affinity: wire.Affinity | None) -> bool:
-    """Tell whether pods of equal specification and namespace may have different terms, because labels are named."""
+    """Return whether terms depend on labels, so that pods of equal spec and namespace may have different terms."""
     return any(each.match_label_keys or each.mismatch_label_keys for each in _all_terms(affinity))
 
 
@@ -123,7 +123,7 @@ def _namespaces(
 
 
 def _merged(term: wire.PodAffinityTerm, labels: Mapping[str, str]) -> Iterator[Requirement]:
-    """Yield what label keys add to a selector; the API server does so too, and then nothing is left to add."""
+    """Yield requirements that label keys add to a selector. If the API server has merged them, there are none."""
     expressions = term.label_selector.match_expressions if term.label_selector else ()
     for keys, operator in ((term.match_label_keys, IN), (term.mismatch_label_keys, NOT_IN)):
         done = {each.key for each in expressions if each.operator == operator}
@@ -134,12 +134,12 @@ def _merged(term: wire.PodAffinityTerm, labels: Mapping[str, str]) -> Iterator[R
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """How evenly pods shall lie over the domains of a node label."""
+    """Topology spread constraint: limit of the skew of pods over the domains of a node label."""
 
     topology_key: str
     max_skew: int
     min_domains: int
-    """With fewer domains the least count is taken as 0."""
+    """If there are fewer domains, the global minimum counts as 0."""
     pods: PodMatcher
     honours_affinity: bool
     """Whether nodes that the pod's node selector and affinity refuse are left out of the counts."""
@@ -176,7 +176,7 @@ def spread_constraints(
 
 
 def _spread_selector(constraint: wire.TopologySpreadConstraint, labels: Mapping[str, str]) -> Selector:
-    """Return which pods a constraint counts: none where it has an absent selector or an empty one.
+    """Return which pods a constraint counts: none if it has an absent selector or an empty one.
 
     That an empty selector selects everything elsewhere does not hold here: kube-scheduler counts no pod for it. Label
     keys alone do select, whether the selector beside them is absent or empty.

@@ -17,14 +17,14 @@ OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What one label must be."""
+    """Requirement for one label."""
 
     key: str
     operator: str
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether labels meet it; an operator that label selectors do not know is never met."""
+        """Return whether labels meet the requirement. An operator unknown to label selectors is never met."""
         value = labels.get(self.key)
         if self.operator == IN:
             return value in self.values
@@ -42,7 +42,7 @@ class Selector:
     requirements: tuple[Requirement, ...] = ()
     """Sorted, so that equal selectors are equal; none: everything matches."""
     selects_nothing: bool = False
-    """Of a selector that is absent."""
+    """True for an absent selector."""
 
     @classmethod
     def of(cls, selector: wire.LabelSelector | None, extra: Iterable[Requirement] = ()) -> "Selector":
@@ -58,17 +58,17 @@ class Selector:
 
     @classmethod
     def of_labels(cls, labels: Mapping[str, str]) -> "Selector":
-        """Return the selector that wants all of some labels."""
+        """Return the selector that requires all of these labels."""
         return cls.of(wire.LabelSelector(match_labels=labels))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether it selects what has these labels."""
+        """Return whether the selector selects an object with these labels."""
         return not self.selects_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def anchors(self) -> tuple[tuple[str, str], ...] | None:
-        """Return label pairs of which all that is selected has at least one; None where there is no such list.
+        """Return label pairs of which each selected object has at least one; None if there is no such list.
 
-        They serve to look only at what may be selected.
+        They narrow the search for selected objects.
         """
         if self.selects_nothing:
             return ()
@@ -84,10 +84,10 @@ NOTHING: Final = Selector(selects_nothing=True)
 
 
 def unreadable(selector: wire.LabelSelector) -> Iterator[tuple[str, str]]:
-    """Find why a selector selects nothing whatever labels there are.
+    """Yield the errors in a selector that keep it from selecting any object.
 
-    Returns:
-        Paths within the selector, each with what is wrong there.
+    Yields:
+        Paths within the selector, each with its error.
     """
     for number, each in enumerate(selector.match_expressions):
         path = f"matchExpressions[{number}]"

@@ -13,7 +13,7 @@ __all__ = ["eligible_nodes"]
 def eligible_nodes(
     facts: NodeFacts, spec: wire.PodSpec, constraint: SpreadConstraint, labelled: BoolArray
 ) -> BoolArray:
-    """Tell which nodes count for a constraint: those `labelled` that its inclusion policies accept, shape (N,)."""
+    """Return the nodes that count for a constraint: `labelled` nodes that its inclusion policies accept, shape (N,)."""
     eligible = labelled
     accepted = pod_node_mask(facts, spec) if constraint.honours_affinity else None
     if accepted is not None:

@@ -27,13 +27,13 @@ NO_EXECUTE: Final = "NoExecute"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 
 BLOCKING_EFFECTS: Final = frozenset({NO_SCHEDULE, NO_EXECUTE})
-"""Effects that keep a pod off a node; the third only makes it less liked."""
+"""Effects that repel a pod from a node. The third effect only lowers the score."""
 
 _Taint = tuple[str, str, str]
 
 
 def tolerates(tolerations: Sequence[wire.Toleration], key: str, value: str, effect: str) -> bool:
-    """Tell whether any toleration bears a taint."""
+    """Return whether any toleration tolerates a taint."""
     return any(_bears(toleration, key, value, effect) for toleration in tolerations)
 
 
@@ -51,13 +51,13 @@ def _bears(toleration: wire.Toleration, key: str, value: str, effect: str) -> bo
 def untolerated(
     facts: NodeFacts, tolerations: tuple[wire.Toleration, ...], effects: frozenset[str] = BLOCKING_EFFECTS
 ) -> IntArray:
-    """Count the taints with one of `effects` that no toleration bears, by node, shape (N,)."""
+    """Count the taints with one of `effects` that no toleration tolerates, by node, shape (N,)."""
     key = ("untolerated taints", tolerations, effects)
     return facts.derive(key, lambda: _count_untolerated(facts, tolerations, effects))
 
 
 def tolerated(facts: NodeFacts, tolerations: tuple[wire.Toleration, ...]) -> BoolArray:
-    """Tell which nodes have no taint that keeps a pod with these tolerations off, shape (N,)."""
+    """Return the nodes without a taint that repels a pod with these tolerations, shape (N,)."""
 
     def compute() -> BoolArray:
         mask: BoolArray = np.equal(untolerated(facts, tolerations), 0)

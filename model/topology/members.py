@@ -13,14 +13,14 @@ from pyroclast.model.nodes import NodeFacts
 __all__ = ["children_of", "node_members"]
 
 Fault = Callable[[str, str], None]
-"""Is told the path of a field and what is wrong with it."""
+"""Receives the path of a field and the message about it."""
 
 NODE = "Node"
 HYPER_NODE = "HyperNode"
 
 
 def children_of(hyper_node: wire.HyperNode, fault: Fault) -> Iterator[str]:
-    """Name the HyperNodes among the members; those are given by exact name alone."""
+    """Return the names of the HyperNodes among the members. Members of this type have exact names only."""
     for number, member in enumerate(hyper_node.spec.members):
         if member.type == HYPER_NODE:
             exact = member.selector.exact_match

@@ -3,9 +3,9 @@
 What cannot be part of a tree is left out, named, and comes back by itself once the objects are put right, for the tree
 is a function of the objects alone:
 
-* HyperNodes that contain each other in a circle are left out together; what else they contain stands by itself;
+* HyperNodes that contain each other in a circle are left out together; their other members are separate trees;
 * a HyperNode that two others claim belongs to the older one (of equal age: to the lower name);
-* a node in two HyperNodes of one tier counts in both, which is told;
+* a node in two HyperNodes of one tier counts in both, which is reported as a fault;
 * a member that does not exist is passed over until it does.
 
 Volcano instead stops placing every job with a topology while one HyperNode is wrong.
@@ -35,7 +35,7 @@ NONE: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyFault:
-    """What is wrong with a HyperNode, and where."""
+    """An error in a field of a HyperNode."""
 
     name: str
     path: str
@@ -181,7 +181,7 @@ class _Building:
         self._faults.append(TopologyFault(name=name, path=path, message=message))
 
     def _claim(self, name: str) -> None:
-        """Note a HyperNode's own nodes, and that it is the parent of those that nobody older claims."""
+        """Record a HyperNode's own nodes, and make it the parent of members that no older HyperNode claims."""
         each = self._objects[name]
 
         def fault(path: str, message: str) -> None:
@@ -215,7 +215,7 @@ class _Building:
                 self._fault(child, "spec.tier", f"not below that of {parent!r}, which contains it")
 
     def _check_nodes(self, kept: Sequence[str]) -> None:
-        """Tell of nodes that two HyperNodes of one tier name: tasks there are near to both, and these to nobody."""
+        """Report nodes that two HyperNodes of one tier name."""
         owners: dict[int, list[str]] = {}
         owner = np.full(len(self._facts.nodes), NONE, dtype=np.int64)
         for name in kept:  # by tier, and then by name

@@ -1,7 +1,7 @@
-"""Objects as the Kubernetes API sends them, trimmed to what is read, one file per API group.
+"""Objects as the Kubernetes API sends them, trimmed to the fields that are read, one file per API group.
 
 Belongs here: the kinds of Kubernetes itself and of its neighbours, and how all kinds are decoded. Does not: kinds that
-we define (`model.api`), which are read from here, too; what the scheduler makes of them.
+we define (`model.api`), which are read from here, too; their translation for the scheduler.
 """
 
 from pyroclast.model.api.claims import *

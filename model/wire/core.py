@@ -81,14 +81,14 @@ class PreferredSchedulingTerm(Wire, frozen=True, kw_only=True):
 
 
 class NodeAffinity(Wire, frozen=True, kw_only=True):
-    """Nodes a pod must or would rather run on."""
+    """Required and preferred nodes of a pod."""
 
     required: NodeSelector | None = msgspec.field(default=None, name=_REQUIRED)
     preferred: tuple[PreferredSchedulingTerm, ...] = msgspec.field(default=(), name=_PREFERRED)
 
 
 class PodAffinityTerm(Wire, frozen=True, kw_only=True):
-    """Pods whose neighbourhood is wanted or shunned; no label selector matches no pod."""
+    """Pods to be placed near or away from. An absent label selector matches no pod."""
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class PodAffinity(Wire, frozen=True, kw_only=True):
 
 
 class Affinity(Wire, frozen=True, kw_only=True):
-    """Where a pod wants to be, by nodes and by neighbours."""
+    """Affinity of a pod to nodes and to other pods."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -121,7 +121,7 @@ class Affinity(Wire, frozen=True, kw_only=True):
 
 
 class Toleration(Wire, frozen=True, kw_only=True):
-    """A taint the pod bears; empty key with `Exists` bears them all."""
+    """A taint that the pod tolerates. An empty key with `Exists` tolerates every taint."""
 
     key: str = ""
     operator: str = ""
@@ -131,7 +131,7 @@ class Toleration(Wire, frozen=True, kw_only=True):
 
 
 class TopologySpreadConstraint(Wire, frozen=True, kw_only=True):
-    """How evenly pods lie over the domains of a topology key."""
+    """Limit of the skew of pods over the domains of a topology key."""
 
     max_skew: int = 1
     topology_key: str = ""
@@ -238,7 +238,7 @@ class ImageVolume(Wire, frozen=True, kw_only=True):
 
 
 class Volume(Wire, frozen=True, kw_only=True):
-    """A volume of a pod; kinds that bear on placement keep their source, others only their name."""
+    """A volume of a pod. Kinds that affect placement have their source, others only their name."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
@@ -253,13 +253,13 @@ class Volume(Wire, frozen=True, kw_only=True):
 
 
 class PodSchedulingGate(Wire, frozen=True, kw_only=True):
-    """While a gate stands the pod is not scheduled."""
+    """A scheduling gate. A pod with gates is not scheduled."""
 
     name: str = ""
 
 
 class PodResourceClaim(Wire, frozen=True, kw_only=True):
-    """A resource claim that the pod refers to, by name or by the template it is made from."""
+    """A resource claim that the pod refers to, by name or by template."""
 
     name: str = ""
     resource_claim_name: str = ""
@@ -267,14 +267,14 @@ class PodResourceClaim(Wire, frozen=True, kw_only=True):
 
 
 class PodResourceClaimStatus(Wire, frozen=True, kw_only=True):
-    """The claim that was made for one of the pod's claim templates; no claim name: none was needed."""
+    """The claim created from one of the pod's claim templates. Without a claim name, none was needed."""
 
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class PodSpec(Wire, frozen=True, kw_only=True):
-    """What a pod asks for."""
+    """Specification of a pod."""
 
     scheduler_name: str = ""
     node_name: str = ""
@@ -301,7 +301,7 @@ class PodSpec(Wire, frozen=True, kw_only=True):
 
 
 class ContainerStateTerminated(Wire, frozen=True, kw_only=True):
-    """How a container ended."""
+    """State of a terminated container."""
 
     exit_code: int = 0
     signal: int = 0
@@ -311,21 +311,21 @@ class ContainerStateTerminated(Wire, frozen=True, kw_only=True):
 
 
 class ContainerStateWaiting(Wire, frozen=True, kw_only=True):
-    """Why a container does not run yet."""
+    """State of a waiting container."""
 
     reason: str = ""
     message: str = ""
 
 
 class ContainerState(Wire, frozen=True, kw_only=True):
-    """What a container does; that it runs is not read."""
+    """State of a container. The running state is not read."""
 
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 
 
 class ContainerStatus(Wire, frozen=True, kw_only=True):
-    """State of a container, and what it was given, which may differ from its requests while it is resized."""
+    """Status of a container. Its resources may differ from its requests while it is resized."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
@@ -337,7 +337,7 @@ class ContainerStatus(Wire, frozen=True, kw_only=True):
 
 
 class PodStatus(Wire, frozen=True, kw_only=True):
-    """How a pod fares."""
+    """Status of a pod."""
 
     phase: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -365,7 +365,7 @@ class Pod(Wire, frozen=True, kw_only=True):
 
 
 class Taint(Wire, frozen=True, kw_only=True):
-    """What keeps pods away from a node unless they tolerate it."""
+    """A taint of a node. It repels pods that do not tolerate it."""
 
     key: str = ""
     value: str = ""
@@ -373,14 +373,14 @@ class Taint(Wire, frozen=True, kw_only=True):
 
 
 class NodeSpec(Wire, frozen=True, kw_only=True):
-    """What an operator said of a node."""
+    """Specification of a node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
 class ContainerImage(Wire, frozen=True, kw_only=True):
-    """An image that lies on a node."""
+    """An image on a node."""
 
     names: tuple[str, ...] = ()
     size_bytes: int = 0
@@ -393,14 +393,14 @@ class AttachedVolume(Wire, frozen=True, kw_only=True):
 
 
 class NodeAddress(Wire, frozen=True, kw_only=True):
-    """How a node is reached: `InternalIP`, `Hostname`, ..."""
+    """Address of a node: `InternalIP`, `Hostname`, ..."""
 
     type: str = ""
     address: str = ""
 
 
 class NodeStatus(Wire, frozen=True, kw_only=True):
-    """What a node offers and how it fares."""
+    """Status of a node."""
 
     allocatable: ResourceList = EMPTY
     capacity: ResourceList = EMPTY
@@ -420,7 +420,7 @@ class Node(Wire, frozen=True, kw_only=True):
 
 
 class ConfigMap(Wire, frozen=True, kw_only=True):
-    """Texts by name, such as the one about devices."""
+    """Texts by key, such as the device configuration."""
 
     metadata: ObjectMeta
     data: Mapping[str, str] = EMPTY
@@ -433,7 +433,7 @@ class Secret(Wire, frozen=True, kw_only=True):
 
 
 class NamespaceStatus(Wire, frozen=True, kw_only=True):
-    """Whether a namespace lives or ends."""
+    """Phase of a namespace: active or terminating."""
 
     phase: str = ""
 
@@ -446,7 +446,7 @@ class Namespace(Wire, frozen=True, kw_only=True):
 
 
 class ServiceSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a service serves."""
+    """Selector of the pods of a service."""
 
     selector: Mapping[str, str] = EMPTY
 
@@ -459,7 +459,7 @@ class Service(Wire, frozen=True, kw_only=True):
 
 
 class ReplicationControllerSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a replication controller keeps."""
+    """Selector and number of the pods of a replication controller."""
 
     selector: Mapping[str, str] = EMPTY
     replicas: int | None = None
@@ -487,7 +487,7 @@ class ScopeSelector(Wire, frozen=True, kw_only=True):
 
 
 class ResourceQuotaSpec(Wire, frozen=True, kw_only=True):
-    """What a namespace may use."""
+    """Limits of a namespace."""
 
     hard: ResourceList = EMPTY
     scopes: tuple[str, ...] = ()
@@ -495,7 +495,7 @@ class ResourceQuotaSpec(Wire, frozen=True, kw_only=True):
 
 
 class ResourceQuotaStatus(Wire, frozen=True, kw_only=True):
-    """What a namespace uses of what it may."""
+    """Usage of a namespace, with its limits."""
 
     hard: ResourceList = EMPTY
     used: ResourceList = EMPTY

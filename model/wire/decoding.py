@@ -38,7 +38,7 @@ class StatusCause(Wire, frozen=True, kw_only=True):
 
 
 class StatusDetails(Wire, frozen=True, kw_only=True):
-    """What a refusal is about."""
+    """Details of a refusal."""
 
     name: str = ""
     kind: str = ""
@@ -60,7 +60,7 @@ class Status(Wire, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """An object that does not fit its struct; of its metadata, what could be read."""
+    """An object that does not fit its struct; with the readable part of its metadata."""
 
     type: str = ""
     """The watch event it came with, empty in a list."""
@@ -137,7 +137,7 @@ class Decoder(Generic[T]):
             raise CacheError(f"{self.kind}: not JSON: {error}") from error
 
     def convert(self, value: object) -> T:
-        """Turn an object that was parsed already (from YAML, say) into its struct.
+        """Convert a parsed object (for example from YAML) into its struct.
 
         Raises:
             ObjectError: A field has the wrong type.
@@ -248,7 +248,7 @@ def _identity(raw: msgspec.Raw) -> ObjectMeta:
 
 
 def _metadata(value: object) -> ObjectMeta:
-    """Take name, namespace, uid and resource version where they are texts."""
+    """Take name, namespace, uid and resource version if they are texts."""
     if not isinstance(value, Mapping):
         return ObjectMeta()
 

@@ -65,7 +65,7 @@ class DeviceToleration(Wire, frozen=True, kw_only=True):
 
 
 class CapacityRequirements(Wire, frozen=True, kw_only=True):
-    """How much of a shared device is asked for."""
+    """Requested capacity of a shared device."""
 
     requests: ResourceList = EMPTY
 
@@ -92,7 +92,7 @@ class DeviceRequest(Wire, frozen=True, kw_only=True):
 
 
 class DeviceConstraint(Wire, frozen=True, kw_only=True):
-    """What the devices of several requests must share, or must not."""
+    """Attribute that the devices of several requests must share, or must not share."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str = ""
@@ -100,14 +100,14 @@ class DeviceConstraint(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClaim(Wire, frozen=True, kw_only=True):
-    """All that a claim asks for."""
+    """Device requests of a claim."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
 
 
 class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
-    """What a claim asks for."""
+    """Specification of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
@@ -128,13 +128,13 @@ class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class DeviceAllocation(Wire, frozen=True, kw_only=True):
-    """All devices given to a claim."""
+    """All devices allocated to a claim."""
 
     results: tuple[DeviceAllocationResult, ...] = ()
 
 
 class AllocationResult(Wire, frozen=True, kw_only=True):
-    """What a claim got, and the nodes where that can be used."""
+    """Devices allocated to a claim, and the nodes where they can be used."""
 
     devices: DeviceAllocation = DeviceAllocation()
     node_selector: NodeSelector | None = None
@@ -142,7 +142,7 @@ class AllocationResult(Wire, frozen=True, kw_only=True):
 
 
 class ResourceClaimConsumer(Wire, frozen=True, kw_only=True):
-    """Who may use a claim."""
+    """Consumer of a claim."""
 
     api_group: str = ""
     resource: str = ""
@@ -151,7 +151,7 @@ class ResourceClaimConsumer(Wire, frozen=True, kw_only=True):
 
 
 class AllocatedDeviceStatus(Wire, frozen=True, kw_only=True):
-    """What a driver says of an allocated device."""
+    """Status of an allocated device, written by its driver."""
 
     driver: str = ""
     pool: str = ""
@@ -202,7 +202,7 @@ class RequestPolicyRange(Wire, frozen=True, kw_only=True):
 
 
 class RequestPolicy(Wire, frozen=True, kw_only=True):
-    """How a request for a part of a capacity is rounded."""
+    """Rounding of a request for a part of a capacity."""
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
@@ -230,14 +230,14 @@ class CounterSet(Wire, frozen=True, kw_only=True):
 
 
 class ConsumedCounters(Wire, frozen=True, kw_only=True):
-    """What a device draws from a counter set."""
+    """Counters that a device consumes from a counter set."""
 
     counter_set: str = ""
     counters: Mapping[str, Counter] = msgspec.field(default_factory=SealedDict)
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):
-    """What keeps claims away from a device."""
+    """Taint that repels claims from a device."""
 
     key: str = ""
     value: str = ""
@@ -283,7 +283,7 @@ class ResourceSlice(Wire, frozen=True, kw_only=True):
 
 
 class DeviceClassSpec(Wire, frozen=True, kw_only=True):
-    """What the devices of a class have in common."""
+    """Selectors and settings that the devices of a class share."""
 
     selectors: tuple[DeviceSelector, ...] = ()
     extended_resource_name: str = ""

@@ -1,4 +1,4 @@
-"""Koordinator's kinds that others write: NodeMetric, what nodes use, and PodGroup, gangs of its own."""
+"""Koordinator: kinds that other programs write. NodeMetric is the usage of a node, PodGroup is a gang."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ class AggregatedUsage(Wire, frozen=True, kw_only=True):
 
 
 class NodeMetricInfo(Wire, frozen=True, kw_only=True):
-    """What all of a node uses."""
+    """Usage of a whole node."""
 
     node_usage: ResourceMap = ResourceMap()
     aggregated_node_usages: tuple[AggregatedUsage, ...] = ()
@@ -44,7 +44,7 @@ class NodeMetricInfo(Wire, frozen=True, kw_only=True):
 
 
 class PodMetricInfo(Wire, frozen=True, kw_only=True):
-    """What a pod uses."""
+    """Usage of a pod."""
 
     name: str = ""
     namespace: str = ""
@@ -53,19 +53,19 @@ class PodMetricInfo(Wire, frozen=True, kw_only=True):
 
 
 class NodeMetricCollectPolicy(Wire, frozen=True, kw_only=True):
-    """How often the agent reports."""
+    """Report interval of the agent."""
 
     report_interval_seconds: int | None = None
 
 
 class NodeMetricSpec(Wire, frozen=True, kw_only=True):
-    """What the agent is asked for."""
+    """Settings of the agent."""
 
     metric_collect_policy: NodeMetricCollectPolicy = NodeMetricCollectPolicy()
 
 
 class NodeMetricStatus(Wire, frozen=True, kw_only=True):
-    """What it reported last."""
+    """Last report of the agent."""
 
     update_time: str = ""
     node_metric: NodeMetricInfo | None = None
@@ -73,7 +73,7 @@ class NodeMetricStatus(Wire, frozen=True, kw_only=True):
 
 
 class NodeMetric(Wire, frozen=True, kw_only=True):
-    """What a node, by whose name the object goes, and its pods were measured to use."""
+    """Measured usage of a node and its pods. The object has the name of the node."""
 
     metadata: ObjectMeta
     spec: NodeMetricSpec = NodeMetricSpec()
@@ -81,14 +81,14 @@ class NodeMetric(Wire, frozen=True, kw_only=True):
 
 
 class GangPodGroupSpec(Wire, frozen=True, kw_only=True):
-    """How many must come together, and how long members wait for each other."""
+    """Minimum number of members, and the time that members wait for each other."""
 
     min_member: int = 0
     schedule_timeout_seconds: int | None = None
 
 
 class GangPodGroupStatus(Wire, frozen=True, kw_only=True):
-    """How its members fare; written by a controller, read by people."""
+    """Status of the members; written by a controller, for users."""
 
     phase: str = ""
     occupied_by: str = ""
@@ -100,7 +100,7 @@ class GangPodGroupStatus(Wire, frozen=True, kw_only=True):
 
 
 class GangPodGroup(Wire, frozen=True, kw_only=True):
-    """A gang; the rest of what it says stands in annotations."""
+    """A gang. Its other settings are annotations."""
 
     metadata: ObjectMeta
     spec: GangPodGroupSpec = GangPodGroupSpec()

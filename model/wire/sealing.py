@@ -1,4 +1,4 @@
-"""Sealing: the mappings inside an object of the wire, so that nobody changes what others read."""
+"""Sealing: make the mappings inside a wire object read-only, because several readers share them."""
 
 import types
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ __all__ = ["seal"]
 
 
 def seal(struct: msgspec.Struct) -> None:
-    """Seal all mappings inside a struct, whoever has it already; their contents stay the same."""
+    """Seal all mappings inside a struct, in place. Their contents stay the same."""
     for name in _parts(type(struct)):
         _seal_part(struct, name, getattr(struct, name))
 

@@ -44,7 +44,7 @@ __all__ = [
 
 
 class PersistentVolumeClaimStatus(Wire, frozen=True, kw_only=True):
-    """What a claim got."""
+    """Status of a claim."""
 
     phase: str = ""
     capacity: ResourceList = EMPTY
@@ -67,14 +67,14 @@ class TemplateMeta(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeClaimTemplate(Wire, frozen=True, kw_only=True):
-    """What the claim of an ephemeral volume will ask for."""
+    """Template of the claim of an ephemeral volume."""
 
     metadata: TemplateMeta = TemplateMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolumeSource(Wire, frozen=True, kw_only=True):
-    """A volume whose claim lives and dies with the pod: `<pod>-<volume>`."""
+    """A volume whose claim has the lifetime of the pod: `<pod>-<volume>`."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
@@ -94,7 +94,7 @@ class CSIVolume(Wire, frozen=True, kw_only=True):
 
 
 class PersistentVolumeSpec(Wire, frozen=True, kw_only=True):
-    """What a volume offers."""
+    """Specification of a volume."""
 
     capacity: ResourceList = EMPTY
     access_modes: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class TopologySelectorTerm(Wire, frozen=True, kw_only=True):
 
 
 class StorageClass(Wire, frozen=True, kw_only=True):
-    """How volumes are made."""
+    """A storage class."""
 
     metadata: ObjectMeta
     provisioner: str = ""
@@ -143,7 +143,7 @@ class StorageClass(Wire, frozen=True, kw_only=True):
 
 
 class VolumeNodeResources(Wire, frozen=True, kw_only=True):
-    """How many volumes a driver can attach to a node; no count means no limit is known."""
+    """Maximum number of volumes that a driver can attach to a node. Without a count, the limit is unknown."""
 
     count: int | None = None
 
@@ -163,14 +163,14 @@ class CSINodeSpec(Wire, frozen=True, kw_only=True):
 
 
 class CSINode(Wire, frozen=True, kw_only=True):
-    """What CSI drivers say of a node; named after it."""
+    """CSI drivers of a node. The object has the name of the node."""
 
     metadata: ObjectMeta
     spec: CSINodeSpec = CSINodeSpec()
 
 
 class CSIDriverSpec(Wire, frozen=True, kw_only=True):
-    """How a driver behaves."""
+    """Specification of a driver."""
 
     storage_capacity: bool = False
 

@@ -23,7 +23,7 @@ IntOrString = int | str
 
 
 class ReplicaSetSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a replica set keeps."""
+    """Selector and number of the pods of a replica set."""
 
     selector: LabelSelector | None = None
     replicas: int | None = None
@@ -37,7 +37,7 @@ class ReplicaSet(Wire, frozen=True, kw_only=True):
 
 
 class StatefulSetSpec(Wire, frozen=True, kw_only=True):
-    """Which pods a stateful set keeps."""
+    """Selector and number of the pods of a stateful set."""
 
     selector: LabelSelector | None = None
     replicas: int | None = None
@@ -51,7 +51,7 @@ class StatefulSet(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
-    """How many of the selected pods must stay."""
+    """Number of selected pods that must stay available."""
 
     min_available: IntOrString | None = None
     max_unavailable: IntOrString | None = None
@@ -59,7 +59,7 @@ class PodDisruptionBudgetSpec(Wire, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True, kw_only=True):
-    """How many may go now."""
+    """Number of pods that may be evicted now."""
 
     disruptions_allowed: int = 0
     disrupted_pods: Mapping[str, str] = EMPTY

@@ -34,7 +34,7 @@ CEILINGS: Final = {
     "emulator": (16, 5, 90, 11),
     "framework": (16, 0, 179, 0),
     "kube": (21, 12, 28, 18),
-    "model": (28, 25, 57, 30),
+    "model": (0, 0, 26, 0),
     "plugins": (53, 51, 125, 56),
     "pyroclast": (1, 0, 2, 8),
     "scheduler": (27, 7, 127, 18),

@@ -1,5 +1,5 @@
-"""Koordinator's devices: what a Device says of its node, and what labels and annotations of pods say of devices.
+"""Koordinator's devices: the Device of a node, and the device labels and annotations of pods.
 
-Belongs here: reading and writing, and what requests come to for one device. Does not: who gets which
+Belongs here: parsing and formatting, and the request for one device. Does not: the choice of devices
 (`plugins.deviceshare.koordinator`).
 """

@@ -1,4 +1,4 @@
-"""The devices that a pod was given, as its annotation tells them, by type and in the order in which they were chosen.
+"""Allocated devices: the annotation of a pod with its devices, by type and in the order of allocation.
 
 Example: `{"gpu":[{"minor":0,"id":"GPU-8b","resources":{"koordinator.sh/gpu-core":"50",…}}]}`.
 """
@@ -17,7 +17,7 @@ from pyroclast.model.quantity import QuantityError, format_bytes, units
 __all__ = ["Allocated", "read_allocated", "write_allocated"]
 
 _ALWAYS: Final = frozenset({MEMORY, RATIO})
-"""Told of GPUs even where they come to nothing; all else is told where there is some of it."""
+"""Amounts of GPUs that are written even if they are 0. Other amounts are written only above 0."""
 
 
 class Allocated(NamedTuple):
@@ -30,7 +30,7 @@ class Allocated(NamedTuple):
     """Address and number of each virtual function."""
     id: str = ""
     template: str = ""
-    """Name of the template that a share of the device follows; empty where it follows none."""
+    """Name of the template that a share of the device follows; empty if it follows none."""
 
 
 class _Function(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Annotations that are JSON: fields without a value say nothing, and what is wrong is told with its path."""
+"""JSON annotations: fields without a value count as absent, and errors name the path."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def read_json(annotations: Mapping[str, str], key: str, kind: type[T]) -> T | None:
-    """Return what an annotation says; None where it is absent.
+    """Return the decoded value of an annotation; None if it is absent.
 
     Raises:
-        ValueError: It is no JSON, or a value in it is not what it should be; says which annotation, and where.
+        ValueError: It is not JSON, or a value in it is invalid. The message names the annotation and the path.
     """
     text = annotations.get(key)
     if text is None:

@@ -34,16 +34,16 @@ DEVICE_LEVEL: Final = "DeviceLevel"
 PCIE_LEVEL: Final = "PCIeLevel"
 _Scope = Literal["", "Node", "NUMANode", "PCIe", "Device"]
 SCOPES: Final = get_args(_Scope)
-"""Within what all GPUs of a pod must be, wider ones first; empty where nothing is said."""
+"""Topology scopes that must contain all GPUs of a pod, wider ones first; empty if absent."""
 _NumaPolicy = Literal["", "None", "BestEffort", "Restricted", "SingleNUMANode"]
 
 
 class Hint(NamedTuple):
-    """What a pod wants of devices of one type."""
+    """Hint of a pod for devices of one type."""
 
     selector: Selector = EVERYTHING
     functions: Selector | None = None
-    """Each device must give a virtual function of a group that this selects; None where it need not."""
+    """Each device must give a virtual function of a group that this selects; None if it need not."""
     strategy: str = ""
     scope: str = ""
     exclusive: str = ""
@@ -56,12 +56,12 @@ class Joint(NamedTuple):
     """Types of devices that are to be near each other."""
 
     types: tuple[str, ...]
-    """Those that the pod asks for; devices of the first one are chosen first."""
+    """Types that the pod requests; devices of the first type are chosen first."""
     same_pcie: bool
 
 
 class PartitionWish(NamedTuple):
-    """How a partition must be."""
+    """Requirements for a partition."""
 
     is_restricted: bool = False
     """Whether only partitions of the best score will do."""
@@ -70,24 +70,24 @@ class PartitionWish(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeviceHints:
-    """All that the annotations of a pod say of devices."""
+    """Device hints of a pod, from its annotations."""
 
     hints: tuple[tuple[str, Hint], ...] = ()
-    """By type, in the order of `TYPES`."""
+    """Hints by type, in the order of `TYPES`."""
     joint: tuple[str, ...] = ()
     """Types as the pod lists them."""
     same_pcie: bool = False
     partition: PartitionWish | None = None
-    """None where none must be given."""
+    """None if no partition is required."""
     numa_policy: str = ""
-    """Empty where the node's counts."""
+    """Policy of the pod; empty if that of the node applies."""
 
     def hint(self, kind: str) -> Hint:
-        """Return what is wanted of devices of a type."""
+        """Return the hint for devices of a type."""
         return next((hint for of, hint in self.hints if of == kind), NO_HINT)
 
     def joint_of(self, types: tuple[str, ...]) -> Joint | None:
-        """Return what is to be near each other of the types that a pod asks for; None for nothing."""
+        """Return the requested types that are to be allocated near each other; None if there are none."""
         listed = dict.fromkeys(self.joint)
         found = tuple(each for each in listed if each in types and self.hint(each).strategy != APPLY_FOR_ALL)
         return Joint(found, self.same_pcie) if len(found) > 1 else None
@@ -117,10 +117,10 @@ class _NumaText(msgspec.Struct, frozen=True):
 
 
 def wishes_of(pod: wire.Pod) -> DeviceHints:
-    """Read what a pod wants.
+    """Parse the device hints of a pod.
 
     Raises:
-        ValueError: An annotation cannot be read, or wants what nobody knows how to give; says which, and where.
+        ValueError: An annotation cannot be parsed or is not supported. The message names the annotation and the path.
     """
     annotations = pod.metadata.annotations
     joint = read_json(annotations, JOINT, _JointText) or _JointText()
@@ -139,7 +139,7 @@ def wishes_of(pod: wire.Pod) -> DeviceHints:
 
 
 def hints_of(annotations: Mapping[str, str]) -> tuple[tuple[str, Hint], ...]:
-    """Read what a pod wants of devices of each type, in the order of `TYPES`.
+    """Parse the hints of a pod by device type, in the order of `TYPES`.
 
     Raises:
         ValueError: As for `wishes_of`.

@@ -54,7 +54,7 @@ _Labels = tuple[tuple[str, str], ...]
 
 
 class DevicePlace(NamedTuple):
-    """Where a device sits."""
+    """Position of a device."""
 
     numa: int
     pcie: str
@@ -74,7 +74,7 @@ class DeviceUnit(NamedTuple):
     type: str
     minor: int
     total: DeviceAmounts | None
-    """What it offers; None for one that is unhealthy, or offers nothing."""
+    """Amounts that it offers; None if it is unhealthy or offers nothing."""
     labels: _Labels = ()
     place: DevicePlace | None = None
     groups: tuple[VfGroup, ...] = ()
@@ -85,19 +85,19 @@ class DeviceLayout:
     """Devices of one build of machines; equal ones are one object as long as it is remembered."""
 
     devices: tuple[DeviceUnit, ...]
-    """By type in the order of `TYPES`, then by minor."""
+    """Devices by type in the order of `TYPES`, then by minor."""
     partitions: PartitionTable | None
     vendor: str
     model: str
     isolation: str
-    """What keeps pods on one GPU apart; empty where nothing is said."""
+    """Isolation of pods that share a GPU; empty if unknown."""
     numa_policy: str
     by_type: Mapping[str, tuple[int, ...]]
-    """Positions of the devices of each type; types of which there is none are absent."""
+    """Positions of the devices of each type. Types without devices are absent."""
     positions: Mapping[tuple[str, int], int]
-    """By type and minor."""
+    """Positions of devices, by type and minor."""
     gpu_memory: int
-    """Bytes of the first healthy GPU, which stands for all of them; 0 where there is none."""
+    """Memory of the first healthy GPU in bytes, assumed for all GPUs; 0 if there is none."""
 
 
 class NodeDevices(NamedTuple):
@@ -105,14 +105,14 @@ class NodeDevices(NamedTuple):
 
     layout: DeviceLayout
     ids: tuple[str, ...]
-    """What each device is called; may be empty."""
+    """Id of each device; may be empty."""
 
 
 def node_devices(node: Node) -> NodeDevices | None:
-    """Return the devices of a node; None where it has no Device.
+    """Return the devices of a node; None if it has no Device.
 
     Raises:
-        ValueError: Something in the Device cannot be read; says where.
+        ValueError: A field of the Device is malformed. The message names the path.
     """
     if node.device is None:
         return None
@@ -136,7 +136,7 @@ def _read(device: wire.KoordinatorDevice, named: tuple[str, ...]) -> NodeDevices
 
 
 def _devices(infos: Iterable[wire.KoordinatorDeviceInfo]) -> Iterator[tuple[DeviceUnit, str]]:
-    """Yield devices of known types with their names; others are somebody else's."""
+    """Yield devices of known types with their ids. Other types are ignored."""
     seen: set[tuple[str, int]] = set()
     for number, info in enumerate(infos):
         if info.type not in OFFERED:

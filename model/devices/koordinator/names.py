@@ -1,4 +1,4 @@
-"""Names of types, resources, labels and annotations by which Koordinator speaks of devices."""
+"""Names: Koordinator's device types, resources, labels and annotations."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +19,7 @@ HYGON_DCU: Final = "dcu.com/gpu"
 WHOLE_GPU: Final = "koordinator.sh/gpu"
 """Percent of GPUs, of their cores and of their memory alike."""
 SHARED: Final = "koordinator.sh/gpu.shared"
-"""How many GPUs the other amounts are spread over."""
+"""Number of GPUs that share the other amounts."""
 CORE: Final = "koordinator.sh/gpu-core"
 """Percent of cores."""
 MEMORY: Final = "koordinator.sh/gpu-memory"
@@ -38,20 +38,20 @@ OFFERED: Final[Mapping[str, tuple[str, ...]]] = {
     RDMA: (RDMA_SHARE,),
     FPGA: (FPGA_SHARE,),
 }
-"""What devices offer, by type; amounts of one device stand in this order."""
+"""Resources of devices, by type. Amounts of one device have this order."""
 
 # --- annotations of pods ---------------------------------------------------------------------------------------------
 
 ALLOCATED: Final = "scheduling.koordinator.sh/device-allocated"
-"""Which devices a pod was given; see `model.devices.koordinator.allocated`."""
+"""Devices allocated to a pod; see `model.devices.koordinator.allocated`."""
 HINT: Final = "scheduling.koordinator.sh/device-allocate-hint"
 JOINT: Final = "scheduling.koordinator.sh/device-joint-allocate"
 PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
 NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
-"""What a pod wants of devices beyond amounts; see `model.devices.koordinator.device_hints`."""
+"""Device hints of a pod; see `model.devices.koordinator.device_hints`."""
 
 TELLING: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
-"""Annotations of pods that say which devices suit them: pods that differ in them share no template."""
+"""Annotations of pods with device hints. Pods that differ in them share no template."""
 
 # --- labels and annotations of nodes and Devices ---------------------------------------------------------------------
 
@@ -61,11 +61,11 @@ PARTITION_POLICY: Final = "node.koordinator.sh/gpu-partition-policy"
 """Label of a Device, or of a node: whether pods with several GPUs must have a partition."""
 VENDOR: Final = "node.koordinator.sh/gpu-vendor"
 VENDORS_OF_WHOLE: Final = ("", "nvidia")
-"""Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty where nothing is said."""
+"""Vendors of GPUs of which percentages are offered as `koordinator.sh/gpu`; empty if unknown."""
 MODEL: Final = "node.koordinator.sh/gpu-model"
 ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
-"""Label of a node, and of a pod: what keeps pods on one GPU apart."""
+"""Label of a node, and of a pod: isolation of pods that share a GPU."""
 NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"
-"""Label of a node: how devices of a pod are aligned."""
+"""Label of a node: alignment policy for devices of a pod."""
 NUMA_POLICIES: Final = ("", "None", "BestEffort", "Restricted", "SingleNUMANode")
-"""Its values; empty where nothing is said."""
+"""Values of the label; empty if absent."""

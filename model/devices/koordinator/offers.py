@@ -1,4 +1,4 @@
-"""Offers: what the devices of a node come to; where Koordinator's manager runs, the status of the node says so, too."""
+"""Offers: total amounts of the devices of a node. Koordinator's manager writes them into the node's status, too."""
 
 from pyroclast.model.devices.koordinator.layout import NodeDevices
 from pyroclast.model.devices.koordinator.names import CORE, GPU, OFFERED, SHARED, VENDORS_OF_WHOLE, WHOLE_GPU
@@ -10,7 +10,7 @@ __all__ = ["offers_of"]
 
 
 def offers_of(devices: NodeDevices) -> dict[str, int]:
-    """Return what healthy devices offer together, thousandths by resource name."""
+    """Return the sum of the amounts of healthy devices, thousandths by resource name."""
     offered: dict[str, int] = {}
     gpus = 0
     for device in devices.layout.devices:

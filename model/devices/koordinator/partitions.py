@@ -1,4 +1,4 @@
-"""Partition tables: which GPUs of a node go together, by what links them.
+"""Partition tables: groups of linked GPUs of a node.
 
 Example: `{"2":[{"minors":[0,1],"gpuLinkType":"NVLink","ringBusBandwidth":"400Gi","allocationScore":1}]}`.
 """
@@ -22,25 +22,25 @@ _SIZES: Final = (1, 2, 4, 8)
 
 
 class Partition(NamedTuple):
-    """GPUs that go together."""
+    """Linked GPUs that are allocated together."""
 
     minors: tuple[int, ...]
     score: int = 0
     """More is better."""
     bandwidth: Fraction | None = None
-    """Of the ring that links them, bytes a second; None where nothing is said."""
+    """Bandwidth of the ring that links them, bytes a second; None if unknown."""
 
 
 class PartitionTable(NamedTuple):
     """The partitions of a node."""
 
     partitions: tuple[tuple[int, tuple[Partition, ...]], ...]
-    """By number of GPUs, ascending; as the table lists them."""
+    """Partitions by number of GPUs, ascending. Each list has the order of the table."""
     is_mandatory: bool
-    """Whether whole GPUs are given by partitions alone."""
+    """Whether whole GPUs are allocated only as partitions."""
 
     def of(self, count: int) -> tuple[Partition, ...] | None:
-        """Return the partitions of so many GPUs; None where the table does not speak of the number."""
+        """Return the partitions of `count` GPUs; None if the table does not list that number."""
         return next((found for size, found in self.partitions if size == count), None)
 
 
@@ -56,12 +56,12 @@ def partition_table(
     """Return the partitions of a node.
 
     Args:
-        annotations: Of its Device.
-        labels: Of its Device.
-        of_node: Labels of the node, by which GPUs that are known have a table without more.
+        annotations: Annotations of its Device.
+        labels: Labels of its Device.
+        of_node: Labels of the node. Known GPU models have a default table.
 
     Returns:
-        None where there is no table.
+        None if there is no table.
 
     Raises:
         ValueError: The annotation cannot be read.
@@ -77,7 +77,7 @@ def partition_table(
 
 
 def _linked_in_halves() -> tuple[tuple[int, tuple[Partition, ...]], ...]:
-    """Return the partitions of eight GPUs of which each half, quarter and eighth goes together."""
+    """Return the partitions of eight GPUs: all, the halves, the quarters and the single GPUs."""
     return tuple(
         (size, tuple(Partition(tuple(_EIGHT[begin : begin + size]), 1) for begin in _EIGHT[::size])) for size in _SIZES
     )

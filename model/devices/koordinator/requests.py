@@ -1,4 +1,4 @@
-"""Requests for devices: which sets of resources go together, and what they come to for one GPU.
+"""Requests for devices: valid combinations of resources, and the amounts for one GPU.
 
 Example: `gpu.shared` 2, `gpu-core` 100 and `gpu-memory-ratio` 100 are half of each of two GPUs.
 """
@@ -50,25 +50,25 @@ _SETS: Final[Mapping[frozenset[str], tuple[str, ...]]] = {
     _NPU_SHARE: (),
     _NPU_SHARE | {NPU_DVPP}: (),
 }
-"""Resources of GPUs that go together, and which of them are percentages: of one device, or of each of several."""
+"""Valid combinations of GPU resources, each with its percentages: of one device, or of each of several."""
 _OF_GPUS: Final = (*_GPUS, WHOLE_GPU, SHARED, *OFFERED[GPU])
 _OTHERS: Final = {RDMA: RDMA_SHARE, FPGA: FPGA_SHARE}
 
 
 @dataclass(frozen=True, slots=True)
 class GpuRequest:
-    """What a pod asks of GPUs."""
+    """Request of a pod for GPUs."""
 
     count: int
     each: DeviceAmounts
-    """Of each of them."""
+    """Amounts of each GPU."""
     is_shared: bool
-    """Whether others may have the rest of them."""
+    """Whether other pods may use the rest of the GPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodDeviceRequest:
-    """What a pod asks of devices; of nothing there is no request."""
+    """Request of a pod for devices."""
 
     gpu: GpuRequest | None = None
     quantities: tuple[tuple[str, int], ...] = ()
@@ -76,13 +76,13 @@ class PodDeviceRequest:
 
 
 def device_request(request: Amounts) -> PodDeviceRequest | None:
-    """Return what a pod asks of devices; None for nothing.
+    """Return the device request of a pod; None if it requests no devices.
 
     Args:
         request: Effective request of the pod, thousandths by resource name.
 
     Raises:
-        ValueError: The amounts do not go together, or are parts of several devices.
+        ValueError: The amounts are not a valid combination, or are parts of several devices.
     """
     quantities = []
     for kind, name in _OTHERS.items():
@@ -97,10 +97,10 @@ def device_request(request: Amounts) -> PodDeviceRequest | None:
 
 
 def filled(each: DeviceAmounts, memory: int) -> DeviceAmounts:
-    """Return what is asked of one GPU, with its memory in bytes and in percent.
+    """Return the amounts of one GPU, with its memory in bytes and in percent.
 
     Args:
-        each: Where one of the two is not spoken of, it follows from the other.
+        each: If one of the two is absent, it is computed from the other.
         memory: Bytes of a GPU of the node, more than 0.
     """
     amounts = list(each)
@@ -157,7 +157,7 @@ def _converted(asked: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def _for_each(asked: Mapping[str, int]) -> GpuRequest:
-    """Divide what is asked of several GPUs among them."""
+    """Divide a request for several GPUs by their number."""
     ratio = asked.get(RATIO, 0)
     count = asked.get(SHARED) or (ratio // WHOLE if ratio > WHOLE else 1)
     each = tuple(asked[name] // count if name in asked else None for name in OFFERED[GPU])

@@ -20,30 +20,30 @@ _NAMES: Final = OFFERED[GPU]
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """All templates, and for whom they are."""
+    """All templates, and the resources that require one."""
 
     known: tuple[tuple[str, tuple[tuple[str, DeviceAmounts], ...]], ...] = ()
-    """By `<vendor>-<model>`: name and amounts of each, in the order of the names."""
+    """Templates by `<vendor>-<model>`: name and amounts of each, in the order of the names."""
     matched: frozenset[str] = frozenset({NPU_CORE})
-    """Resources: who shares GPUs and asks for one of them follows a template."""
+    """Resources that require a template if a pod requests them of shared GPUs."""
 
     def concern(self, amounts: DeviceAmounts) -> bool:
-        """Tell whether a share of so much follows a template."""
+        """Return whether a share of these amounts must match a template."""
         return any(amount and name in self.matched for name, amount in zip(_NAMES, amounts, strict=True))
 
     def anywhere(self, amounts: DeviceAmounts) -> bool:
-        """Tell whether some model has a template of just so much."""
+        """Return whether any model has a template of exactly these amounts."""
         return any(amounts == each for _, templates in self.known for _, each in templates)
 
     def equal_to(self, layout: DeviceLayout, amounts: DeviceAmounts) -> tuple[str, ...]:
-        """Return the names of the templates of just so much that GPUs of a node have."""
+        """Return the names of the templates of a node's GPUs with exactly these amounts."""
         of_model = dict(self.known).get(f"{layout.vendor}-{layout.model}", ())
         return tuple(name for name, each in of_model if each == amounts)
 
     def name_of(self, layout: DeviceLayout, taken: tuple[int, ...]) -> str:
-        """Return the name of the one template that a share of a node's GPU follows, by what is taken of it.
+        """Return the name of the one template that a share of a node's GPU follows, by the amounts taken of it.
 
-        Empty where it follows none, and where several are equal.
+        Empty if it follows none, or if several templates are equal.
         """
         if not (self.known and layout.gpu_memory and self.concern(taken)):
             return ""
@@ -57,10 +57,11 @@ NO_TEMPLATES: Final = Templates()
 
 
 def read_templates(raw: object, matched: Collection[str]) -> Templates:
-    """Read templates from what was YAML.
+    """Read templates from parsed YAML.
 
     Raises:
-        ValueError: Something is no mapping, an amount no quantity, or a resource none of a GPU; says where.
+        ValueError: A value is not a mapping, an amount is not a quantity, or a resource is not one of a GPU. The
+            message names the path.
     """
     known = ((str(model), _of_model(str(model), templates)) for model, templates in _mapping("", raw).items())
     return Templates(tuple(sorted(known, key=lambda pair: pair[0])), frozenset(matched))
@@ -75,7 +76,7 @@ def _mapping(path: str, raw: object) -> Mapping[Any, Any]:
     if raw is None:
         return {}
     if not isinstance(raw, Mapping):
-        raise ValueError(  # noqa: TRY004 - told as all faults of the document
+        raise ValueError(  # noqa: TRY004 - reported like other errors of the document
             f"{path + ': ' if path else ''}got {type(raw).__name__}, expected a mapping"
         )
     return raw
