@@ -298,7 +298,7 @@ def test_explain_knows_the_fields(cluster_with_crds: Cluster) -> None:
     explained = cluster_with_crds.kubectl("explain", "queue.spec.weight")
 
     assert "FIELD: weight <integer>" in explained
-    assert "Say of the queue when spare resources are divided among its siblings." in explained
+    assert "Weight of the queue when spare resources are divided among its siblings." in explained
 
 
 def test_explain_knows_the_tasks_of_a_job(cluster_with_crds: Cluster) -> None:
@@ -306,6 +306,6 @@ def test_explain_knows_the_tasks_of_a_job(cluster_with_crds: Cluster) -> None:
     explained = " ".join(cluster_with_crds.kubectl("explain", "vcjob.spec.tasks").split())
 
     assert "FIELD: tasks <[]Object>" in explained
-    assert "Groups of like pods that make up the job." in explained
+    assert "Groups of equal pods of the job." in explained
     assert "minAvailable <integer> Pods of this task that must be able to run together; by default all its" in explained
     assert "template <Object> Pod template, as in every Kubernetes workload." in explained

@@ -11,7 +11,7 @@ CASES = ROOT / "tests" / "conformance" / "cases" / "plain.jsonl"
 
 def answers(hash_seed: str) -> list[str]:
     """Return the answers of a process of its own, without the seconds it took."""
-    run = "import sys; from scheduler.cli import main; sys.exit(main(sys.argv[1:]))"
+    run = "import sys; from pyroclast.scheduler.cli.main import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", run, "simulate", "--batch", str(CASES)],
         env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)},

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.preemption.victim_gangs import is_intact
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import JobId, NodeName, TaskId
@@ -22,7 +23,7 @@ STEPS = 6
 """Random operations in one go."""
 
 
-class Inspector:
+class Inspector(Action):
     """Stands between the actions of one cycle whose outcome is known; the cycle must come to the same end with it."""
 
     def __init__(self, plans: Sequence[Plan], held: dict[TaskId, NodeName], seed: int) -> None:
