@@ -74,8 +74,8 @@ class Preempt(Action):
                         preempt_for(session, between, job)
             for job in jobs_of(starving, queue):
                 if turns.has_ended(job):
-                    with turns.end_of_turn(job):
-                        rearrange(session, inside, job)
+                    turns.begin_within(job)
+                    rearrange(session, inside, job)
         for each in (between, inside):
             each.measure()
 

@@ -98,12 +98,10 @@ class NamespaceTurns:
             if search.is_cut:
                 self._cut[job.id] = tuple(search.runs)
 
-    @contextmanager
-    def end_of_turn(self, job: SessionJob) -> Iterator[None]:
-        """Count what else is done for a job that had its turn; its own pods bound that."""
+    def begin_within(self, job: SessionJob) -> None:
+        """Begin the search for evictions within a job that had its turn; the pods of the job limit its cost."""
         effort = effort_of(self._session.scratch, job.job.namespace)
         effort.begin((), most=_MOST_STEPS_OF_JOB, most_now=_MOST_STEPS_OF_JOB)
-        yield
 
     def close(self) -> None:
         """Record the reason of jobs that had no turn, and remember the next turn."""
