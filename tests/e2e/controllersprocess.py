@@ -46,7 +46,7 @@ class Controllers:
 
     def said(self, event: str) -> bool:
         """Whether its log has an event."""
-        return f'"event": "{event}"' in self.process.log.read_text()
+        return self.process.has_logged(f'"event": "{event}"')
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""

@@ -81,6 +81,14 @@ class Daemon:
                 return float(line.rpartition(" ")[2])
         return None
 
+    def wait_metric(self, series: str, value: float) -> None:
+        """Wait until a series has a value: the API server shows what was done before the daemon counts it."""
+        self.wait_for(lambda: self.metric(series) == value)
+
+    def wait_logged(self, text: str) -> None:
+        """Wait until the log contains a text: the API server shows what was done before the daemon logs it."""
+        self.wait_for(lambda: self.process.has_logged(text))
+
     def cycles(self) -> float:
         """Return how many cycles it finished."""
         return self.metric('pyroclast_cycles_total{result="finished"}') or 0.0

@@ -1,5 +1,6 @@
 """Server processes of a test: started with a log each, watched while they come up, stopped without a trace."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.forkserver import Forked, fork_module
 
@@ -94,6 +96,15 @@ class ServerProcess:
         """Raise `ServerError` when the server has ended."""
         if (status := self._process.poll()) is not None:
             raise ServerError(f"{self.log.stem} ended with status {status}:\n{self.last_words()}")
+
+    def has_logged(self, text: str) -> bool:
+        """Whether the log contains a text."""
+        return text in self.log.read_text(errors="replace")
+
+    def log_events(self) -> list[dict[str, Any]]:
+        """Return the events of the log; a last line that is still being written is left out."""
+        complete, _, _ = self.log.read_text(errors="replace").rpartition("\n")
+        return [json.loads(line) for line in complete.splitlines()]
 
     def last_words(self) -> str:
         """Return the end of the log."""

@@ -144,13 +144,13 @@ def test_an_install_schedules_with_its_own_rights_and_is_upgraded_without_a_stop
         for number in range(4):
             ground.pod(f"old-{number}", "8", group="old")
         daemon.wait_for(lambda: ground.phases_of("old") == ["Running"] * 4)
-        assert daemon.metric("pyroclast_leader") == 1
+        daemon.wait_metric("pyroclast_leader", 1)
 
         values = tmp_path / "values.yaml"
         values.write_text(yaml.safe_dump({"scheduler": {"config": EVICTING}}))
         run(ground, "upgrade", "--values", str(values))
         mount(ground, tmp_path)
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_generation") == 2)
+        daemon.wait_metric("pyroclast_configuration_generation", 2)
         assert ground.phases_of("old") == ["Running"] * 4
 
         ground.group("urgent", 1, priorityClassName=f"{NAME}-high")

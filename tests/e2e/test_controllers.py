@@ -185,7 +185,7 @@ def test_a_standby_takes_over_when_the_leader_is_killed(ground: Ground, tmp_path
             first.process.kill()
             make_pod(ground, "after", "after")
             second.wait_for(lambda: len(groups(ground)) == 2)
-            assert second.said("reconciling")
+            second.wait_for(lambda: second.said("reconciling"))
     finally:
         first.process.stop()
 

@@ -1,6 +1,5 @@
 """What the daemon does with groups and pods, read as a user reads it."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,7 +121,7 @@ def test_a_pod_without_a_group_is_told_to_wait(ground: Ground, daemon: Daemon, t
 
     assert ground.nodes_of("loose") == [""]
     assert "names no PodGroup" in ground.condition_of("loose")["message"]
-    assert daemon.metric('pyroclast_outsiders{reason="NoPodGroup"}') == 1
+    daemon.wait_metric('pyroclast_outsiders{reason="NoPodGroup"}', 1)
     with ground.daemon(tmp_path, "--ungrouped-pods=single") as second:
         second.wait_for(lambda: ground.phases_of("loose") == ["Running"])
     assert ground.condition_of("loose")["status"] == "True"
@@ -160,7 +159,8 @@ def test_broken_annotations_are_named_and_stop_nobody(ground: Ground, daemon: Da
     daemon.wait_for(lambda: ground.is_placed("mixed"))
 
     daemon.wait_for(lambda: bool(daemon.metric('pyroclast_broken_fields_total{kind="PodGroup"}')))
-    lines = [json.loads(line) for line in daemon.process.log.read_text().splitlines() if "object_broken" in line]
+    daemon.wait_logged("object_broken")
+    lines = [line for line in daemon.process.log_events() if line["event"] == "object_broken"]
     assert any("mixed" in str(line) and "perhaps" in str(line) for line in lines), lines
     assert daemon.is_ready
 

@@ -71,13 +71,13 @@ def test_a_swapped_config_map_is_in_force_without_a_restart(ground: Ground, tmp_
 
         mounted.swap(PLACES)
         daemon.wait_for(lambda: ground.is_placed("early"))
-        assert daemon.metric("pyroclast_configuration_generation") == 2
+        daemon.wait_metric("pyroclast_configuration_generation", 2)
 
         mounted.swap(BROKEN)
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 0)
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 0)
         ground.gang("later", 2)
         daemon.wait_for(lambda: ground.is_placed("later"))
-        assert daemon.metric("pyroclast_configuration_generation") == 2
+        daemon.wait_metric("pyroclast_configuration_generation", 2)
         events = ("get", "events", "-n", "default", "--field-selector=reason=ConfigurationRefused", "-o", "yaml")
         daemon.wait_for(lambda: "alocate" in ground.cluster.kubectl(*events))
         told = ground.cluster.kubectl(*events)
@@ -85,10 +85,10 @@ def test_a_swapped_config_map_is_in_force_without_a_restart(ground: Ground, tmp_
         assert "enableJobOrder" in told
 
         mounted.swap(PACKS)
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 1)
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 1)
         ground.gang("packed", 4)
         daemon.wait_for(lambda: ground.is_placed("packed"))
-        assert daemon.metric("pyroclast_configuration_generation") == 3
+        daemon.wait_metric("pyroclast_configuration_generation", 3)
         assert len(set(ground.nodes_of("packed"))) == 1
 
 
@@ -97,13 +97,13 @@ def test_a_file_that_vanishes_leaves_the_last_good_one(ground: Ground, tmp_path:
     mounted = ConfigMapFolder(tmp_path, PLACES)
     with ground.daemon(tmp_path, f"--scheduler-conf={mounted.file}") as daemon:
         mounted.file.rename(tmp_path / "elsewhere.yaml")
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 0)
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 0)
         ground.gang("without", 2)
         daemon.wait_for(lambda: ground.is_placed("without"))
 
         (tmp_path / "elsewhere.yaml").rename(mounted.file)
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 1)
-        assert daemon.metric("pyroclast_configuration_generation") == 1
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 1)
+        daemon.wait_metric("pyroclast_configuration_generation", 1)
 
 
 def test_a_changed_plugin_is_in_force_without_a_restart(ground: Ground, tmp_path: Path) -> None:
@@ -117,10 +117,10 @@ def test_a_changed_plugin_is_in_force_without_a_restart(ground: Ground, tmp_path
         daemon.wait_for(lambda: "closed by ours" in ground.condition_of("refused-worker-0").get("message", ""))
 
         (plugins / "ours.py").write_text(f"{ANYWHERE}\n(")
-        daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_reload_ok") == 0)
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 0)
         daemon.wait_cycles(2)
         assert ground.nodes_of("refused") == ["", ""]
 
         (plugins / "ours.py").write_text(ANYWHERE)
         daemon.wait_for(lambda: ground.is_placed("refused"))
-        assert daemon.metric("pyroclast_configuration_reload_ok") == 1
+        daemon.wait_metric("pyroclast_configuration_reload_ok", 1)

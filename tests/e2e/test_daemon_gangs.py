@@ -100,4 +100,4 @@ def test_two_gangs_of_one_group_are_bound_together(ground: Ground, tmp_path: Pat
         ground.pod("later", annotations=later)
         daemon.wait_for(lambda: ground.is_placed("later"))
         assert carried(ground, "later") == {("",) * 4}
-        assert daemon.metric('pyroclast_plans_total{result="assumed"}') == 2
+        daemon.wait_metric('pyroclast_plans_total{result="assumed"}', 2)

@@ -54,23 +54,23 @@ def test_a_scrape_has_the_names(ground: Ground, tmp_path: Path) -> None:
         daemon.wait_for(
             lambda: ground.phase_of("counted") == "Running" and bool(ground.condition_of("waiting-worker-0"))
         )
-        daemon.wait_for(lambda: daemon.metric('pyroclast_binds_total{result="succeeded"}') == 2)
+        daemon.wait_metric('pyroclast_binds_total{result="succeeded"}', 2)
         refused = 'pyroclast_refused_jobs{plugin="gang",reason="NotEnoughResources"}'
-        daemon.wait_for(lambda: daemon.metric(refused) == 1)
+        daemon.wait_metric(refused, 1)
         text = daemon.get("/metrics")
 
         for name in [*(f"volcano_{name}" for name in VOLCANO), *OURS]:
             assert f"# TYPE {name.removesuffix('_total')}" in text or f"# TYPE {name}" in text
         for name in COUNTED:
             assert any(line.startswith(f"volcano_{name}") for line in text.splitlines()), name
-        assert daemon.metric('volcano_queue_allocated_milli_cpu{queue_name="process"}') == 2000
-        assert daemon.metric('pyroclast_backlog_tasks{queue_name="process"}') == 1
+        daemon.wait_metric('volcano_queue_allocated_milli_cpu{queue_name="process"}', 2000)
+        daemon.wait_metric('pyroclast_backlog_tasks{queue_name="process"}', 1)
 
 
 def test_stop_releases_the_lease(ground: Ground, tmp_path: Path) -> None:
     """SIGTERM ends the process with status 0, and the lease is free for the next at once."""
     with ground.daemon(tmp_path, *LEASE, "--leader-elect-resource-name=stop", is_alone=False) as daemon:
-        daemon.wait_for(lambda: daemon.metric("pyroclast_leader") == 1)
+        daemon.wait_metric("pyroclast_leader", 1)
         daemon.signal(signal.SIGTERM)
 
         assert daemon.process.exit_status() == 0
@@ -91,7 +91,7 @@ def test_stop_in_the_middle_of_a_gang_finishes_it(ground: Ground, tmp_path: Path
 def test_lost_lease_ends_the_process(ground: Ground, tmp_path: Path) -> None:
     """When somebody else has taken the lease, the process ends with status 1."""
     with ground.daemon(tmp_path, *LEASE, "--leader-elect-resource-name=lost", is_alone=False) as daemon:
-        daemon.wait_for(lambda: daemon.metric("pyroclast_leader") == 1)
+        daemon.wait_metric("pyroclast_leader", 1)
         taken = json.dumps({"spec": {"holderIdentity": "somebody-else", "leaseDurationSeconds": 3600}})
         ground.kubectl("patch", "lease", "lost", "--type=merge", "-p", taken)
 
@@ -102,7 +102,7 @@ def test_signal_writes_the_cluster_as_seen(ground: Ground, tmp_path: Path) -> No
     """SIGUSR1 leaves a List of objects; /debug/snapshot gives the same kind of answer."""
     with ground.daemon(tmp_path) as daemon:
         daemon.signal(signal.SIGUSR1)
-        daemon.wait_for(lambda: "snapshot_written" in daemon.process.log.read_text())
+        daemon.wait_logged("snapshot_written")
 
         (file,) = tmp_path.glob("snapshot-*.json")
         written, served = json.loads(file.read_text()), daemon.get_json("/debug/snapshot")
@@ -122,9 +122,9 @@ def test_a_server_that_cannot_be_used_is_waited_for(tmp_path: Path, fault: dict[
         address = fault.get("server", url)
         write_kubeconfig(kubeconfig, url=address, token=fault.get("token", "right"))
         daemon = Daemon(cast("Cluster", SimpleNamespace(kubeconfig=kubeconfig)), tmp_path)
-        daemon.wait_for(lambda: event in daemon.process.log.read_text())
+        daemon.wait_logged(event)
         daemon.signal(signal.SIGUSR1)
-        daemon.wait_for(lambda: "snapshot_written" in daemon.process.log.read_text())
+        daemon.wait_logged("snapshot_written")
         daemon.signal(signal.SIGTERM)
 
         assert daemon.process.exit_status() == 0

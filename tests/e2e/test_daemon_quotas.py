@@ -60,7 +60,7 @@ def test_what_is_lent_comes_back(ground: Ground, tmp_path: Path) -> None:
         daemon.wait_for(lambda: ground.is_placed("owner"))
         daemon.wait_for(lambda: stands(ground, "left")["used"] == stands(ground, "right")["used"] == "4")
         labels = 'field="used",is_parent="false",name="right",parent="koordinator-root-quota",resource="cpu",tree=""'
-        assert daemon.metric(f"scheduler_elastic_quota_status{{{labels}}}") == 4000
+        daemon.wait_metric(f"scheduler_elastic_quota_status{{{labels}}}", 4000)
 
         wanting(ground, "third", "left")
         daemon.wait_for(lambda: "message" in ground.condition_of("third"))

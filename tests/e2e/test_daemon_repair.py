@@ -85,7 +85,7 @@ def test_a_gang_whose_binds_fail_in_part_is_completed(ground: Ground, tmp_path: 
             clear_faults(ground.cluster.url)
 
         assert len(set(ground.nodes_of("part"))) == 4
-        assert daemon.metric('pyroclast_binds_total{result="failed"}') == 2
+        daemon.wait_metric('pyroclast_binds_total{result="failed"}', 2)
         assert any("binding to node" in message for _, message in ground.events_of("part-worker-1"))
 
 
@@ -103,7 +103,7 @@ def test_a_bind_whose_answer_is_lost_happens_once(ground: Ground, tmp_path: Path
         finally:
             clear_faults(ground.cluster.url)
 
-        assert daemon.metric('pyroclast_binds_total{result="succeeded"}') == 6
+        daemon.wait_metric('pyroclast_binds_total{result="succeeded"}', 6)
         assert not daemon.metric('pyroclast_binds_total{result="failed"}')
 
 

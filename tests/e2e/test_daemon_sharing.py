@@ -49,7 +49,7 @@ def test_two_members_of_a_ring_share_pods_and_nodes(ground: Ground, tmp_path: Pa
 
         assert all(ring.owner(node) == ring.owner(name) for name in names for node in ground.nodes_of(name))
         for member, daemon in daemons.items():
-            assert daemon.metric('pyroclast_binds_total{result="succeeded"}') == placed[member]
+            daemon.wait_metric('pyroclast_binds_total{result="succeeded"}', placed[member])
             assert placed[member] > 0
             assert daemon.get_json("/debug/audit") == {"differences": []}
 

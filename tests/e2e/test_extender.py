@@ -107,7 +107,7 @@ def test_it_dies_and_comes_back(ground: Ground, tmp_path: Path, ignorable: bool)
             why = f"failed predicate with extender at URL {extender.url}/predicate: no answer"
             daemon.wait_for(lambda: why in ground.condition_of("amid-worker-0").get("message", ""))
             assert ground.nodes_of("amid") == [""]
-        assert "plugin_failed" in daemon.process.log.read_text()
+        daemon.wait_logged("plugin_failed")
 
         extender.start()
         ground.gang("after", 1)

@@ -105,4 +105,4 @@ def keep_busy(ground: Ground, daemon: Daemon, settings: Path, record: Path) -> N
             ground.kubectl("label", "node", f"{ground.name}-5", f"{LABEL}=gone", "--overwrite")
         if number == CYCLES // 2:
             settings.write_text(SECOND)
-            daemon.wait_for(lambda: daemon.metric("pyroclast_configuration_generation") == 2)
+            daemon.wait_metric("pyroclast_configuration_generation", 2)

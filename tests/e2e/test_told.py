@@ -120,7 +120,7 @@ def test_a_namespace_that_ends_is_no_trouble(ground: Ground, process: Controller
         path = f"/api/v1/namespaces/told-ending/pods/{pod['metadata']['name']}"
         ground.client.send("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
         time.sleep(3.0)
-        lines = [json.loads(line) for line in process.process.log.read_text().splitlines()]
+        lines = process.process.log_events()
         loud = [line for line in lines if line["level"] in {"warning", "error"} and "told-ending" in json.dumps(line)]
 
         assert loud == []

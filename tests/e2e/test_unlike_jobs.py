@@ -76,7 +76,7 @@ def test_a_small_job_is_bound_in_the_first_cycle(ground: Ground, tmp_path: Path)
         daemon.wait_for(lambda: ground.is_placed("small"))
         daemon.wait_for(lambda: all(map(is_told_why, waiting_pods(ground))))
         series = f'pyroclast_deferred_jobs_total{{action="allocate",namespace="{OTHER}"}}'
-        assert (daemon.metric(series) or 0) > 0
+        daemon.wait_for(lambda: (daemon.metric(series) or 0) > 0)
         daemon.process.stop()
 
     cycles = [entry for line in record.read_bytes().splitlines() if (entry := json.loads(line))["do"] == "cycle"]
