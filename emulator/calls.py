@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from pyroclast.emulator.eventforms import to_core
+from pyroclast.emulator.event_versions import to_core
 from pyroclast.emulator.protobuf import UnsupportedProtobuf
 from pyroclast.emulator.protobuf import decode as decode_protobuf
 from pyroclast.emulator.resources import Resource

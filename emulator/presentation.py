@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyroclast.emulator.eventforms import from_core
+from pyroclast.emulator.event_versions import from_core
 from pyroclast.emulator.resources import Resource
 from pyroclast.emulator.selectors import (
     SelectorError,

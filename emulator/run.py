@@ -15,10 +15,10 @@ from pyroclast.emulator.clock import Clock
 from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.collector import Collector
 from pyroclast.emulator.customresources import Definitions, DefinitionStrategy
+from pyroclast.emulator.defaults import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
 from pyroclast.emulator.disruption import Budgets
-from pyroclast.emulator.fastlane import FastServer
+from pyroclast.emulator.fast_path import FastServer
 from pyroclast.emulator.faults import Faults
-from pyroclast.emulator.filling import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
 from pyroclast.emulator.leases import LeaseStrategy
 from pyroclast.emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
 from pyroclast.emulator.pods import PodStrategy

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from sortedcontainers import SortedDict
 
-from pyroclast.emulator.continuing import read_continue, write_continue
+from pyroclast.emulator.continue_tokens import read_continue, write_continue
 from pyroclast.emulator.statuses import ApiError, expired, too_new
 
 __all__ = ["ADDED", "DELETED", "MODIFIED", "Collection", "Event", "Page", "Record", "Store", "decode", "encode"]

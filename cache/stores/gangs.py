@@ -21,7 +21,7 @@ from pyroclast.model.gangs import Gang, GangGroup, GangRules
 from pyroclast.model.gangs.groups import lacking, least
 from pyroclast.model.gangs.identity import gang_of, group_id, job_of_group
 from pyroclast.model.gangs.names import NON_STRICT, ONCE_SATISFIED, ONLY_WAITING
-from pyroclast.model.gangs.reading import read_gang
+from pyroclast.model.gangs.parser import read_gang
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.tasks import Task, TaskStatus
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from pyroclast.cache.usage.asking import ask
+from pyroclast.cache.usage.http_requests import ask
 from pyroclast.cache.usage.source import PERIOD, SourceError, paired
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage, UsageSource

@@ -17,6 +17,7 @@ import structlog
 from aiohttp import web
 
 from pyroclast.controllers.admission.certificates.clients import names_of
+from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, WebhookService, judge
 from pyroclast.controllers.admission.limits import (
     LARGEST_BODY_BYTES,
@@ -29,7 +30,6 @@ from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
 from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewError, answer, read_review
 from pyroclast.controllers.admission.rules.shape import member
-from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.elastic.names import QUOTA_NAME
 from pyroclast.model.errors import ConfigError

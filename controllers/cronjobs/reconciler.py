@@ -11,15 +11,15 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from pyroclast.controllers.cronjobs.deciding import Decision, decide
-from pyroclast.controllers.cronjobs.observing import with_job
+from pyroclast.controllers.cronjobs.decide import Decision, decide
+from pyroclast.controllers.cronjobs.status import with_job
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store
-from pyroclast.controllers.runtime.writing import controlled_by
+from pyroclast.controllers.runtime.writer import controlled_by
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import CRON_JOBS, JOBS
 from pyroclast.model.api.batch import CronJob, CronJobStatus, Job

@@ -5,13 +5,13 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from pyroclast.controllers.gangs.deciding import count, decide
+from pyroclast.controllers.gangs.decide import count, decide
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.controllers.runtime.writer import means_another
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import GANG_POD_GROUPS, PODS
 from pyroclast.model.gangs.identity import gang_of

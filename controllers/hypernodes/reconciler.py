@@ -7,8 +7,8 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import told
 from pyroclast.controllers.admission.rules.hypernodes import faults_of
-from pyroclast.controllers.hypernodes.counting import depends_on_nodes, member_names
-from pyroclast.controllers.hypernodes.labelled import SOURCE, discovered
+from pyroclast.controllers.hypernodes.discovery import SOURCE, discovered
+from pyroclast.controllers.hypernodes.members import depends_on_nodes, member_names
 from pyroclast.controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.invalid_condition import Complaints, renewed_conditions

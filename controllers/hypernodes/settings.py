@@ -18,7 +18,7 @@ from typing import Any, Final
 import yaml
 
 from pyroclast.controllers.admission.rules.names import DNS_SUBDOMAIN, is_dns_subdomain
-from pyroclast.controllers.hypernodes.labelled import name_prefix
+from pyroclast.controllers.hypernodes.discovery import name_prefix
 from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 
 __all__ = ["DiscoverySettings", "SettingsFault", "read_settings"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from pyroclast.controllers.jobflows.deciding import decide
+from pyroclast.controllers.jobflows.decide import decide
 from pyroclast.controllers.jobflows.metrics import ENDED
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.runtime.controller import Controller
@@ -17,7 +17,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.controllers.runtime.writing import controlled_by
+from pyroclast.controllers.runtime.writer import controlled_by
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from pyroclast.model.api.batch import Job

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from pyroclast.controllers.jobflows.deciding import full_name
+from pyroclast.controllers.jobflows.decide import full_name
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator

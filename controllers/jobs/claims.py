@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.controllers.runtime.writer import owner_reference
 from pyroclast.kube.resources import JOBS, PERSISTENT_VOLUME_CLAIMS
 from pyroclast.model.api.batch import Job
 

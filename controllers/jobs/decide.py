@@ -7,7 +7,7 @@ depends only on the objects. So a process that has just started decides the same
 from dataclasses import replace
 from typing import Final
 
-from pyroclast.controllers.jobs.counting import count
+from pyroclast.controllers.jobs.counts import count
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
 from pyroclast.controllers.jobs.finished import done_places, is_missed_when_gone
 from pyroclast.controllers.jobs.memory import JobMemory
@@ -16,7 +16,7 @@ from pyroclast.controllers.jobs.policies import PolicyAction, answers
 from pyroclast.controllers.jobs.reasons import EXECUTE_ACTION, INVALID
 from pyroclast.controllers.jobs.states import RESTS, after_ending, after_restart
 from pyroclast.controllers.jobs.statuses import PLUGIN_RECORD, changed, entered, with_counts
-from pyroclast.controllers.jobs.syncing import sync
+from pyroclast.controllers.jobs.sync import sync
 from pyroclast.controllers.jobs.targets import ALL, covers, is_whole
 from pyroclast.controllers.jobs.transitions import alive, apply_command, covered, phase_of, step_for, take
 from pyroclast.model.api import names

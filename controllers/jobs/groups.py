@@ -14,7 +14,7 @@ from pyroclast.controllers.admission.rules.podgroups import queue_of
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.pods import pod_group_name, task_key
 from pyroclast.controllers.jobs.states import least_of_tasks
-from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.controllers.runtime.writer import owner_reference
 from pyroclast.kube.resources import JOBS, POD_GROUPS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, TaskSpec

@@ -12,7 +12,7 @@ from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.plugins.plugin import Owned, OwnedKey
 from pyroclast.controllers.jobs.plugins.registry import plugins_of
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.controllers.runtime.writing import NameTakenError, Writer, controlled_by
+from pyroclast.controllers.runtime.writer import NameTakenError, Writer, controlled_by
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES, Resource
 from pyroclast.model.api.batch import Job

@@ -14,7 +14,7 @@ from pyroclast.controllers.jobs.decide import decide, take_leave
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
 from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import Observed, PodPlace, is_given_up, is_leaving
-from pyroclast.controllers.jobs.observing import JobObserver, change_refusal
+from pyroclast.controllers.jobs.observer import JobObserver, change_refusal
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.plugin_objects import PluginObjects, check_owner
 from pyroclast.controllers.jobs.plugins.registry import plugins_of
@@ -39,11 +39,11 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key
-from pyroclast.controllers.runtime.writing import NamespaceEndingError, Writer, controlled_by, means_another
+from pyroclast.controllers.runtime.writer import NamespaceEndingError, Writer, controlled_by, means_another
 from pyroclast.kube.clock import Clock
+from pyroclast.kube.concurrent_calls import gathered
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.events import Regarding, regarding
-from pyroclast.kube.gathering import gathered
 from pyroclast.kube.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, JobPhase, JobStatus, TaskSpec

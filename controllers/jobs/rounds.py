@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
-from pyroclast.controllers.runtime.writing import NamespaceEndingError
+from pyroclast.controllers.runtime.writer import NamespaceEndingError
+from pyroclast.kube.concurrent_calls import gathered
 from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.gathering import gathered
 from pyroclast.model.errors import PyroclastError
 
 __all__ = ["SyncRound"]

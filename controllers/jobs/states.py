@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.counts import Counts
 from pyroclast.controllers.jobs.policies import TARGETED
 from pyroclast.model.api.batch import JobPhase, JobSpec, TaskSpec
 from pyroclast.model.api.bus import LifecycleAction

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from pyroclast.controllers.jobs.counting import Counts
+from pyroclast.controllers.jobs.counts import Counts
 from pyroclast.controllers.jobs.durations import duration_text
 from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import Observed

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pyroclast.controllers.jobs.counting import count
+from pyroclast.controllers.jobs.counts import count
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
 from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import ENDED, Observed, PodPlace, is_leaving, is_new

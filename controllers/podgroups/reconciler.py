@@ -13,7 +13,7 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import told
 from pyroclast.controllers.admission.rules.pods import budget_faults
-from pyroclast.controllers.podgroups.building import (
+from pyroclast.controllers.podgroups.builder import (
     PREFIX,
     build_group,
     changed_metadata,
@@ -31,7 +31,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.controllers.runtime.writer import means_another
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import NAMESPACES, POD_GROUPS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 from pyroclast.model import wire

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from msgspec.structs import replace
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
-from pyroclast.controllers.queues.deciding import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from pyroclast.controllers.queues.decide import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
 from pyroclast.controllers.queues.metrics import GANGS
 from pyroclast.controllers.queues.validation import QueueJudge
 from pyroclast.controllers.runtime.ages import Ages
@@ -23,7 +23,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.controllers.runtime.writing import means_another
+from pyroclast.controllers.runtime.writer import means_another
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.resources import COMMANDS, POD_GROUPS, QUEUES
 from pyroclast.model.api import names

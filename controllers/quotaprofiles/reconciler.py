@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
 
-from pyroclast.controllers.quotaprofiles.sizing import (
+from pyroclast.controllers.quotaprofiles.root_quota import (
     Root,
     change_of,
     faults_of,

@@ -19,7 +19,7 @@ from pyroclast.controllers.runtime.metrics import LEADER
 from pyroclast.controllers.runtime.reconciler import Reconciler, Watch
 from pyroclast.controllers.runtime.store import Index, Key, Store
 from pyroclast.controllers.runtime.work_queue import WorkQueue
-from pyroclast.controllers.runtime.writing import Writer
+from pyroclast.controllers.runtime.writer import Writer
 from pyroclast.kube.backoff import Backoff
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock

@@ -20,7 +20,7 @@ import structlog
 
 from pyroclast.controllers.runtime import metrics
 from pyroclast.controllers.runtime.store import Key
-from pyroclast.controllers.runtime.writing import NamespaceEndingError, NameTakenError
+from pyroclast.controllers.runtime.writer import NamespaceEndingError, NameTakenError
 from pyroclast.kube.backoff import Backoff
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError

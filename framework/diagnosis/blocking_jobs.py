@@ -17,7 +17,7 @@ from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.queues.admission import ends_that_admit
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.standing import Remedy
+from pyroclast.framework.state.last_result import Remedy
 from pyroclast.model.ids import NodeName
 from pyroclast.model.tasks import Task, TaskStatus
 

@@ -12,7 +12,7 @@ from pyroclast.framework.queues.device_claims import claimed_by_queue
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import NOBODY, SessionJob
-from pyroclast.framework.state.standing import Standing
+from pyroclast.framework.state.last_result import Standing
 from pyroclast.model import wire
 from pyroclast.model.api.names import ALLOCATED_HYPER_NODE
 from pyroclast.model.api.scheduling import PodGroupPhase

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId, QueueName

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from pyroclast.framework.session.scratch import Scratch, ScratchKey
+from pyroclast.framework.session.session_values import Scratch, ScratchKey
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.tasks import Task

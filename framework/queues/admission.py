@@ -22,8 +22,8 @@ import numpy as np
 
 from pyroclast.framework.extension import contract
 from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why_never_run
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.queue_limits import usage_text
 from pyroclast.model.arrays import BoolArray, IntArray

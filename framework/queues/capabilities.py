@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName

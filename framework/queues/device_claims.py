@@ -6,8 +6,8 @@ Shared by quotas and by what a session writes into the status of queues.
 from collections.abc import Iterator
 from typing import Final
 
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.device_claims import ClaimCount, Demand, pod_demand
 from pyroclast.model.ids import QueueName, TaskId
 from pyroclast.model.queues import with_ancestors

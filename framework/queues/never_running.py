@@ -11,8 +11,8 @@ import numpy as np
 
 from pyroclast.framework.queues.capabilities import beyond_capability
 from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE, Job

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import Final
 
 from pyroclast.framework.queues.never_running import why_never_run
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId

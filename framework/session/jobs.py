@@ -14,7 +14,7 @@ from pyroclast.framework.session.memory import Assignment, Settled
 from pyroclast.framework.session.namespace_windows import NO_WINDOW, NamespaceWindow
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.state.jobs import NOBODY, SessionJob, SubJob
-from pyroclast.framework.state.standing import Standing
+from pyroclast.framework.state.last_result import Standing
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName

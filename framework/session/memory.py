@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from pyroclast.framework.session.promises import Promise
-from pyroclast.framework.state.standing import Remedy, Standing
+from pyroclast.framework.state.last_result import Remedy, Standing
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job, JobTable

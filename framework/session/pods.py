@@ -17,7 +17,7 @@ import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.pending_changes import EarlyChanges
-from pyroclast.framework.session.scratch import ScratchKey
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels

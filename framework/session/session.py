@@ -23,7 +23,7 @@ from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
-from pyroclast.framework.session.scratch import Scratch
+from pyroclast.framework.session.session_values import Scratch
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.session.statement import Operation, Statement
 from pyroclast.framework.session.topology import SessionTopology

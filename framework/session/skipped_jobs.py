@@ -10,8 +10,8 @@ from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.last_result import Remedy
 from pyroclast.framework.state.nodes import SessionNodes
-from pyroclast.framework.state.standing import Remedy
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.jobs import Job

@@ -11,8 +11,8 @@ from typing import Final
 
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.departed_members import Needs, needs_without
+from pyroclast.framework.state.last_result import Standing, said_once
 from pyroclast.framework.state.reasons import Reasons
-from pyroclast.framework.state.standing import Standing, said_once
 from pyroclast.framework.state.sub_jobs import SubJobDivision, group_of
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import IntArray

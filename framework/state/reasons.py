@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pyroclast.framework.state.standing import Remedy
+from pyroclast.framework.state.last_result import Remedy
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList

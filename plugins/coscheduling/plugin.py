@@ -18,7 +18,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.gangs import GangGroup
 from pyroclast.model.gangs.names import BIND_ANNOTATIONS
-from pyroclast.model.gangs.reading import read_index
+from pyroclast.model.gangs.parser import read_index
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import EventNote

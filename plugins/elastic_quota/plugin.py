@@ -22,7 +22,7 @@ from pyroclast.plugins.elastic_quota.accounts import Accounts, uses_on_nodes
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 from pyroclast.plugins.elastic_quota.revoking import Revoking
 from pyroclast.plugins.elastic_quota.status import report
-from pyroclast.plugins.elastic_quota.taking import QuotaVictims
+from pyroclast.plugins.elastic_quota.victims import QuotaVictims
 
 __all__ = ["ElasticQuota"]
 

@@ -5,9 +5,9 @@ from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.extender.arguments import ExtenderArgs
-from pyroclast.plugins.extender.asking import Asking
 from pyroclast.plugins.extender.bodies import Bodies
 from pyroclast.plugins.extender.replies import Nothing, OverusedReply, Ready, Voted
+from pyroclast.plugins.extender.requests import Asking
 
 __all__ = ["JobVerbs"]
 

@@ -9,9 +9,9 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import shortened
 from pyroclast.plugins.extender.arguments import ExtenderArgs
-from pyroclast.plugins.extender.asking import Asking, ExtenderError
 from pyroclast.plugins.extender.bodies import Bodies
 from pyroclast.plugins.extender.replies import Predicates, Scores, Verdict
+from pyroclast.plugins.extender.requests import Asking, ExtenderError
 
 __all__ = ["NodeVerbs"]
 

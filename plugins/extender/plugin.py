@@ -14,11 +14,11 @@ from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.extender.arguments import ExtenderArgs
-from pyroclast.plugins.extender.asking import Asking, ExtenderError
 from pyroclast.plugins.extender.bodies import Bodies
 from pyroclast.plugins.extender.events import Events
 from pyroclast.plugins.extender.jobs import JobVerbs
 from pyroclast.plugins.extender.nodes import NodeVerbs
+from pyroclast.plugins.extender.requests import Asking, ExtenderError
 from pyroclast.plugins.extender.victims import VictimVerbs
 
 __all__ = ["Extender"]

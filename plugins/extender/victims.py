@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from pyroclast.framework.extension.contract import Vote
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.extender.arguments import ExtenderArgs
-from pyroclast.plugins.extender.asking import Asking
 from pyroclast.plugins.extender.bodies import Bodies
 from pyroclast.plugins.extender.jobs import vote_of
 from pyroclast.plugins.extender.replies import Victims
+from pyroclast.plugins.extender.requests import Asking
 
 __all__ = ["VictimVerbs"]
 

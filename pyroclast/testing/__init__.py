@@ -15,8 +15,8 @@
 `Scenario.run` runs whole cycles, by the code of the daemon; `open_session` opens a session and leaves it to the test.
 """
 
-from pyroclast.testing.opening import open_session
 from pyroclast.testing.outcome import Outcome
 from pyroclast.testing.scenario import Scenario
+from pyroclast.testing.session import open_session
 
 __all__ = ["Outcome", "Scenario", "open_session"]

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.model.api.names import GROUP_NAME, TASK_SPEC
-from pyroclast.testing.configuring import PluginChoice
+from pyroclast.testing.configuration import PluginChoice
 from pyroclast.testing.objects import NAMESPACE, Quantity, amounts, made, merged
 from pyroclast.testing.outcome import Outcome
-from pyroclast.testing.running import run
+from pyroclast.testing.runner import run
 
 __all__ = ["Scenario"]
 

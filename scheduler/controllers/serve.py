@@ -19,7 +19,7 @@ import structlog
 from prometheus_client import REGISTRY, Metric, disable_created_metrics, generate_latest
 from prometheus_client.registry import Collector
 
-from pyroclast.controllers.admission.serving import Admission
+from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.runtime.metrics import LEADER, WATCH_LAG
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.kube.client import Client

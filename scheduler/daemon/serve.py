@@ -49,7 +49,7 @@ from pyroclast.scheduler.daemon.settings import Settings
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
-from pyroclast.scheduler.extenders.waiting import Waiting
+from pyroclast.scheduler.extenders.thread_client import Waiting
 from pyroclast.scheduler.monitoring.cycle_metrics import observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
 from pyroclast.scheduler.monitoring.device_metrics import DeviceFigures

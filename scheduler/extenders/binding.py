@@ -18,7 +18,7 @@ from pyroclast.model.plan import Bind
 from pyroclast.model.texts import shortened
 from pyroclast.plugins.extender import Extender, ExtenderArgs
 from pyroclast.scheduler.extenders.client import ExtenderClient, NoReplyError
-from pyroclast.scheduler.extenders.waiting import OnExchange, answer_of
+from pyroclast.scheduler.extenders.thread_client import OnExchange, answer_of
 
 __all__ = ["ExtenderBinding"]
 

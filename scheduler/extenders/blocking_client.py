@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.scheduler.extenders.client import ExtenderClient
-from pyroclast.scheduler.extenders.waiting import Waiting
+from pyroclast.scheduler.extenders.thread_client import Waiting
 
 __all__ = ["calling_extenders", "no_extenders"]
 

@@ -43,7 +43,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.usage import NodeUsage
 from pyroclast.scheduler.cli.flags import flags_of
 from pyroclast.scheduler.cli.options import Options
-from pyroclast.scheduler.extenders.recorded import MOST_BYTES, Exchange, RecordingBudget, recording
+from pyroclast.scheduler.extenders.recorded_replies import MOST_BYTES, Exchange, RecordingBudget, recording
 
 __all__ = [
     "Applied",

@@ -23,7 +23,7 @@ from pyroclast.scheduler.cli.features import read_gates
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration, with_profile_for
-from pyroclast.scheduler.extenders.recorded import Recorded
+from pyroclast.scheduler.extenders.recorded_replies import Recorded
 from pyroclast.scheduler.recording.recorder import (
     FORMAT,
     Applied,

@@ -20,11 +20,11 @@ from pyroclast.scheduler.data import default_configuration
 from pyroclast.scheduler.extenders.blocking_client import calling_extenders, no_extenders
 from pyroclast.scheduler.registry import load_registry
 from pyroclast.scheduler.simulation.answer import answers_of
-from pyroclast.scheduler.simulation.as_admitted import as_admitted
 from pyroclast.scheduler.simulation.batch import Simulation, answer_lines, simulate
 from pyroclast.scheduler.simulation.case import Case, moment_of_dump, read_moment
 from pyroclast.scheduler.simulation.default_queues import with_default_queues
-from pyroclast.scheduler.simulation.reading import STANDARD_INPUT, read_objects, read_text
+from pyroclast.scheduler.simulation.object_reader import STANDARD_INPUT, read_objects, read_text
+from pyroclast.scheduler.simulation.pod_defaults import as_admitted
 from pyroclast.scheduler.simulation.table import table
 
 __all__ = ["main"]

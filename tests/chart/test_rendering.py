@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pyroclast.controllers.hypernodes.labelled import SOURCE
+from pyroclast.controllers.hypernodes.discovery import SOURCE
 from pyroclast.framework.diagnosis.lint import check
 from pyroclast.model.api.names import NETWORK_TOPOLOGY_SOURCE
 from pyroclast.scheduler.cli.options import parse_options

@@ -10,7 +10,7 @@ from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.differential.generated import case
 from tests.drawing import examples
 from tests.laws.clusters import act_at_random, picture

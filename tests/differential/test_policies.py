@@ -11,7 +11,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory
 from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.differential.extended import MARKED
 from tests.differential.often import at_least
 from tests.differential.topological import Topological

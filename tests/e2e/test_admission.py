@@ -18,7 +18,7 @@ import trustme
 import yaml
 
 from pyroclast.controllers.admission.options import AdmissionOptions
-from pyroclast.controllers.admission.serving import Admission
+from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from pyroclast.kube.client import Client
 from pyroclast.kube.configuration import ClusterOptions, connect

@@ -10,7 +10,7 @@ from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import examples
 from tests.elastic_quotas import elastic_quota, uses
 

@@ -14,7 +14,7 @@ from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Eviction, Plan
 from pyroclast.model.tasks import ALLOCATED_STATUSES
 from pyroclast.testing import Outcome, Scenario, open_session
-from tests.laws.test_evictions_last import EVICTING, LAWS, PLUGINS, crowded
+from tests.laws.test_evictions_come_to_rest import EVICTING, LAWS, PLUGINS, crowded
 
 IN_SHARES = {"proportion": {"lendIdle": False}}
 """What is lent is beyond shares, so a queue refuses it when it is asked again."""

@@ -14,7 +14,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.model import wire
 from pyroclast.testing import Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import IS_DEEP, examples
 from tests.laws.living.cluster import LivingCluster
 

@@ -14,7 +14,7 @@ from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import examples
 from tests.gangs import annotated, described_by, gang_pod_group
 from tests.laws.test_settled import forgetting_changes_nothing

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import examples
 from tests.laws.entangled_gangs import entangled_gang
 from tests.laws.fitting_gangs import fitting_gang, minimum_of

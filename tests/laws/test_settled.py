@@ -16,7 +16,7 @@ from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS, clusters
 

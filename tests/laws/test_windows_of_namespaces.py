@@ -14,7 +14,7 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.report import CycleReport
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.drawing import examples
 from tests.laws.clusters import ACTIONS, PLUGINS
 from tests.laws.test_settled import forgetting_changes_nothing

@@ -13,7 +13,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 CYCLE_OF_WINNING: Final = 5
 RECLAIMING: Final = (("enqueue", "allocate", "reclaim"), (("gang",), ("capacity", "predicates")))

@@ -4,7 +4,7 @@ import pytest
 
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.testing import Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.laws.living.cluster import LivingCluster
 
 POLICY = {"name": "part", "matchLabelKeys": ["part"], "subGroupSize": 2, "minSubGroups": 2}

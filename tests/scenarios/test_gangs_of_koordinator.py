@@ -13,7 +13,7 @@ from pyroclast.model.api.names import POD_QUEUE_NAME
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.gangs.names import BIND_ANNOTATIONS, NAME, TOPOLOGY_INDEX, WAITING_TIME
 from pyroclast.testing import Outcome, Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.gangs import annotated, described_by, gang_pod_group
 
 PLUGINS = (("coscheduling", "priority", "gang"), ("predicates", "nodeorder"))

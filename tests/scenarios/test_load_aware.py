@@ -7,7 +7,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.nodemetrics import node_metric
 
 NOW = 1_800_000_000.0

@@ -8,7 +8,7 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 PLUGINS = (("priority", "gang", "conformance"), ("predicates", "capacity", "nodeorder"))
 SSD = {"nodeSelector": {"disk": "ssd"}}

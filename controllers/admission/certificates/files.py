@@ -7,7 +7,7 @@ import asyncio
 from pathlib import Path
 
 from pyroclast.controllers.admission.certificates.pairs import pair_of
-from pyroclast.controllers.admission.certificates.renewing import Material
+from pyroclast.controllers.admission.certificates.rotation import Material
 from pyroclast.model.errors import ConfigError
 
 __all__ = ["CertificateFiles"]

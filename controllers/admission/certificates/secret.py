@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 
 from pyroclast.controllers.admission.certificates.pairs import Pair, pair_of
-from pyroclast.controllers.admission.certificates.renewing import Lives, Material, renewed
+from pyroclast.controllers.admission.certificates.rotation import Lives, Material, renewed
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock
 from pyroclast.kube.errors import ApiConflictError, ApiError

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from pyroclast.controllers.runtime.writing import owner_reference
+from pyroclast.controllers.runtime.writer import owner_reference
 from pyroclast.kube.resources import JOBS
 from pyroclast.model.api.batch import Job, TaskSpec
 

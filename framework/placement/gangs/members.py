@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.placement.companions import companions_of
+from pyroclast.framework.placement.affinity import companions_of
+from pyroclast.framework.placement.anti_affinity import shunnings_of
 from pyroclast.framework.placement.gangs.choices import Surplus
 from pyroclast.framework.placement.gangs.exclusions import exclusions
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
-from pyroclast.framework.placement.shunning import shunnings_of
 from pyroclast.framework.placement.spreading import spreads_of
-from pyroclast.framework.session.scratch import ScratchKey
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import SubJobId

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.placement.affinity_bounds import AffinityBounds
+from pyroclast.framework.placement.anti_affinity_bounds import ShunBounds
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Trial
-from pyroclast.framework.placement.shun_bounds import ShunBounds
 from pyroclast.framework.placement.spread_bounds import SpreadBounds
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 

@@ -18,7 +18,7 @@ from pyroclast.scheduler.demo.workload import nodes_needed
 from pyroclast.scheduler.monitoring.logs import start_logging
 
 if TYPE_CHECKING:
-    from pyroclast.scheduler.demo.story import Demo
+    from pyroclast.scheduler.demo.demonstration import Demo
 
 __all__ = ["main"]
 
@@ -44,9 +44,9 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _run(given: argparse.Namespace, folder: Path) -> int:
     # Imported here because these modules need packages that only the demonstration needs.
-    from pyroclast.scheduler.demo.children import ChildError  # noqa: PLC0415
-    from pyroclast.scheduler.demo.picture import Picture  # noqa: PLC0415
-    from pyroclast.scheduler.demo.story import Demo  # noqa: PLC0415
+    from pyroclast.scheduler.demo.demonstration import Demo  # noqa: PLC0415
+    from pyroclast.scheduler.demo.display import Picture  # noqa: PLC0415
+    from pyroclast.scheduler.demo.processes import ChildError  # noqa: PLC0415
 
     demo = Demo(nodes=given.nodes, pods=given.pods, keep=given.keep, folder=folder, picture=Picture(sys.stdout))
     try:

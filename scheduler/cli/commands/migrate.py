@@ -14,7 +14,7 @@ from pyroclast.kube.errors import ApiError
 from pyroclast.model.errors import PyroclastError
 from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, check_objects
 from pyroclast.scheduler.registry import load_registry
-from pyroclast.scheduler.simulation.reading import read_objects
+from pyroclast.scheduler.simulation.object_reader import read_objects
 
 __all__ = ["main"]
 

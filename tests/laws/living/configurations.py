@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.registry import Registry
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 __all__ = ["FLAT", "TREE", "Setting", "in_force", "with_looks"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pyroclast.controllers.runtime.operator import Operator
-from pyroclast.controllers.runtime.writing import Writer
+from pyroclast.controllers.runtime.writer import Writer
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.client import Client, MediaType
 from pyroclast.kube.clock import Clock, SystemClock

@@ -11,7 +11,7 @@ import msgspec
 
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.store import Key, Store
-from pyroclast.controllers.runtime.writing import Made
+from pyroclast.controllers.runtime.writer import Made
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.resources import Resource
 from pyroclast.model.wire.times import time_text

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "plugins" / "writing.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PLUGIN, TEST, ARRAYS, *_ = BLOCKS
-"""The others take part in binding: `tests/e2e/test_binding_from_outside.py` has a daemon load them."""
+"""The others take part in binding: `tests/e2e/test_external_binder.py` has a daemon load them."""
 
 
 def test_the_first_plugin_passes_its_own_test(tmp_path: Path) -> None:

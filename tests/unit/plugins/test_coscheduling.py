@@ -10,7 +10,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.model.gangs import GangRules
 from pyroclast.plugins.coscheduling import CoschedulingArgs, gang_rules
 from pyroclast.testing import Scenario, open_session
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.gangs import annotated
 
 

@@ -10,7 +10,7 @@ from pyroclast.model.plan import Preparation
 from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 from pyroclast.plugins.deviceshare.locks import Locks
 from pyroclast.testing import Outcome, Scenario
-from pyroclast.testing.opening import open_session
+from pyroclast.testing.session import open_session
 from tests.unit.plugins.cards import IDS, one, with_cards
 
 NOW = 1_800_000_000.0

@@ -5,7 +5,7 @@ import pytest
 from pyroclast.framework.extension import contract
 from pyroclast.model.arrays import FloatArray
 from pyroclast.testing import Scenario
-from pyroclast.testing.opening import open_session
+from pyroclast.testing.session import open_session
 from tests.unit.plugins.cards import IDS, one, with_cards
 
 

@@ -8,7 +8,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.model.devices.koordinator.names import OFFERED, RATIO
 from pyroclast.plugins.deviceshare.koordinator.scoring import LEAST, MOST, Scoring
 from pyroclast.testing import Scenario
-from pyroclast.testing.opening import open_session
+from pyroclast.testing.session import open_session
 from tests.devices import CORE, MEMORY, RDMA, gpu
 from tests.unit.plugins.koordinator import given, holding, run, wanting, whole, with_devices
 

@@ -3,7 +3,7 @@
 import io
 
 from pyroclast.model import wire
-from pyroclast.scheduler.demo.picture import Picture, histogram
+from pyroclast.scheduler.demo.display import Picture, histogram
 from pyroclast.scheduler.demo.progress import cpu_fractions, measure, reason_of
 from pyroclast.scheduler.demo.workload import (
     IMPOSSIBLE,

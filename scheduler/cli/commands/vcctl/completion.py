@@ -91,7 +91,7 @@ def _option(one: argparse.ArgumentParser, word: str) -> argparse.Action | None:
 def _names(one: argparse.ArgumentParser, typed: Sequence[str], kind: str) -> Sequence[str]:
     """List names from the cluster. Errors are suppressed: a completion must not print them."""
     # Imported only for names: the API client takes a second to import.
-    from pyroclast.scheduler.cli.commands.vcctl.naming import names  # noqa: PLC0415 - see above
+    from pyroclast.scheduler.cli.commands.vcctl.object_names import names  # noqa: PLC0415 - see above
 
     with contextlib.suppress(PyroclastError, TimeoutError, SystemExit), contextlib.redirect_stderr(None):
         return names(one.parse_args(list(typed)), kind)

@@ -12,15 +12,15 @@ from pyroclast.model.api.batch import Job
 from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import JOB_NAME, JOB_TYPE
 from pyroclast.model.errors import ConfigError
-from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
 from pyroclast.scheduler.cli.commands.vcctl.ages import age
+from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_line
+from pyroclast.scheduler.cli.commands.vcctl.job_description import description, events_of, lent_pods
+from pyroclast.scheduler.cli.commands.vcctl.job_manifests import job_of_flags, jobs_of_file
 from pyroclast.scheduler.cli.commands.vcctl.job_parser import parser
-from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
-from pyroclast.scheduler.cli.commands.vcctl.running import job_of_flags, jobs_of_file
-from pyroclast.scheduler.cli.commands.vcctl.showing import fetch, show_made, show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
-from pyroclast.scheduler.cli.commands.vcctl.viewing import description, events_of, lent_pods
+from pyroclast.scheduler.cli.commands.vcctl.object_actions import command, delete
+from pyroclast.scheduler.cli.commands.vcctl.object_output import fetch, show_made, show_objects
+from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, Object, table
 
 __all__ = ["columns", "main"]
 

@@ -12,13 +12,13 @@ from pyroclast.kube.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import DEFAULT_QUEUE
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState
-from pyroclast.scheduler.cli.commands.vcctl.acting import command, delete
 from pyroclast.scheduler.cli.commands.vcctl.ages import age
+from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of
-from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.cli.commands.vcctl.object_actions import command, delete
+from pyroclast.scheduler.cli.commands.vcctl.object_output import fetch, show_made, show_objects
+from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, Object, table
 from pyroclast.scheduler.cli.commands.vcctl.queue_parser import parser
-from pyroclast.scheduler.cli.commands.vcctl.showing import fetch, show_made, show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
 
 __all__ = ["Row", "columns", "main", "rows"]
 

@@ -20,11 +20,11 @@ from pyroclast.model.elastic.names import (
     SHARED_WEIGHT,
     TREE_ID,
 )
+from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_error
-from pyroclast.scheduler.cli.commands.vcctl.printing import Column, Object, table
+from pyroclast.scheduler.cli.commands.vcctl.object_output import show_objects
+from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, Object, table
 from pyroclast.scheduler.cli.commands.vcctl.quota_parser import parser
-from pyroclast.scheduler.cli.commands.vcctl.showing import show_objects
-from pyroclast.scheduler.cli.commands.vcctl.speaking import CommandClient, run_command
 
 __all__ = ["Row", "columns", "main", "rows"]
 

@@ -18,11 +18,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.files import CertificateFiles
-from pyroclast.controllers.admission.certificates.keeping import Keeper, new_context, show
 from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
-from pyroclast.controllers.admission.certificates.renewing import Lives, Material, renewed
+from pyroclast.controllers.admission.certificates.rotation import Lives, Material, renewed
 from pyroclast.controllers.admission.certificates.secret import SharedSecret
 from pyroclast.controllers.admission.certificates.trust import keep_trust
+from pyroclast.controllers.admission.certificates.watcher import Keeper, new_context, show
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.client import Client

@@ -15,13 +15,13 @@ import pytest
 import trustme
 from aiohttp import web
 
+from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.handlers import AdmissionPolicy
 from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, Questioners, RequestBodies, listen
 from pyroclast.controllers.admission.lookups import Lookups, QueuesByName
 from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.admission.server import LARGEST_BODY_BYTES, Server
-from pyroclast.controllers.admission.serving import Admission
-from pyroclast.controllers.admission.watching import AdmissionCluster
 from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
 from pyroclast.model.errors import ConfigError

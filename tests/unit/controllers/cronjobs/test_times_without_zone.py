@@ -5,7 +5,7 @@ import time
 import msgspec
 import pytest
 
-from pyroclast.controllers.cronjobs.deciding import decide
+from pyroclast.controllers.cronjobs.decide import decide
 from pyroclast.model.api.batch import CronJob
 from pyroclast.model.wire.times import unix_seconds
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pyroclast.controllers.jobs.rounds import SyncRound
-from pyroclast.controllers.runtime.writing import NamespaceEndingError
+from pyroclast.controllers.runtime.writer import NamespaceEndingError
 from pyroclast.kube.errors import ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
 

@@ -15,7 +15,7 @@ from pyroclast.controllers.jobs.reconciler import JobReconciler
 from pyroclast.controllers.jobs.stores import INDEXES, Stores
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.store import Store
-from pyroclast.controllers.runtime.writing import Made
+from pyroclast.controllers.runtime.writer import Made
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.events import Regarding
 from pyroclast.kube.resources import (

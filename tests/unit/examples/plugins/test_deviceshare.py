@@ -4,7 +4,7 @@ from typing import Any
 
 from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario
-from pyroclast.testing.opening import open_session
+from pyroclast.testing.session import open_session
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins import koordinator
 from tests.unit.plugins.cards import IDS, MEMORY, annotations_of, one, run, with_cards

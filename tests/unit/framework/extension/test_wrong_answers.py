@@ -20,7 +20,7 @@ from pyroclast.model.report import CycleReport
 from pyroclast.model.texts import MOST_CHARACTERS
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.hypernodes import rack
 from tests.unit.framework.asking import Saying, always
 

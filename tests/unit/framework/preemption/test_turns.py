@@ -8,11 +8,11 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.placement.gangs.refusals import SEARCH_ENDED
 from pyroclast.framework.preemption.harm import Effort, effort_of
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.framework.session.scratch import Scratch
+from pyroclast.framework.session.session_values import Scratch
 from pyroclast.model.ids import JobId
 from pyroclast.testing import open_session
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.laws.test_turns_of_namespaces import NOISY, TIERS, TRIALS, cluster, with_noisy
 
 JOBS = 4

@@ -13,7 +13,7 @@ from pyroclast.model.report import CycleReport
 from pyroclast.model.tasks import Task
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 PLUGINS = ("gang", "predicates", "capacity")
 FULL = (

@@ -13,7 +13,7 @@ from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Outcome, Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 ACTIONS = ("enqueue", "allocate", "backfill")
 PLUGINS: tuple[Any, ...] = (("priority", "gang"), ("drf", "predicates", "proportion", "nodeorder"))

@@ -6,7 +6,7 @@ from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.gangs import annotated
 
 PATIENT = annotated("a", 2, mode="NonStrict")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pyroclast.framework.state.last_result import Remedy
 from pyroclast.framework.state.reasons import Reasons
-from pyroclast.framework.state.standing import Remedy
 from pyroclast.model.refusals import Refusal
 from pyroclast.testing import Scenario, open_session
 

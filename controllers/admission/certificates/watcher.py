@@ -1,0 +1,142 @@
+"""Keeping: in each round, loads the current certificate into the server and publishes its CA bundle.
+
+A failed renewal is retried in the next round. The current certificate stays until then.
+"""
+
+import asyncio
+import os
+import ssl
+from typing import Final, Protocol
+
+import structlog
+
+from pyroclast.controllers.admission.certificates.clients import ClientAuthority
+from pyroclast.controllers.admission.certificates.pairs import Pair
+from pyroclast.controllers.admission.certificates.rotation import Material
+from pyroclast.controllers.admission.certificates.trust import keep_trust
+from pyroclast.controllers.admission.metrics import CERTIFICATE_EXPIRY
+from pyroclast.kube.client import Client
+from pyroclast.kube.clock import Clock
+from pyroclast.kube.errors import ApiError
+from pyroclast.model.errors import ConfigError
+
+__all__ = ["CertificateSource", "Keeper", "new_context", "show"]
+
+_LOOK_SECONDS: Final = 10.0
+"""Time between two rounds. Applying the chart again may empty the bundle, and files may have changed."""
+
+_log = structlog.get_logger(__name__)
+
+
+class CertificateSource(Protocol):
+    """Source of certificates."""
+
+    async def current(self) -> Material:
+        """Return the current certificates.
+
+        Raises:
+            ApiError: The API server has it and does not give it.
+            ConfigError: A file cannot be used.
+        """
+        ...
+
+
+class Keeper:
+    """Keeps the certificate of one server and its CA bundle up to date.
+
+    States: made, showing (after the first `look` that succeeds).
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        source: CertificateSource,
+        *,
+        configuration: str,
+        clock: Clock,
+        clients: ClientAuthority | None = None,
+    ) -> None:
+        """Create the keeper.
+
+        Args:
+            client: Client of the API server.
+            source: Source of certificates.
+            configuration: Name of the webhook configurations whose `caBundle` is updated. Empty: none is updated.
+            clock: Clock for waiting.
+            clients: Authority of the certificates that clients must present. None: no certificate is requested.
+        """
+        self.context: ssl.SSLContext = new_context()
+        """TLS context of the server, with the current certificate."""
+        self._client, self._source, self._clock, self._clients = client, source, clock, clients
+        self._configuration = configuration
+        self._shown: Pair | None = None
+
+    @property
+    def is_showing(self) -> bool:
+        """Return whether the server has a certificate."""
+        return self._shown is not None
+
+    async def look(self) -> None:
+        """Load the current certificate, then publish its CA bundle.
+
+        The order does not matter, because an authority signs only some time after its bundle was published.
+
+        Raises:
+            ApiError: The API server does not answer as it should.
+            ConfigError: A file cannot be used.
+        """
+        if self._clients is not None:
+            await asyncio.to_thread(self._clients.demand, self.context)
+        material = await self._source.current()
+        self._show(material)
+        if self._configuration and material.trusted:
+            await keep_trust(self._client, self._configuration, material.trusted)
+
+    async def run(self) -> None:
+        """Repeat the rounds until cancelled."""
+        told = ""
+        while True:
+            await self._clock.sleep(_LOOK_SECONDS)
+            try:
+                await self.look()
+            except (ApiError, ConfigError) as error:
+                log = _log.debug if str(error) == told else _log.warning
+                log("certificates_not_renewed", error=str(error))
+                told = str(error)
+            else:
+                told = ""
+
+    def _show(self, material: Material) -> None:
+        pair = material.serving
+        if pair is None or pair == self._shown:
+            return
+        try:
+            show(self.context, pair)
+        except ssl.SSLError as error:
+            raise ConfigError(f"certificate: {error}") from error
+        self._shown = pair
+        CERTIFICATE_EXPIRY.set(pair.expires_at.timestamp())
+        _log.info("certificate_shown", until=pair.expires_at.isoformat())
+
+
+def new_context() -> ssl.SSLContext:
+    """Return settings without a certificate: TLS 1.2 or newer, and client certificates as `clients` requires."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def show(context: ssl.SSLContext, pair: Pair) -> None:
+    """Load a certificate. The key is never written to a disk.
+
+    Raises:
+        ssl.SSLError: The pair cannot be used.
+    """
+    # The ssl module reads files alone; this one is memory.
+    descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    try:
+        with open(descriptor, "wb", closefd=False) as memory:
+            memory.write(pair.certificate + pair.key)
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
