@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-__all__ = ["Fault", "some", "the_first", "told"]
+__all__ = ["Fault", "faults_message", "some", "the_first"]
 
 _LONGEST_VALUE: Final = 100
 """Characters of a value in a message: a user recognises it, and the answer stays small."""
 _LONGEST_RULE: Final = 500
 """Characters of a rule in a message, since rules quote what users wrote."""
-_MOST_TOLD: Final = 20
+_MOST_LISTED: Final = 20
 """Faults in one message; an object may have thousands, a terminal has not."""
 _MOST_FOUND: Final = 100
 """Maximum number of faults that are searched for."""
@@ -51,10 +51,10 @@ def the_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(islice(faults, _MOST_FOUND))
 
 
-def told(faults: Sequence[Fault]) -> str:
+def faults_message(faults: Sequence[Fault]) -> str:
     """Return all faults as one message, the first twenty in full."""
-    more = len(faults) - _MOST_TOLD
-    return "; ".join([*map(str, faults[:_MOST_TOLD]), *([f"and {more} more"] if more > 0 else ())])
+    more = len(faults) - _MOST_LISTED
+    return "; ".join([*map(str, faults[:_MOST_LISTED]), *([f"and {more} more"] if more > 0 else ())])
 
 
 def _shown(value: object) -> str:

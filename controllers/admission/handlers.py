@@ -44,7 +44,7 @@ from pyroclast.model import wire
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.api.names import BATCH, DEFAULT_SCHEDULER, ELASTIC_QUOTAS, FLOW, SCHEDULING, TOPOLOGY
 
-__all__ = ["SERVICES", "AdmissionPolicy", "KnownCluster", "WebhookService", "judge"]
+__all__ = ["SERVICES", "AdmissionPolicy", "KnownCluster", "WebhookService", "review_object"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,9 @@ _UNREAD: Final = "the queues could not be read; rules about queues were not chec
 _UNREAD_QUOTAS: Final = "the other quotas could not be read; rules about them were not checked, the scheduler will"
 
 
-def judge(service: WebhookService, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> AdmissionVerdict:
+def review_object(
+    service: WebhookService, review: Review, policy: AdmissionPolicy, known: KnownCluster
+) -> AdmissionVerdict:
     """Answer one review. Objects that the service does not handle are allowed."""
     resource = review.resource
     is_ours = (resource.group, resource.resource) == (service.group, service.resource) and not review.sub_resource

@@ -19,7 +19,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "Questioners", "RequestBodies", "listen"]
+__all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "ClientConnections", "RequestBodies", "listen"]
 
 LARGEST_BODY_BYTES: Final = 8 * 2**20
 """The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
@@ -31,7 +31,7 @@ _CONNECTIONS: Final = 256
 """Connections at a time; with a small question each they hold 32 MiB."""
 
 
-class Questioners:
+class ClientConnections:
     """Connections that sent a question, in the order of their last ones."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Questioners:
         if len(self._rank) > 2 * _CONNECTIONS:
             self._rank = {each: rank for each, rank in self._rank.items() if each.transport is not None}
 
-    def most_expendable(self, connections: Sequence[RequestHandler]) -> RequestHandler:
+    def least_recently_used(self, connections: Sequence[RequestHandler]) -> RequestHandler:
         """Return the connection to close for another."""
         idle = [each for each in connections if getattr(each, "_current_request", None) is None]  # not public
         return min(idle or connections, key=lambda each: self._rank.get(each, 0))
@@ -83,10 +83,10 @@ async def listen(
     port: int,
     tls: ssl.SSLContext | None,
     *,
-    questioners: Questioners,
+    client_connections: ClientConnections,
     most: int = _CONNECTIONS,
 ) -> asyncio.Server:
-    """Accept connections, at most `most` at a time. `questioners` chooses the one to close for the next.
+    """Accept connections, at most `most` at a time. `client_connections` chooses the one to close for the next.
 
     Raises:
         OSError: The address cannot be used.
@@ -95,7 +95,7 @@ async def listen(
     def accept() -> asyncio.Protocol:
         connections = server.connections
         if len(connections) >= most:
-            questioners.most_expendable(connections).force_close()
+            client_connections.least_recently_used(connections).force_close()
         return server()
 
     return await asyncio.get_running_loop().create_server(accept, host, port, ssl=tls)

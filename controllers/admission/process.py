@@ -14,7 +14,7 @@ import structlog
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.files import CertificateFiles
 from pyroclast.controllers.admission.certificates.secret import SharedSecret
-from pyroclast.controllers.admission.certificates.watcher import Keeper
+from pyroclast.controllers.admission.certificates.watcher import CertificateWatcher
 from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.handlers import AdmissionPolicy
 from pyroclast.controllers.admission.options import AdmissionOptions
@@ -63,7 +63,9 @@ class Admission:
             )
         )
         clients = ClientAuthority(options.client_ca_file) if options.client_ca_file else None
-        self._keeper = Keeper(client, source, configuration=options.configuration, clock=self._clock, clients=clients)
+        self._certificates = CertificateWatcher(
+            client, source, configuration=options.configuration, clock=self._clock, clients=clients
+        )
         self._groups_text = ""
         self._server = Server(
             self._cluster,
@@ -89,11 +91,11 @@ class Admission:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._cluster.run())
             await self._first_certificate()
-            tasks.create_task(self._keeper.run())
+            tasks.create_task(self._certificates.run())
             if self._options.resource_groups_file:
                 tasks.create_task(self._follow_groups())
             host, port = self._options.host_and_port
-            await self._server.start(host, port, self._keeper.context)
+            await self._server.start(host, port, self._certificates.context)
             self.port = self._server.port
             _log.info("admission_serving", address=self._options.address, port=self.port, paths=self._options.paths)
             try:
@@ -103,16 +105,16 @@ class Admission:
 
     async def _first_certificate(self) -> None:
         """Wait for the first certificate. Errors of the API server are retried. Errors of files are raised."""
-        told = ""
-        while not self._keeper.is_showing:
+        last_error = ""
+        while not self._certificates.is_showing:
             try:
-                await self._keeper.look()
+                await self._certificates.update()
             except ApiError as error:
                 # A lasting error, such as a missing namespace, is logged as a warning only once.
-                log = _log.debug if str(error) == told else _log.warning
+                log = _log.debug if str(error) == last_error else _log.warning
                 log("no_certificate", error=str(error))
-                told = str(error)
-                if not self._keeper.is_showing:
+                last_error = str(error)
+                if not self._certificates.is_showing:
                     await self._clock.sleep(_RETRY_SECONDS)
 
     async def _follow_groups(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import Fault, told
+from pyroclast.controllers.admission.faults import Fault, faults_message
 from pyroclast.controllers.admission.patches import Patch
 from pyroclast.model.api.meta import Wire
 from pyroclast.model.errors import PyroclastError
@@ -102,7 +102,7 @@ def answer(review: Review, verdict: AdmissionVerdict) -> bytes:
             "status": "Failure",
             "code": _UNPROCESSABLE,
             "reason": "Invalid",
-            "message": told(verdict.faults),
+            "message": faults_message(verdict.faults),
         }
     elif verdict.patches:
         response["patchType"] = "JSONPatch"

@@ -18,11 +18,17 @@ from aiohttp import web
 
 from pyroclast.controllers.admission.certificates.clients import names_of
 from pyroclast.controllers.admission.cluster import AdmissionCluster
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, WebhookService, judge
+from pyroclast.controllers.admission.handlers import (
+    SERVICES,
+    AdmissionPolicy,
+    KnownCluster,
+    WebhookService,
+    review_object,
+)
 from pyroclast.controllers.admission.limits import (
     LARGEST_BODY_BYTES,
     SMALL_BODY_BYTES,
-    Questioners,
+    ClientConnections,
     RequestBodies,
     listen,
 )
@@ -71,7 +77,7 @@ class Server:
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
         """Held by the large request that a thread processes. This may take seconds."""
-        self._bodies, self._questioners = RequestBodies(), Questioners()
+        self._bodies, self._client_connections = RequestBodies(), ClientConnections()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
             self._application(paths), access_log=None, shutdown_timeout=_STOP_SECONDS, keepalive_timeout=75.0
@@ -93,7 +99,9 @@ class Server:
         await self._runner.setup()
         assert self._runner.server is not None, "made by the line above"
         try:
-            self._listener = await listen(self._runner.server, host or None, port, tls, questioners=self._questioners)
+            self._listener = await listen(
+                self._runner.server, host or None, port, tls, client_connections=self._client_connections
+            )
         except OSError as error:
             await self._runner.cleanup()
             raise ConfigError(f"admission: {host}:{port}: {error.strerror or error}") from error
@@ -147,7 +155,7 @@ class Server:
             return "malformed", _text(408, f"the body did not come within {self._body_seconds:g} s")
         except ReviewError as error:
             return "malformed", _text(400, str(error))
-        self._questioners.note(request.protocol)
+        self._client_connections.note(request.protocol)
         began = perf_counter()
         try:
             verdict = await self._verdict(service, review, is_large=len(body) > SMALL_BODY_BYTES)
@@ -196,12 +204,12 @@ class Server:
         self, service: WebhookService, review: Review, known: KnownCluster, *, is_large: bool
     ) -> AdmissionVerdict:
         if not is_large:
-            return judge(service, review, self.policy, known)
+            return review_object(service, review, self.policy, known)
         if known.lookups is not None:
             # What is followed changes on this thread while the other one reads.
             known = replace(known, lookups=QueuesByName(known.lookups.queues()))
         async with self._turn:
-            return await asyncio.to_thread(judge, service, review, self.policy, known)
+            return await asyncio.to_thread(review_object, service, review, self.policy, known)
 
 
 def _text(status: int, text: str) -> web.Response:

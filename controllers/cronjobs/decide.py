@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.rules.cronjobs import faults_of
 from pyroclast.controllers.cronjobs.schedule import Schedule, ScheduleError, parse, zone_named
 from pyroclast.controllers.cronjobs.status import CronJobEvent, beyond_history, observed, served_until, without_jobs
@@ -72,7 +72,7 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
     has_zone = "TZ" in cron_job.spec.schedule
     faults = tuple(fault for fault in faults_of(cron_job) if not (has_zone and fault.field == "spec.schedule"))
     if faults:
-        return _noted(base, CronJobEvent(reason=INVALID, message=told(faults)))
+        return _noted(base, CronJobEvent(reason=INVALID, message=faults_message(faults)))
     return _timed(cron_job, jobs, base, schedule=schedule, zone=zone, now=now)
 
 

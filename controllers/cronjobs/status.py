@@ -49,7 +49,7 @@ def observed(cron_job: CronJob, jobs: Sequence[Job], now: float) -> tuple[CronJo
         last_schedule_time=_later(status.last_schedule_time, [t for t in map(_time_of, jobs) if t <= now]),
         last_successful_time=_later(status.last_successful_time, successes),
     )
-    return observed_status, tuple(_farewells(status, by_uid))
+    return observed_status, tuple(_events_of_ended(status, by_uid))
 
 
 def beyond_history(cron_job: CronJob, jobs: Sequence[Job]) -> tuple[Job, ...]:
@@ -92,7 +92,7 @@ def without_jobs(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
     return msgspec.structs.replace(status, active=tuple(each for each in status.active if each.uid not in uids))
 
 
-def _farewells(status: CronJobStatus, by_uid: dict[str, Job]) -> Iterator[CronJobEvent]:
+def _events_of_ended(status: CronJobStatus, by_uid: dict[str, Job]) -> Iterator[CronJobEvent]:
     for each in status.active:
         if each.uid not in by_uid:
             yield CronJobEvent(

@@ -18,7 +18,7 @@ from pyroclast.model.wire import GangPodGroup, GangPodGroupStatus, Pod, time_tex
 __all__ = ["GangMembers", "count", "decide"]
 
 _ENDS: Final = frozenset({"Finished", "Failed"})
-_FORGOTTEN_SECONDS: Final = 48 * 3600.0
+_EXPIRED_SECONDS: Final = 48 * 3600.0
 """A group whose placing began as late after its making, and of which nothing runs, is not looked at any more."""
 
 
@@ -55,7 +55,7 @@ def count(pods: Iterable[Pod]) -> GangMembers:
 def decide(group: GangPodGroup, members: GangMembers, now: float) -> GangPodGroupStatus:
     """Return the status that a group should have, seconds since 1970 being `now`."""
     status = group.status
-    if status.phase in _ENDS or _is_forgotten(group):
+    if status.phase in _ENDS or _is_expired(group):
         return status
     if not status.phase:
         status = replace(status, phase="Pending")
@@ -87,7 +87,7 @@ def _phase(members: GangMembers, minimum: int) -> str:
     return "Running" if members.succeeded + members.running >= minimum else "Scheduled"
 
 
-def _is_forgotten(group: GangPodGroup) -> bool:
+def _is_expired(group: GangPodGroup) -> bool:
     status = group.status
     if status.running or status.scheduled != group.spec.min_member or not status.schedule_start_time:
         return False
@@ -95,4 +95,4 @@ def _is_forgotten(group: GangPodGroup) -> bool:
         begun, made = unix_seconds(status.schedule_start_time), unix_seconds(group.metadata.creation_timestamp)
     except ValueError:
         return False  # the field contains no time
-    return begun - made > _FORGOTTEN_SECONDS
+    return begun - made > _EXPIRED_SECONDS

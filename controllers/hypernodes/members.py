@@ -34,8 +34,8 @@ def _selected(selector: MemberSelector, nodes: Sequence[Node]) -> Iterator[str]:
         yield from _found(selector.regex_match.pattern, nodes)
     labels = selector.label_match
     if labels is not None and (labels.match_labels or labels.match_expressions):
-        wanted = Selector.of(labels)
-        yield from (node.metadata.name for node in nodes if wanted.matches(node.metadata.labels))
+        matcher = Selector.of(labels)
+        yield from (node.metadata.name for node in nodes if matcher.matches(node.metadata.labels))
 
 
 def _found(pattern: str, nodes: Sequence[Node]) -> Iterator[str]:

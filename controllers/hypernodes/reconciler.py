@@ -5,13 +5,13 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.rules.hypernodes import faults_of
 from pyroclast.controllers.hypernodes.discovery import SOURCE, discovered
 from pyroclast.controllers.hypernodes.members import depends_on_nodes, member_names
 from pyroclast.controllers.hypernodes.settings import DiscoverySettings, SettingsFault, read_settings
 from pyroclast.controllers.runtime.controller import Controller
-from pyroclast.controllers.runtime.invalid_condition import Complaints, renewed_conditions
+from pyroclast.controllers.runtime.invalid_condition import FaultReporter, renewed_conditions
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -49,7 +49,7 @@ class NodeCounts(Controller):
         """Watch HyperNodes and nodes."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES, {_BY_SELECTOR: _selectors_of})
         self._nodes: Store[Node] = operator.store(NODES)
-        self._complaints = Complaints(operator, HYPER_NODES)
+        self._faults = FaultReporter(operator, HYPER_NODES)
         super().__init__(
             operator,
             options,
@@ -67,15 +67,15 @@ class NodeCounts(Controller):
         """
         hyper_node = self._hyper_nodes.get(*key)
         if hyper_node is None or hyper_node.metadata.deletion_timestamp:
-            self._complaints.forget(key)
+            self._faults.forget(key)
             return None
-        complaint = told(faults_of(hyper_node))
-        self._complaints.tell(hyper_node, complaint)
+        message = faults_message(faults_of(hyper_node))
+        self._faults.report(hyper_node, message)
         status: dict[str, Any] = {}
         count = len(member_names(hyper_node, self._nodes.values()))
         if count != hyper_node.status.node_count:
             status["nodeCount"] = count
-        conditions = renewed_conditions(hyper_node.status.conditions, complaint, self._operator.clock.wall())
+        conditions = renewed_conditions(hyper_node.status.conditions, message, self._operator.clock.wall())
         if conditions is not None:
             status["conditions"] = conditions
         if status:
@@ -152,14 +152,14 @@ class TopologyDiscovery(Controller):
         self._told = settings.faults
         return settings
 
-    async def _apply(self, wanted: list[dict[str, Any]]) -> None:
+    async def _apply(self, desired: list[dict[str, Any]]) -> None:
         """Create, change and delete HyperNodes of this source until they match the desired ones.
 
         Raises:
             ApiError: The server refused one. The others were processed.
         """
-        refusals = [await self._ensure(manifest) for manifest in wanted]
-        kept = {manifest["metadata"]["name"] for manifest in wanted}
+        refusals = [await self._ensure(manifest) for manifest in desired]
+        kept = {manifest["metadata"]["name"] for manifest in desired}
         for hyper_node in self._hyper_nodes.values():
             if _is_discovered(hyper_node) and hyper_node.metadata.name not in kept:
                 await self._operator.writer.delete(HYPER_NODES, hyper_node.metadata)
@@ -187,8 +187,8 @@ class TopologyDiscovery(Controller):
 
 def _change(there: HyperNode, manifest: dict[str, Any]) -> dict[str, Any]:
     """Return the merge patch to the desired HyperNode, empty if nothing differs."""
-    wanted = msgspec.convert(manifest, HyperNode)
-    if wanted.spec == there.spec and wanted.metadata.labels.items() <= there.metadata.labels.items():
+    desired = msgspec.convert(manifest, HyperNode)
+    if desired.spec == there.spec and desired.metadata.labels.items() <= there.metadata.labels.items():
         return {}
     return {"metadata": {"labels": manifest["metadata"]["labels"]}, "spec": manifest["spec"]}
 

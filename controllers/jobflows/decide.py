@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.rules.jobflows import faults_of
 from pyroclast.controllers.jobflows.progress import completed_flows, job_name, progress
 from pyroclast.controllers.runtime.writer import owner_reference
@@ -54,7 +54,7 @@ def decide(
         return Decision(status=status)
     faults = faults_of(job_flow)
     if faults:
-        return Decision(status=status, warnings=(f"no jobs are made: {told(faults)}",))
+        return Decision(status=status, warnings=(f"no jobs are made: {faults_message(faults)}",))
     manifests: list[dict[str, Any]] = []
     warnings: list[str] = []
     for flow in _ready(job_flow, jobs):

@@ -56,10 +56,10 @@ class JobTemplates(Controller):
 
 def _template_of(job: Job) -> Iterable[str]:
     """Return the template that a Job says it was made from, of its own namespace."""
-    told = job.metadata.annotations.get(names.CREATED_BY_JOB_TEMPLATE, "") or job.metadata.labels.get(
+    template = job.metadata.annotations.get(names.CREATED_BY_JOB_TEMPLATE, "") or job.metadata.labels.get(
         names.CREATED_BY_JOB_TEMPLATE, ""
     )
-    return (told,) if told.startswith(f"{job.metadata.namespace}.") else ()
+    return (template,) if template.startswith(f"{job.metadata.namespace}.") else ()
 
 
 def _keys_of_template(old: Job | None, new: Job | None) -> Iterable[Key]:

@@ -22,9 +22,9 @@ def why_failed(pod: Pod) -> str:
     if pod.status.reason or pod.status.message:
         return _clipped(_joined(pod.status.reason, pod.status.message))
     name, ended = next(_failures(pod), ("", None))
-    told = _joined(ended.reason, ended.message.strip()) if ended is not None else ""
+    cause = _joined(ended.reason, ended.message.strip()) if ended is not None else ""
     is_only = sum(1 for _ in _statuses(pod)) == 1
-    return _clipped(_joined(f"container {name}" if name and not (is_only and not told) else "", told))
+    return _clipped(_joined(f"container {name}" if name and not (is_only and not cause) else "", cause))
 
 
 def why_pending(pod: Pod) -> str:

@@ -24,7 +24,7 @@ from pyroclast.model.api.batch import JobPhase
 from pyroclast.model.api.bus import LifecycleEvent
 from pyroclast.model.wire.times import time_text
 
-__all__ = ["decide", "take_leave"]
+__all__ = ["decide", "step_of_deleted"]
 
 _COLLECTORS: Final = frozenset({"foregroundDeletion", "orphan"})
 """Finalizers of the garbage collector."""
@@ -45,12 +45,12 @@ def decide(seen: Observed) -> Decision:
     called_for = answers(seen, memory)
     step = step_for(seen, [answer for answer in called_for if answer.due <= seen.now])
     if step is not None:
-        told = EventRecord(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
-        return replace(take(seen, memory, step), events=(told,))
+        event = EventRecord(reason=EXECUTE_ACTION, message=f"Executing {step.action}: {step.cause}")
+        return replace(take(seen, memory, step), events=(event,))
     return _go_on(seen, memory, [answer for answer in called_for if answer.due > seen.now])
 
 
-def take_leave(seen: Observed) -> Decision:
+def step_of_deleted(seen: Observed) -> Decision:
     """Return the step of a Job that is being deleted and still has a finalizer of another controller.
 
     Nothing is created for it, and its counts are updated. After its last pod has ended its pod group is deleted,
@@ -92,8 +92,8 @@ def _go_on(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> De
 def _refuse(seen: Observed, memory: JobMemory) -> Decision:
     """Report the faults of a new Job that bypassed admission. The Job starts after they are fixed."""
     new = entered(seen, seen.job.status, JobPhase.PENDING, memory, reason=INVALID, message=seen.refusal)
-    told = EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
-    return Decision(status=changed(seen, new), events=(told,))
+    event = EventRecord(reason=INVALID, message=seen.refusal, is_warning=True)
+    return Decision(status=changed(seen, new), events=(event,))
 
 
 def _rest(seen: Observed, memory: JobMemory, phase: str) -> Decision:
@@ -167,7 +167,7 @@ def _until(decision: Decision, seen: Observed, waiting: list[PolicyAction]) -> D
     """Come again when the next policy is due."""
     if not waiting:
         return decision
-    told = tuple(
+    events = tuple(
         EventRecord(
             reason=EXECUTE_ACTION,
             message=f"{answer.action} is due at {time_text(answer.due)}, unless this ends: {answer.occurrence}",
@@ -176,4 +176,4 @@ def _until(decision: Decision, seen: Observed, waiting: list[PolicyAction]) -> D
         if answer.occurrence.event is not LifecycleEvent.POD_PENDING
     )
     due = min(answer.due for answer in waiting)
-    return replace(decision, requeue_after=max(0.0, due - seen.now), events=(*decision.events, *told))
+    return replace(decision, requeue_after=max(0.0, due - seen.now), events=(*decision.events, *events))

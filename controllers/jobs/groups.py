@@ -69,16 +69,16 @@ def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> di
     Raises:
         ObjectError: A template requests amounts that are not quantities.
     """
-    wanted = _adjusted(job, priorities)
+    desired = _adjusted(job, priorities)
     as_is = msgspec.json.decode(msgspec.json.encode(group.spec))
-    seen = {name: as_is.get(name, _empty(wanted[name])) for name in _ADJUSTED}
-    if _equal_amounts(seen["minResources"], wanted["minResources"]):
-        seen["minResources"] = wanted["minResources"]
+    seen = {name: as_is.get(name, _empty(desired[name])) for name in _ADJUSTED}
+    if _equal_amounts(seen["minResources"], desired["minResources"]):
+        seen["minResources"] = desired["minResources"]
     if not job.spec.priority_class_name and not seen["priorityClassName"]:
-        seen["priorityClassName"] = wanted["priorityClassName"]
-    if _normal(seen["subGroupPolicy"]) == _normal(wanted["subGroupPolicy"]):
-        seen["subGroupPolicy"] = wanted["subGroupPolicy"]
-    change = difference(seen, wanted)
+        seen["priorityClassName"] = desired["priorityClassName"]
+    if _normal(seen["subGroupPolicy"]) == _normal(desired["subGroupPolicy"]):
+        seen["subGroupPolicy"] = desired["subGroupPolicy"]
+    change = difference(seen, desired)
     return {"spec": change} if change else None
 
 

@@ -196,8 +196,8 @@ def _ended_at(pod: Pod) -> float:
         state.terminated.finished_at for one in statuses for state in (one.state, one.last_state) if state.terminated
     ]
     changes = [condition.last_transition_time for condition in pod.status.conditions]
-    heard = [text for text in (ends or changes) if text] or [pod.status.start_time or pod.metadata.creation_timestamp]
-    return max(_moment(text, otherwise=0.0) for text in heard)
+    times = [text for text in (ends or changes) if text] or [pod.status.start_time or pod.metadata.creation_timestamp]
+    return max(_moment(text, otherwise=0.0) for text in times)
 
 
 def _moment(text: str, *, otherwise: float) -> float:

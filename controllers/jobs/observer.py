@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.lookups import StoredQueues
 from pyroclast.controllers.admission.rules.job_size import size_faults
 from pyroclast.controllers.admission.rules.jobs import defaulted, faults_of
@@ -128,7 +128,7 @@ class JobObserver:
             uid=job.metadata.uid,
             generation=job.metadata.generation,
             spec=spec,
-            faults=told(faults_of(without_made_names(whole))),
+            faults=faults_message(faults_of(without_made_names(whole))),
             obstacle="; ".join([*unread, *(fault.message for fault in faults if fault.is_fatal), *too_many]),
             cautions=tuple((PLUGIN_ERROR, fault.message) for fault in faults if not fault.is_fatal),
         )
@@ -136,7 +136,7 @@ class JobObserver:
     def _objections(self, job: Job, read: _Read, now: float) -> _Objections:
         """Return the faults of a Job. A new Job is refused. A Job that has started continues with a warning."""
         # Pods' webhook would refuse each pod for it; annotations are no part of a spec, and may change at any time.
-        budget = told(tuple(budget_faults(job.metadata.annotations)))
+        budget = faults_message(tuple(budget_faults(job.metadata.annotations)))
         cautions = (*read.cautions, *(((INVALID, budget),) if budget else ()))
         if not is_new(job):
             changes = ((INVALID, read.faults),) if read.faults else ()
@@ -148,7 +148,7 @@ class JobObserver:
 
     def _queue_refusal(self, job: Job) -> str:
         """Say why a new Job is not taken, by its queue or for itself."""
-        return told(faults_of(without_made_names(job), lookups=StoredQueues(self._stores.queues)))
+        return faults_message(faults_of(without_made_names(job), lookups=StoredQueues(self._stores.queues)))
 
     def _group(self, job: Job) -> PodGroup | None:
         """Return the pod group of a Job; that of a Job from before Volcano 1.5 has its name alone."""
@@ -160,12 +160,12 @@ class JobObserver:
         return legacy if legacy is not None and legacy.metadata.is_controlled_by(job.metadata) else None
 
     def _priorities(self, spec: JobSpec) -> dict[str, int]:
-        wanted = {member(task.template, "spec", "priorityClassName") for task in spec.tasks}
-        named = sorted(name for name in wanted if isinstance(name, str) and name)
+        class_names = {member(task.template, "spec", "priorityClassName") for task in spec.tasks}
+        named = sorted(name for name in class_names if isinstance(name, str) and name)
         found = ((name, self._stores.priority_classes.get("", name)) for name in named)
         return {name: known.value for name, known in found if known is not None}
 
 
 def change_refusal(old: Job, new: Job) -> str:
     """Say why admission would have refused a change of a Job that has begun; others are judged as new ones."""
-    return "" if is_new(old) else told(faults_of(without_made_names(new), without_made_names(old)))
+    return "" if is_new(old) else faults_message(faults_of(without_made_names(new), without_made_names(old)))

@@ -10,7 +10,7 @@ import structlog
 
 from pyroclast.controllers.jobs import metrics
 from pyroclast.controllers.jobs.claims import ClaimPlan
-from pyroclast.controllers.jobs.decide import decide, take_leave
+from pyroclast.controllers.jobs.decide import decide, step_of_deleted
 from pyroclast.controllers.jobs.decision import Decision, EventRecord
 from pyroclast.controllers.jobs.memory import JobMemory
 from pyroclast.controllers.jobs.observed import Observed, PodPlace, is_given_up, is_leaving
@@ -59,7 +59,7 @@ _MANY: Final = 200
 """Jobs of fewer pods are looked at as often as anything happens to them."""
 _PODS_A_SECOND: Final = 5000
 """Pods of one Job that are looked at within a second at most: a Job of 1,000 every 0.2 s."""
-_TOLD: Final = 4096
+_MOST_RECORDED: Final = 4096
 """Maximum number of recorded events to remember, so that a lasting condition is not reported in each round."""
 
 
@@ -110,14 +110,14 @@ class JobReconciler:
         self._paused_until: dict[Key, float] = {}
         self._vanished: dict[Key, set[str]] = {}
         """Pods that succeeded and were deleted since their Job was decided about."""
-        self._told: OrderedDict[tuple[str, EventRecord], None] = OrderedDict()
+        self._recorded: OrderedDict[tuple[str, EventRecord], None] = OrderedDict()
 
     def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
         """Report a change that admission would have refused. Later the object does not show that it was changed."""
         if old is not None and new is not None and old.metadata.generation != new.metadata.generation:
             refusal = change_refusal(old, new)
             if refusal:
-                self._tell(new, EventRecord(reason=INVALID, message=refusal, is_warning=True))
+                self._record(new, EventRecord(reason=INVALID, message=refusal, is_warning=True))
         return ()
 
     def note_vanished(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
@@ -148,7 +148,7 @@ class JobReconciler:
             return wait
         seen = self._observer.observe(job, vanished=frozenset(self._vanished.get(key, ())))
         if job.metadata.deletion_timestamp:
-            await self._carry_out(key, seen, take_leave(seen))
+            await self._carry_out(key, seen, step_of_deleted(seen))
             return None
         if seen.grace:
             return seen.grace
@@ -221,8 +221,8 @@ class JobReconciler:
         failed = await self._ensure_objects_early(job) if makes_room and decision.objects == "there" else None
         if status is not None:
             job = await self._write_status(key, job, status)
-        for told in decision.events:
-            self._tell(job, told)
+        for event in decision.events:
+            self._record(job, event)
         await self._delete_pods(key, job, decision)
         if decision.group_delete is not None:
             await self._writer.delete(POD_GROUPS, decision.group_delete.metadata)
@@ -277,7 +277,7 @@ class JobReconciler:
             raise
         except ApiError as error:
             if not means_another(error):
-                self._tell(job, EventRecord(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
+                self._record(job, EventRecord(reason=JOB_STATUS_ERROR, message=str(error), is_warning=True))
             raise
         self._expectations.wrote(key, self._stores.jobs, answer)
         _note_phase(job, status)
@@ -361,13 +361,13 @@ class JobReconciler:
             known = self._stores.jobs.get(job.metadata.namespace, job.metadata.name)
             return known is not None and known.metadata.uid == job.metadata.uid
 
-        made = SyncRound[Any](at_a_time=_AT_A_TIME, is_wanted=is_there)
+        made = SyncRound[Any](at_a_time=_AT_A_TIME, should_continue=is_there)
         await made.run(work, items)
         if made.first is None:
             return
         if not isinstance(made.first, NamespaceEndingError):
             message = f"{made.failed} of {len(items)} pods: {made.first}"
-            self._tell(job, EventRecord(reason=reason, message=message, is_warning=True))
+            self._record(job, EventRecord(reason=reason, message=message, is_warning=True))
         raise made.first
 
     # --- telling -----------------------------------------------------------------------------------------------------
@@ -379,20 +379,20 @@ class JobReconciler:
         except (ApiConflictError, NamespaceEndingError):
             raise
         except PyroclastError as error:
-            self._tell(job, EventRecord(reason=reason, message=str(error), is_warning=True))
+            self._record(job, EventRecord(reason=reason, message=str(error), is_warning=True))
             raise
 
-    def _tell(self, job: Job, told: EventRecord) -> None:
+    def _record(self, job: Job, event: EventRecord) -> None:
         """Record an event, once until the Job is restarted: what stays true is seen at each look."""
-        said = (f"{job.metadata.uid}/{job.status.version}/{job.status.retry_count}", told)
-        if said in self._told:
-            self._told.move_to_end(said)
+        key_of_event = (f"{job.metadata.uid}/{job.status.version}/{job.status.retry_count}", event)
+        if key_of_event in self._recorded:
+            self._recorded.move_to_end(key_of_event)
             return
-        self._told[said] = None
-        if len(self._told) > _TOLD:
-            self._told.popitem(last=False)
+        self._recorded[key_of_event] = None
+        if len(self._recorded) > _MOST_RECORDED:
+            self._recorded.popitem(last=False)
         about = regarding(JOBS, job.metadata)
-        self._events.record(about, "Warning" if told.is_warning else "Normal", told.reason, told.message)
+        self._events.record(about, "Warning" if event.is_warning else "Normal", event.reason, event.message)
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:

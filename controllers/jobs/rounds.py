@@ -27,18 +27,18 @@ T = TypeVar("T")
 class SyncRound(Generic[T]):
     """One round; its failures can be read when `run` has returned."""
 
-    def __init__(self, *, at_a_time: int, is_wanted: Callable[[], bool]) -> None:
+    def __init__(self, *, at_a_time: int, should_continue: Callable[[], bool]) -> None:
         """Prepare a round.
 
         Args:
             at_a_time: Calls under way at most.
-            is_wanted: Whether to go on; asked before each call.
+            should_continue: Whether to go on; asked before each call.
         """
         self.first: PyroclastError | None = None
         """The first failure."""
         self.failed = 0
         """Number of calls that failed."""
-        self._at_a_time, self._is_wanted = at_a_time, is_wanted
+        self._at_a_time, self._should_continue = at_a_time, should_continue
         self._alike: Counter[tuple[int, str]] = Counter()
         self._in_a_row = 0
         self._is_over = False
@@ -57,7 +57,7 @@ class SyncRound(Generic[T]):
 
     async def _work(self, work: Callable[[T], Awaitable[None]], rest: Iterator[T]) -> None:
         for item in rest:
-            if self._is_over or not self._is_wanted():
+            if self._is_over or not self._should_continue():
                 return
             await self._one(work, item)
 

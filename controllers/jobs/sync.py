@@ -33,15 +33,15 @@ def sync(seen: Observed, memory: JobMemory) -> Decision:
     surplus = tuple(pod for pod in seen.surplus if not is_leaving(pod))
     counts = count(seen, (*strays, *surplus), memory.done)
     status = with_counts(seen, counts)
-    wanted = _wanted(seen, memory.done)
+    desired = _desired(seen, memory.done)
     phase = _next_phase(seen, counts)
-    if wanted.objects == "there":
+    if desired.objects == "there":
         memory = replace(memory, others={**memory.others, **_records(seen)})
     reason, message = _outcome(seen, counts, phase) if _starts_afresh(seen, phase) else (None, None)
     new = entered(seen, status, phase, memory, reason=reason, message=message)
     if phase not in {JobPhase.PENDING, JobPhase.RUNNING}:
         return Decision(status=new)  # it is over: nothing more is made
-    return replace(wanted, status=changed(seen, new), kills=strays, deletes=surplus)
+    return replace(desired, status=changed(seen, new), kills=strays, deletes=surplus)
 
 
 def _next_phase(seen: Observed, counts: Counts) -> JobPhase:
@@ -67,7 +67,7 @@ def _strays(seen: Observed) -> Iterator[Pod]:
 # --- what is to be there ---------------------------------------------------------------------------------------------
 
 
-def _wanted(seen: Observed, done: Collection[PodPlace]) -> Decision:
+def _desired(seen: Observed, done: Collection[PodPlace]) -> Decision:
     """Return the objects to create, or none while an obstacle exists."""
     trouble = _trouble(seen)
     if trouble is not None:

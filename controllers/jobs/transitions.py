@@ -50,14 +50,14 @@ def apply_command(seen: Observed, memory: JobMemory, command: Command) -> Decisi
         # Later it would pass for one that had begun, which is judged no more.
         return _ignore(command, f"{what} has no effect: the Job was refused and has not begun")
     step = Step(action=action, transition=effect, targets=(), cause=f"asked for by Command {command.metadata.name}")
-    told = EventRecord(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
+    event = EventRecord(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
     memory = replace(memory, command=command.metadata.uid)
-    return replace(take(seen, memory, step), events=(told,), command=command)
+    return replace(take(seen, memory, step), events=(event,), command=command)
 
 
 def _ignore(command: Command, message: str, *, is_warning: bool = True) -> Decision:
-    told = EventRecord(reason=COMMAND_ISSUED, message=message, is_warning=is_warning)
-    return Decision(command=command, events=(told,))
+    event = EventRecord(reason=COMMAND_ISSUED, message=message, is_warning=is_warning)
+    return Decision(command=command, events=(event,))
 
 
 def step_for(seen: Observed, due: Iterable[PolicyAction]) -> Step | None:

@@ -120,8 +120,8 @@ def build_group(
 
 def min_member(owner_annotations: Mapping[str, str]) -> int:
     """Return the gang size that owners ask for; what is no number, or a negative one, counts as 1."""
-    wanted = _whole(owner_annotations.get(names.GROUP_MIN_MEMBER, ""))
-    return wanted if wanted is not None and 0 <= wanted <= _LARGEST else 1
+    desired = _whole(owner_annotations.get(names.GROUP_MIN_MEMBER, ""))
+    return desired if desired is not None and 0 <= desired <= _LARGEST else 1
 
 
 def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | None:
@@ -138,18 +138,18 @@ def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | No
     )
 
 
-def differs(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> bool:
+def differs(desired: PodGroup, there: PodGroup, *, inherits: bool = True) -> bool:
     """Return whether an existing group differs from the desired group. Keys that other clients added do not count."""
-    return not _is_same_spec(wanted.spec, there.spec) or any(
-        changed_metadata(wanted, there, inherits=inherits).values()
+    return not _is_same_spec(desired.spec, there.spec) or any(
+        changed_metadata(desired, there, inherits=inherits).values()
     )
 
 
-def changed_metadata(wanted: PodGroup, there: PodGroup, *, inherits: bool = True) -> dict[str, dict[str, str | None]]:
+def changed_metadata(desired: PodGroup, there: PodGroup, *, inherits: bool = True) -> dict[str, dict[str, str | None]]:
     """Return the merge patch of annotations and labels. It sets the desired keys and removes our other keys.
 
     Args:
-        wanted: The desired group.
+        desired: The desired group.
         there: The group as it is.
         inherits: Whether owners' annotations count. A key that an owner no longer has is removed from the group.
     """
@@ -158,15 +158,15 @@ def changed_metadata(wanted: PodGroup, there: PodGroup, *, inherits: bool = True
         annotations |= {key for key in there.metadata.annotations if key.startswith(names.INHERITED_PREFIX)}
         annotations -= {names.ALLOCATED_HYPER_NODE}  # the scheduler's own
     return {
-        "annotations": _change(there.metadata.annotations, wanted.metadata.annotations, annotations),
-        "labels": _change(there.metadata.labels, wanted.metadata.labels, COPIED_LABELS),
+        "annotations": _change(there.metadata.annotations, desired.metadata.annotations, annotations),
+        "labels": _change(there.metadata.labels, desired.metadata.labels, COPIED_LABELS),
     }
 
 
-def _change(there: Mapping[str, str], wanted: Mapping[str, str], ours: Iterable[str]) -> dict[str, str | None]:
+def _change(there: Mapping[str, str], desired: Mapping[str, str], ours: Iterable[str]) -> dict[str, str | None]:
     return {
-        **{key: None for key in sorted(ours) if key in there and key not in wanted},
-        **{key: value for key, value in wanted.items() if there.get(key) != value},
+        **{key: None for key in sorted(ours) if key in there and key not in desired},
+        **{key: value for key, value in desired.items() if there.get(key) != value},
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.rules.pods import budget_faults
 from pyroclast.controllers.podgroups.builder import (
     PREFIX,
@@ -23,9 +23,9 @@ from pyroclast.controllers.podgroups.builder import (
     needs_group,
 )
 from pyroclast.controllers.podgroups.owners import read_owners
-from pyroclast.controllers.podgroups.validation import GroupJudge
+from pyroclast.controllers.podgroups.validation import PodGroupValidator
 from pyroclast.controllers.runtime.controller import Controller
-from pyroclast.controllers.runtime.invalid_condition import Complaints
+from pyroclast.controllers.runtime.invalid_condition import FaultReporter
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -40,7 +40,7 @@ from pyroclast.model.api.scheduling import PodGroup
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.wire import Pod
 
-__all__ = ["GroupCleaner", "GroupMaker", "build"]
+__all__ = ["PodGroupCleaner", "PodGroupCreator", "build"]
 
 _BY_GROUP: Final = "podgroups:group-name"
 _WORKLOADS: Final[dict[str, Resource[Any]]] = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS}
@@ -50,13 +50,13 @@ Workload = wire.ReplicaSet | wire.StatefulSet
 
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
-    GroupMaker(operator, options)
-    GroupJudge(operator, options)
+    PodGroupCreator(operator, options)
+    PodGroupValidator(operator, options)
     if options.follows_workloads:
-        GroupCleaner(operator, options)
+        PodGroupCleaner(operator, options)
 
 
-class GroupMaker(Controller):
+class PodGroupCreator(Controller):
     """Ensures that each pod of our schedulers has a group. Its keys are pods."""
 
     name: ClassVar[str] = "podgroup"
@@ -64,7 +64,7 @@ class GroupMaker(Controller):
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Watch pods, groups and namespaces."""
         self._inherits = options.inherits_owner_annotations
-        self._complaints = Complaints(operator, PODS)
+        self._faults = FaultReporter(operator, PODS)
         self._pods: Store[Pod] = operator.store(PODS, {_BY_GROUP: _group_of})
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS)
         self._namespaces: Store[wire.Namespace] = operator.store(NAMESPACES)
@@ -91,14 +91,14 @@ class GroupMaker(Controller):
         """
         pod = self._pods.get(*key)
         if pod is None or not needs_group(pod, self._options.scheduler_names):
-            self._complaints.forget(key)
+            self._faults.forget(key)
             return None
-        complaints = (told(tuple(budget_faults(pod.metadata.annotations))), self._lack_of_replicas(pod))
-        self._complaints.tell(pod, "; ".join(filter(None, complaints)))
+        messages = (faults_message(tuple(budget_faults(pod.metadata.annotations))), self._lack_of_replicas(pod))
+        self._faults.report(pod, "; ".join(filter(None, messages)))
         is_grouped = bool(_group_of(pod))
         there = self._groups.get(pod.metadata.namespace, generated_name(pod))
         # Groups and pods come by two watches: a group that is gone may be the first we see of its pods' end.
-        if is_grouped and (there is not None or self._is_at_rest(pod) or not await self._lives(pod)):
+        if is_grouped and (there is not None or self._is_at_rest(pod) or not await self._exists(pod)):
             return None
         try:
             has_group = await self._ensure_group(pod, there)
@@ -116,26 +116,26 @@ class GroupMaker(Controller):
         if owners.is_controller_gone:
             return False  # the pod is about to be collected, and so would be the group
         namespace = self._namespaces.get("", pod.metadata.namespace)
-        wanted = build_group(
+        desired = build_group(
             pod,
             owner_annotations=owners.annotations,
             namespace_annotations=namespace.metadata.annotations if namespace is not None else {},
             inherits=self._inherits,
         )
         if there is None:
-            await self._operator.writer.create(POD_GROUPS, wanted.as_json())
-        elif self._follows(pod) and not owners.is_of_old_revision and differs(wanted, there, inherits=self._inherits):
-            await self._renew(wanted, there)
+            await self._operator.writer.create(POD_GROUPS, desired.as_json())
+        elif self._follows(pod) and not owners.is_of_old_revision and differs(desired, there, inherits=self._inherits):
+            await self._renew(desired, there)
         return True
 
-    async def _renew(self, wanted: PodGroup, there: PodGroup) -> None:
+    async def _renew(self, desired: PodGroup, there: PodGroup) -> None:
         """Bring the group of a workload up to date with its newest pod."""
-        operations = [{"op": "add", "path": "/spec", "value": msgspec.to_builtins(wanted.spec)}]
+        operations = [{"op": "add", "path": "/spec", "value": msgspec.to_builtins(desired.spec)}]
         await self._operator.writer.edit(POD_GROUPS, there.metadata, operations)
-        metadata = changed_metadata(wanted, there, inherits=self._inherits)
+        metadata = changed_metadata(desired, there, inherits=self._inherits)
         await self._operator.writer.merge(POD_GROUPS, there.metadata, {"metadata": metadata})
 
-    async def _lives(self, pod: Pod) -> bool:
+    async def _exists(self, pod: Pod) -> bool:
         """Read the pod from the server, and return whether it exists and needs a group."""
         try:
             answer = await self._operator.writer.read(PODS, pod.metadata.namespace, pod.metadata.name)
@@ -164,7 +164,7 @@ class GroupMaker(Controller):
     def _is_at_rest(self, pod: Pod) -> bool:
         """Return whether a pod's workload has 0 replicas, so that its group is not needed."""
         workload = self._workload_of(pod)
-        return workload is not None and wants_no_pods(workload)
+        return workload is not None and has_zero_replicas(workload)
 
     def _workload_of(self, pod: Pod) -> Workload | None:
         """Return the replica set or stateful set of a pod, where they are followed."""
@@ -190,7 +190,7 @@ class GroupMaker(Controller):
 
     def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
         if new is None and old is not None:
-            self._complaints.forget(key_of(old))
+            self._faults.forget(key_of(old))
         if new is None or not needs_group(new, self._options.scheduler_names):
             return ()
         group = _group_of(new)
@@ -205,7 +205,7 @@ class GroupMaker(Controller):
 
     def _keys_of_workload(self, _: Workload | None, new: Workload | None) -> Iterable[Key]:
         """Return the members of a workload that was scaled up and has no group. At 0 replicas its group was deleted."""
-        if new is None or wants_no_pods(new):
+        if new is None or has_zero_replicas(new):
             return ()
         group = (new.metadata.namespace, PREFIX + new.metadata.uid)
         return () if self._groups.get(*group) is not None else self._members(*group)
@@ -214,7 +214,7 @@ class GroupMaker(Controller):
         return [key_of(pod) for pod in self._pods.by(_BY_GROUP, group) if pod.metadata.namespace == namespace]
 
 
-class GroupCleaner(Controller):
+class PodGroupCleaner(Controller):
     """Deletes the groups of workloads that were scaled to nothing. Its keys are groups."""
 
     name: ClassVar[str] = "podgroup-cleaner"
@@ -232,7 +232,7 @@ class GroupCleaner(Controller):
                 Watch(resource=POD_GROUPS, keys=own_key),
                 *(Watch(resource=resource, keys=_key_of_workload) for resource in _WORKLOADS.values()),
             ],
-            workers=options.workers_of(GroupMaker.name),
+            workers=options.workers_of(PodGroupCreator.name),
         )
 
     async def reconcile(self, key: Key) -> float | None:
@@ -248,12 +248,12 @@ class GroupCleaner(Controller):
         workload = self._workloads[controller.kind].get(group.metadata.namespace, controller.name)
         if workload is None or group.metadata.name != PREFIX + workload.metadata.uid:
             return None
-        if wants_no_pods(workload) and not group.metadata.deletion_timestamp:
+        if has_zero_replicas(workload) and not group.metadata.deletion_timestamp:
             await self._operator.writer.delete(POD_GROUPS, group.metadata)
         return None
 
 
-def wants_no_pods(workload: Workload) -> bool:
+def has_zero_replicas(workload: Workload) -> bool:
     """Return whether a workload was scaled to 0 replicas. The default is 1 replica."""
     return workload.spec.replicas == 0
 

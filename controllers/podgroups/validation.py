@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from pyroclast.controllers.admission.faults import told
+from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
 from pyroclast.controllers.admission.rules.podgroups import faults_of
 from pyroclast.controllers.runtime.controller import Controller
-from pyroclast.controllers.runtime.invalid_condition import INVALID, Complaints, grace_left, renewed_conditions
+from pyroclast.controllers.runtime.invalid_condition import INVALID, FaultReporter, grace_left, renewed_conditions
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
@@ -17,22 +17,22 @@ from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 
-__all__ = ["GroupJudge"]
+__all__ = ["PodGroupValidator"]
 
 _NEW_OF_QUEUE: Final = "podgroups:new-of-queue"
 _NEW: Final = frozenset({"", PodGroupPhase.PENDING})
 
 
-class GroupJudge(Controller):
+class PodGroupValidator(Controller):
     """Judges groups until the scheduler lets them in. Its keys are groups."""
 
-    name: ClassVar[str] = "podgroup-judge"
+    name: ClassVar[str] = "podgroup-validation"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Watch groups and queues."""
         self._groups: Store[PodGroup] = operator.store(POD_GROUPS, {_NEW_OF_QUEUE: _queue_of_new})
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
-        self._complaints = Complaints(operator, POD_GROUPS)
+        self._faults = FaultReporter(operator, POD_GROUPS)
         super().__init__(
             operator,
             options,
@@ -48,15 +48,15 @@ class GroupJudge(Controller):
         """
         group = self._groups.get(*key)
         if group is None or group.metadata.deletion_timestamp:
-            self._complaints.forget(key)
+            self._faults.forget(key)
             return None
         now = self._operator.clock.wall()
         wait = grace_left(group.metadata.creation_timestamp, now)
         if wait:
             return wait
-        complaint = told(faults_of(group, lookups=StoredQueues(self._queues))) if _is_new(group) else ""
-        self._complaints.tell(group, complaint)
-        conditions = renewed_conditions(group.status.conditions, complaint, now)
+        message = faults_message(faults_of(group, lookups=StoredQueues(self._queues))) if _is_new(group) else ""
+        self._faults.report(group, message)
+        conditions = renewed_conditions(group.status.conditions, message, now)
         if conditions is not None:
             await self._write(group, {"status": {"conditions": conditions}})
         return None

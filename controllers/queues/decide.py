@@ -100,7 +100,7 @@ def decide(situation: Situation) -> Decision:
         closed_by_parent=queue.metadata.annotations.get(names.CLOSED_BY_PARENT, ""),
     )
     if situation.action:
-        _obey(situation, decision)
+        _apply_command(situation, decision)
     if decision.state == CLOSING and not situation.gangs:
         decision.state = CLOSED
     _follow_parent(situation, decision)
@@ -109,15 +109,15 @@ def decide(situation: Situation) -> Decision:
     return decision
 
 
-def _obey(situation: Situation, decision: Decision) -> None:
+def _apply_command(situation: Situation, decision: Decision) -> None:
     """Execute the newest command."""
     if situation.action == LifecycleAction.CLOSE_QUEUE:
         _close(situation, decision)
     elif situation.action == LifecycleAction.OPEN_QUEUE:
         _open(situation, decision)
     else:
-        wanted = f"{LifecycleAction.OPEN_QUEUE} or {LifecycleAction.CLOSE_QUEUE}"
-        decision.refuse("InvalidCommand", f"action: got {situation.action!r}, expected {wanted}")
+        expected = f"{LifecycleAction.OPEN_QUEUE} or {LifecycleAction.CLOSE_QUEUE}"
+        decision.refuse("InvalidCommand", f"action: got {situation.action!r}, expected {expected}")
 
 
 def _close(situation: Situation, decision: Decision) -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
 from pyroclast.controllers.queues.decide import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
 from pyroclast.controllers.queues.metrics import GANGS
-from pyroclast.controllers.queues.validation import QueueJudge
+from pyroclast.controllers.queues.validation import QueueValidator
 from pyroclast.controllers.runtime.ages import Ages
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.operator import Operator
@@ -31,23 +31,23 @@ from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 from pyroclast.model.wire import unix_seconds
 
-__all__ = ["QueueKeeper", "build"]
+__all__ = ["QueueController", "build"]
 
 _BY_QUEUE: Final = "queues:queue"
 _BY_PHASE: Final = "queues:phase"
 _BY_TARGET: Final = "queues:target"
-_OBEYED: Final = frozenset({LifecycleAction.OPEN_QUEUE.value, LifecycleAction.CLOSE_QUEUE.value})
+_VALID_ACTIONS: Final = frozenset({LifecycleAction.OPEN_QUEUE.value, LifecycleAction.CLOSE_QUEUE.value})
 _COUNTS_SECONDS: Final = 1.0
 """Between two writes of a queue's counts: gangs change by thousands, and people read."""
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
     """Plug the controller in."""
-    QueueKeeper(operator, options)
-    QueueJudge(operator, options)
+    QueueController(operator, options)
+    QueueValidator(operator, options)
 
 
-class QueueKeeper(Controller):
+class QueueController(Controller):
     """Keeps the state of queues."""
 
     name: ClassVar[str] = "queue"
@@ -87,8 +87,8 @@ class QueueKeeper(Controller):
             self._refused.pop(key[1], None)
             return await self._drop_orphans(commands)
         queue = await self._with_parent(queue)
-        meant = [command for command in commands if _is_meant(command, queue)]
-        newest = max(meant, key=lambda command: (command.action in _OBEYED, _moment(command)), default=None)
+        own = [command for command in commands if _targets(command, queue)]
+        newest = max(own, key=lambda command: (command.action in _VALID_ACTIONS, _moment(command)), default=None)
         decision = decide(
             Situation(
                 queue=queue,
@@ -100,12 +100,12 @@ class QueueKeeper(Controller):
         )
         try:
             requeue_after = await self._carry_out(queue, decision)
-            await self._delete(commands if decision.takes_command else [c for c in commands if c not in meant])
+            await self._delete(commands if decision.takes_command else [c for c in commands if c not in own])
         except ApiError as error:
             if not means_another(error):
                 raise
             return None  # the queue is gone: its deletion is on its way to us
-        return PATIENCE_SECONDS if meant and not decision.takes_command else requeue_after
+        return PATIENCE_SECONDS if own and not decision.takes_command else requeue_after
 
     async def _carry_out(self, queue: Queue, decision: Decision) -> float | None:
         """Write what was decided; return when counts that changed are to be written."""
@@ -153,13 +153,13 @@ class QueueKeeper(Controller):
             except ApiError as error:
                 if error.is_temporary or isinstance(error, ApiConflictError) or means_another(error):
                     raise
-                self._tell_refusal(queue, error)
+                self._record_refusal(queue, error)
             else:
                 self._refused.pop(queue.metadata.name, None)
                 return QUEUES.decoder.convert(answer)
         return replace(queue, spec=replace(queue.spec, parent=names.ROOT_QUEUE))
 
-    def _tell_refusal(self, queue: Queue, error: ApiError) -> None:
+    def _record_refusal(self, queue: Queue, error: ApiError) -> None:
         """Report a queue without a parent that the server refuses to default. Its state is still maintained."""
         self._operator.record(QUEUES, queue, "Warning", "Invalid", error.message)
         self._refused[queue.metadata.name] = queue.metadata.generation
@@ -237,7 +237,7 @@ def _target_of(command: Command) -> tuple[str, ...]:
     return (target.name,)
 
 
-def _is_meant(command: Command, queue: Queue) -> bool:
+def _targets(command: Command, queue: Queue) -> bool:
     """Return whether a command is for this queue, not for one of its name that is gone."""
     return command.target is not None and command.target.uid in {"", queue.metadata.uid}
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from pyroclast.controllers.admission.faults import Fault, told
+from pyroclast.controllers.admission.faults import Fault, faults_message
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, StoredQueues, parent_index
 from pyroclast.controllers.admission.rules.queue_tree import SharedSums
 from pyroclast.controllers.admission.rules.queues import root_faults, standing_faults
 from pyroclast.controllers.runtime.controller import Controller
-from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left
+from pyroclast.controllers.runtime.invalid_condition import FaultReporter, grace_left
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
@@ -18,20 +18,20 @@ from pyroclast.kube.resources import QUEUES
 from pyroclast.model.api import names
 from pyroclast.model.api.scheduling import Queue
 
-__all__ = ["QueueJudge"]
+__all__ = ["QueueValidator"]
 
 _TREE: Final[Key] = ("", names.ROOT_QUEUE)
 
 
-class QueueJudge(Controller):
+class QueueValidator(Controller):
     """Judges queues. It has one key: what is wrong with one queue may be the doing of any other."""
 
-    name: ClassVar[str] = "queue-judge"
+    name: ClassVar[str] = "queue-validation"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Watch queues."""
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
-        self._complaints = Complaints(operator, QUEUES)
+        self._faults = FaultReporter(operator, QUEUES)
         self._root: Queue | None = None
         """The root queue as it was first seen."""
         super().__init__(operator, options, watches=[Watch(resource=QUEUES, keys=_tree_of)], workers=1)
@@ -47,9 +47,9 @@ class QueueJudge(Controller):
                 continue
             faults = standing_faults(queue, lookups, sums, self._options.max_queue_depth)
             faults += tuple(self._root_faults(queue))
-            self._complaints.tell(queue, told(faults))
+            self._faults.report(queue, faults_message(faults))
             await asyncio.sleep(0)  # a tree of a thousand queues takes a while, and others have their turn
-        self._complaints.keep(map(key_of, queues))
+        self._faults.keep(map(key_of, queues))
         return max(waits, default=None)
 
     def _root_faults(self, queue: Queue) -> Iterable[Fault]:

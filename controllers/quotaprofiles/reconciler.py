@@ -13,7 +13,7 @@ from pyroclast.controllers.quotaprofiles.root_quota import (
     tree_of,
 )
 from pyroclast.controllers.runtime.controller import Controller
-from pyroclast.controllers.runtime.invalid_condition import Complaints
+from pyroclast.controllers.runtime.invalid_condition import FaultReporter
 from pyroclast.controllers.runtime.keys import own_key
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
@@ -44,7 +44,7 @@ class QuotaProfiles(Controller):
         self._profiles: Store[ElasticQuotaProfile] = operator.store(ELASTIC_QUOTA_PROFILES, {_BY_QUOTA: _quota_of})
         self._quotas: Store[ElasticQuota] = operator.store(ELASTIC_QUOTAS)
         self._nodes: Store[Node] = operator.store(NODES)
-        self._complaints = Complaints(operator, ELASTIC_QUOTA_PROFILES)
+        self._faults = FaultReporter(operator, ELASTIC_QUOTA_PROFILES)
         super().__init__(
             operator,
             options,
@@ -63,14 +63,14 @@ class QuotaProfiles(Controller):
         """
         profile = self._profiles.get(*key)
         if profile is None or profile.metadata.deletion_timestamp:
-            self._complaints.forget(key)
+            self._faults.forget(key)
             return None
         faults = list(faults_of(profile))
         there = self._quotas.get(profile.metadata.namespace, profile.spec.quota_name)
         other = "" if there is None else there.metadata.labels.get(PROFILE, "")
         if other not in {"", profile.metadata.name}:
             faults.append(f"spec.quotaName: {profile.spec.quota_name} is the quota of profile {other}")
-        self._complaints.tell(profile, "; ".join(faults))
+        self._faults.report(profile, "; ".join(faults))
         if any(faults_of_root(profile)) or other not in {"", profile.metadata.name}:
             return None
         if not profile.metadata.labels.get(TREE_ID):

@@ -110,21 +110,21 @@ def root_of(profile: ElasticQuotaProfile, nodes: Iterable[Node]) -> Root:
 
 def change_of(there: ElasticQuota, root: Root) -> dict[str, Any]:
     """Return the merge patch to the desired quota, empty if nothing differs. Amounts are compared by value."""
-    wanted, labels, annotations = root.manifest(), there.metadata.labels, there.metadata.annotations
+    desired, labels, annotations = root.manifest(), there.metadata.labels, there.metadata.annotations
     change: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     if not root.labels.items() <= labels.items():
-        metadata["labels"] = wanted["metadata"]["labels"]
+        metadata["labels"] = desired["metadata"]["labels"]
     for key, amounts in ((TOTAL_RESOURCE, root.total), (UNSCHEDULABLE_RESOURCE, root.unschedulable)):
         if _read(annotations.get(key, "")) != dict(amounts):
-            metadata.setdefault("annotations", {})[key] = wanted["metadata"]["annotations"][key]
+            metadata.setdefault("annotations", {})[key] = desired["metadata"]["annotations"][key]
     if metadata:
         change["metadata"] = metadata
     spec = {
         name: {**dict.fromkeys(has.keys() - should.keys()), **should}
         for name, has, should in (
-            ("min", there.spec.min, wanted["spec"]["min"]),
-            ("max", there.spec.max, wanted["spec"]["max"]),
+            ("min", there.spec.min, desired["spec"]["min"]),
+            ("max", there.spec.max, desired["spec"]["max"]),
         )
         if _amounts(has) != _amounts(should)
     }

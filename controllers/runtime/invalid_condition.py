@@ -16,7 +16,7 @@ from pyroclast.kube.resources import Resource
 from pyroclast.model.api.meta import Wire
 from pyroclast.model.wire.times import time_text, unix_seconds
 
-__all__ = ["INVALID", "Complaints", "grace_left", "renewed_conditions"]
+__all__ = ["INVALID", "FaultReporter", "grace_left", "renewed_conditions"]
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -27,32 +27,32 @@ _GRACE_SECONDS: Final = 2.0
 """Time before the faults of a new object are reported. Objects that it names may arrive next, or by another watch."""
 
 
-class Complaints(Generic[T]):
+class FaultReporter(Generic[T]):
     """Reports the faults of the objects of a kind, each of them once."""
 
     def __init__(self, operator: Operator, resource: Resource[T]) -> None:
         """Record events through `operator`, about objects of `resource`."""
         self._operator, self._resource = operator, resource
-        self._told: dict[Key, tuple[str, str]] = {}
+        self._reported: dict[Key, tuple[str, str]] = {}
         """UIDs and last reported faults."""
 
-    def tell(self, item: T, complaint: str) -> None:
+    def report(self, item: T, message: str) -> None:
         """Report the faults of an object, if they have changed. An empty text means that it has no faults any more."""
-        key, state = key_of(item), (item.metadata.uid, complaint)
-        if complaint and self._told.get(key) != state:
-            self._operator.record(self._resource, item, "Warning", INVALID, complaint)
-        if complaint:
-            self._told[key] = state
+        key, state = key_of(item), (item.metadata.uid, message)
+        if message and self._reported.get(key) != state:
+            self._operator.record(self._resource, item, "Warning", INVALID, message)
+        if message:
+            self._reported[key] = state
         else:
-            self._told.pop(key, None)
+            self._reported.pop(key, None)
 
     def forget(self, key: Key) -> None:
         """Drop the reported faults of a deleted object."""
-        self._told.pop(key, None)
+        self._reported.pop(key, None)
 
     def keep(self, keys: Iterable[Key]) -> None:
         """Drop the reported faults of all other objects."""
-        self._told = {key: self._told[key] for key in keys if key in self._told}
+        self._reported = {key: self._reported[key] for key in keys if key in self._reported}
 
 
 def grace_left(created: str, now: float) -> float:
@@ -69,23 +69,23 @@ def grace_left(created: str, now: float) -> float:
     return left if 0.0 < left <= 2 * _GRACE_SECONDS else 0.0
 
 
-def renewed_conditions(conditions: Sequence[Wire], complaint: str, now: float) -> list[dict[str, Any]] | None:
+def renewed_conditions(conditions: Sequence[Wire], message: str, now: float) -> list[dict[str, Any]] | None:
     """Return the conditions with the current faults, None if nothing changes.
 
     Args:
         conditions: All conditions of the object.
-        complaint: Faults of the object, empty for none.
+        message: Faults of the object, empty for none.
         now: Seconds since 1970.
     """
     plain: list[dict[str, Any]] = [msgspec.to_builtins(condition) for condition in conditions]
     known = next((each for each in plain if each["type"] == INVALID), None)
-    if known is None and not complaint:
+    if known is None and not message:
         return None
     finding = {
         "type": INVALID,
-        "status": "True" if complaint else "False",
-        "reason": INVALID if complaint else _VALID,
-        "message": complaint,
+        "status": "True" if message else "False",
+        "reason": INVALID if message else _VALID,
+        "message": message,
     }
     if known is not None and all(known.get(name, "") == value for name, value in finding.items()):
         return None

@@ -158,7 +158,7 @@ class Operator:
         """Record an event about an object: `Normal` or `Warning`, a reason in one word, a message for people."""
         self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
-    def beside(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    def add_runnable(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run a task while the operator works, and again after it ends. Such tasks depend on time, not on objects."""
         if self._beside.setdefault(name, work) is not work:
             raise ValueError(f"there is work {name!r} already")
@@ -280,13 +280,13 @@ class Operator:
                 self.client,
                 followed.resource,
                 [followed.store, *followed.watches],
-                on_broken=lambda error: self._tell_broken(followed.resource, error),
+                on_broken=lambda error: self._record_broken(followed.resource, error),
                 clock=self.clock,
                 chance=self.chance,
             )
         return followed.reflector
 
-    def _tell_broken(self, resource: Resource[Any], error: ObjectError) -> None:
+    def _record_broken(self, resource: Resource[Any], error: ObjectError) -> None:
         """Record an event on an unreadable object, because its controller never sees it."""
         if self._is_working:
             namespace, _, name = error.name.rpartition("/")

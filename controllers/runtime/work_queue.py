@@ -195,7 +195,7 @@ class WorkQueue:
         if backoff is not None and key in self._due:
             # A change came before the retry. Counted, ten changes in a second would make the next wait a minute long.
             left = self._due[key] - self._clock.monotonic()
-            _tell_failure(self.name, key, error, failures=backoff.failures, wait=left)
+            _log_failure(self.name, key, error, failures=backoff.failures, wait=left)
             return
         if backoff is None:
             backoff = self._backoffs[key] = Backoff(
@@ -204,7 +204,7 @@ class WorkQueue:
         backoff.cap_seconds = LONGEST_WAIT_FOR_OTHERS if _waits_for_others(error) else LONGEST_WAIT
         wait = backoff.next_wait(error.retry_after if isinstance(error, ApiError) else 0.0)
         metrics.WORK_RETRIES.labels(self.name).inc()
-        _tell_failure(self.name, key, error, failures=backoff.failures, wait=wait)
+        _log_failure(self.name, key, error, failures=backoff.failures, wait=wait)
         self.add_after(key, wait)
 
     async def _watch_clock(self) -> None:
@@ -238,7 +238,7 @@ def _waits_for_others(error: Exception) -> bool:
     return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 
-def _tell_failure(name: str, key: Key, error: Exception, *, failures: int, wait: float) -> None:
+def _log_failure(name: str, key: Key, error: Exception, *, failures: int, wait: float) -> None:
     """Log a failure: the first of a row is nothing special, a surprise comes with where it happened."""
     log = _log.bind(controller=name, namespace=key[0], name=key[1], failures=failures, wait_seconds=round(wait, 3))
     if not isinstance(error, PyroclastError):

@@ -73,6 +73,6 @@ def renewed(material: Material, names: Sequence[str], now: datetime, lives: Live
 
 def _trusted(material: Material, now: datetime) -> bytes:
     """Return the authorities in force, those that were, as long as they hold, and the next one."""
-    wanted = [pair.certificate for pair in (material.authority, material.next_authority) if pair is not None]
+    desired = [pair.certificate for pair in (material.authority, material.next_authority) if pair is not None]
     earlier = [each for each in certificates_of(material.trusted) if now < Pair(each, b"").expires_at]
-    return b"".join(dict.fromkeys((*wanted, *earlier)))
+    return b"".join(dict.fromkeys((*desired, *earlier)))

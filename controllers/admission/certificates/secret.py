@@ -65,15 +65,15 @@ class SharedSecret:
         for _ in range(_TRIES):
             secret = await self._read()
             material = _material(secret)
-            wanted = renewed(material, self._names, datetime.fromtimestamp(self._clock.wall(), UTC), self._lives)
-            if wanted == material:
+            desired = renewed(material, self._names, datetime.fromtimestamp(self._clock.wall(), UTC), self._lives)
+            if desired == material:
                 return material
             try:
-                await self._write(secret, wanted)
+                await self._write(secret, desired)
             except ApiConflictError:
                 continue  # another replica was first: its certificates hold
-            _log.info("certificates_renewed", secret=f"{self._namespace}/{self._name}", until=_until(wanted.serving))
-            return wanted
+            _log.info("certificates_renewed", secret=f"{self._namespace}/{self._name}", until=_until(desired.serving))
+            return desired
         raise ApiConflictError(409, "Conflict", f"secret {self._namespace}/{self._name} changes again and again")
 
     async def _read(self) -> Mapping[str, Any] | None:

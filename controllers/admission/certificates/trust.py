@@ -13,14 +13,14 @@ import structlog
 from pyroclast.kube.client import Client, MediaType
 from pyroclast.kube.errors import ApiError
 
-__all__ = ["keep_trust"]
+__all__ = ["update_ca_bundles"]
 
 _ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 
 _log = structlog.get_logger(__name__)
 
 
-async def keep_trust(client: Client, name: str, authorities: bytes) -> None:
+async def update_ca_bundles(client: Client, name: str, authorities: bytes) -> None:
     """Write the CA bundle into the mutating and the validating configuration of a name.
 
     Raises:

@@ -13,16 +13,16 @@ import structlog
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.pairs import Pair
 from pyroclast.controllers.admission.certificates.rotation import Material
-from pyroclast.controllers.admission.certificates.trust import keep_trust
+from pyroclast.controllers.admission.certificates.trust import update_ca_bundles
 from pyroclast.controllers.admission.metrics import CERTIFICATE_EXPIRY
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock
 from pyroclast.kube.errors import ApiError
 from pyroclast.model.errors import ConfigError
 
-__all__ = ["CertificateSource", "Keeper", "new_context", "show"]
+__all__ = ["CertificateSource", "CertificateWatcher", "new_context", "show"]
 
-_LOOK_SECONDS: Final = 10.0
+_UPDATE_SECONDS: Final = 10.0
 """Time between two rounds. Applying the chart again may empty the bundle, and files may have changed."""
 
 _log = structlog.get_logger(__name__)
@@ -41,10 +41,10 @@ class CertificateSource(Protocol):
         ...
 
 
-class Keeper:
+class CertificateWatcher:
     """Keeps the certificate of one server and its CA bundle up to date.
 
-    States: made, showing (after the first `look` that succeeds).
+    States: made, showing (after the first `update` that succeeds).
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Keeper:
         clock: Clock,
         clients: ClientAuthority | None = None,
     ) -> None:
-        """Create the keeper.
+        """Create the watcher.
 
         Args:
             client: Client of the API server.
@@ -76,7 +76,7 @@ class Keeper:
         """Return whether the server has a certificate."""
         return self._shown is not None
 
-    async def look(self) -> None:
+    async def update(self) -> None:
         """Load the current certificate, then publish its CA bundle.
 
         The order does not matter, because an authority signs only some time after its bundle was published.
@@ -90,21 +90,21 @@ class Keeper:
         material = await self._source.current()
         self._show(material)
         if self._configuration and material.trusted:
-            await keep_trust(self._client, self._configuration, material.trusted)
+            await update_ca_bundles(self._client, self._configuration, material.trusted)
 
     async def run(self) -> None:
         """Repeat the rounds until cancelled."""
-        told = ""
+        last_error = ""
         while True:
-            await self._clock.sleep(_LOOK_SECONDS)
+            await self._clock.sleep(_UPDATE_SECONDS)
             try:
-                await self.look()
+                await self.update()
             except (ApiError, ConfigError) as error:
-                log = _log.debug if str(error) == told else _log.warning
+                log = _log.debug if str(error) == last_error else _log.warning
                 log("certificates_not_renewed", error=str(error))
-                told = str(error)
+                last_error = str(error)
             else:
-                told = ""
+                last_error = ""
 
     def _show(self, material: Material) -> None:
         pair = material.serving

@@ -159,8 +159,8 @@ def _is_count(value: object) -> bool:
 def _plugin_defaults(plugins: object) -> list[Patch]:
     if not isinstance(plugins, Mapping):
         return []
-    wanted = (("svc", not _NEED_NAMES.isdisjoint(plugins)), ("ssh", "mpi" in plugins))
-    return [add("spec", "plugins", name, value=[]) for name, is_wanted in wanted if is_wanted and name not in plugins]
+    needed = (("svc", not _NEED_NAMES.isdisjoint(plugins)), ("ssh", "mpi" in plugins))
+    return [add("spec", "plugins", name, value=[]) for name, is_needed in needed if is_needed and name not in plugins]
 
 
 # --- faults of new jobs ----------------------------------------------------------------------------------------------

@@ -207,8 +207,8 @@ def _tree_patches(affinity: Mapping[str, Any], requirements: Sequence[Mapping[st
     # an empty term matches no node, and must not begin to
     narrowed = [_narrowed(term, requirements) if term else term for term in terms or [{"matchExpressions": []}]]
     if requirements and narrowed != terms:
-        wanted = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": narrowed}}
-        yield add("spec", "affinity", value={**affinity, "nodeAffinity": wanted})
+        desired = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": narrowed}}
+        yield add("spec", "affinity", value={**affinity, "nodeAffinity": desired})
 
 
 def _narrowed(term: Mapping[str, Any], requirements: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

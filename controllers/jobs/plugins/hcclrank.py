@@ -42,7 +42,7 @@ class HcclRank(Plain):
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
         """Write the rank, unless the template has."""
         annotations: dict[str, str] = pod["metadata"]["annotations"]
-        if not annotations.get(_RANK) and (rank := _told(pod) or self._rank(job, task, index)):
+        if not annotations.get(_RANK) and (rank := _given_rank(pod) or self._rank(job, task, index)):
             annotations[_RANK] = rank
 
     def _rank(self, job: Job, task: TaskSpec, index: int) -> str:
@@ -53,7 +53,7 @@ class HcclRank(Plain):
         return str(replicas_of(job, self.flags.master) + index) if key == self.flags.worker else ""
 
 
-def _told(pod: Json) -> str:
+def _given_rank(pod: Json) -> str:
     """Return what the first variable `RANK` of a container says."""
     variables = (each for container in containers(pod) for each in container.get("env") or ())
     return next((each.get("value") or "" for each in variables if each.get("name") == "RANK"), "")

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import pyroclast.controllers.admission.rules
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import Review, ReviewedResource
 from pyroclast.controllers.runtime.invalid_condition import grace_left
@@ -52,7 +52,7 @@ def verdict_of(case: Broken) -> Sequence[Any]:
         old_object=case.was,
     )
     known = KnownCluster(lookups=QueuesByName(msgspec.convert(queues, list[Queue])))
-    return judge(service, review, AdmissionPolicy(), known).faults
+    return review_object(service, review, AdmissionPolicy(), known).faults
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.resource.kind}-{case.name}" for case in CASES])
@@ -331,7 +331,7 @@ async def test_what_a_deleted_queue_leaves_behind_is_told(ground: grounds.Ground
 
 
 async def test_what_was_mended_is_no_longer_so(ground: grounds.Ground) -> None:
-    """The condition of a group whose queue comes turns False; another complaint is told anew."""
+    """The condition of a group whose queue comes turns False; another message is told anew."""
     operator, world = await with_all_controllers(ground), World(ground)
     waiting = {"metadata": {"name": "g", "namespace": NAMESPACE}, "spec": {"queue": "late", "minMember": 1}}
     late = queue_json("late", parent="root")

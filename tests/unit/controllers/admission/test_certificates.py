@@ -21,8 +21,8 @@ from pyroclast.controllers.admission.certificates.files import CertificateFiles
 from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
 from pyroclast.controllers.admission.certificates.rotation import Lives, Material, renewed
 from pyroclast.controllers.admission.certificates.secret import SharedSecret
-from pyroclast.controllers.admission.certificates.trust import keep_trust
-from pyroclast.controllers.admission.certificates.watcher import Keeper, new_context, show
+from pyroclast.controllers.admission.certificates.trust import update_ca_bundles
+from pyroclast.controllers.admission.certificates.watcher import CertificateWatcher, new_context, show
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.client import Client
@@ -330,9 +330,9 @@ async def test_trust_is_kept(world: World) -> None:
     _, validating = configurations(WebhookOptions(name="ours"))
     await client.request_json("POST", CONFIGURATION, body=validating)
 
-    await keep_trust(client, "ours", b"ca")
+    await update_ca_bundles(client, "ours", b"ca")
     first = await client.request_json("GET", f"{CONFIGURATION}/ours")
-    await keep_trust(client, "ours", b"ca")
+    await update_ca_bundles(client, "ours", b"ca")
     second = await client.request_json("GET", f"{CONFIGURATION}/ours")
 
     assert {webhook["clientConfig"]["caBundle"] for webhook in first["webhooks"]} == {"Y2E="}
@@ -351,17 +351,17 @@ async def test_files_that_change_are_shown_without_a_restart(world: World, tmp_p
     now = datetime.now(UTC)
     authority = make_authority(now, timedelta(days=2))
     pairs = [issue(authority, NAMES, now, timedelta(days=1)) for _ in range(2)]
-    keeper = Keeper(world.clients[0], written(tmp_path, pairs[0]), configuration="", clock=world.clock)
-    await keeper.look()
-    running = asyncio.create_task(keeper.run())
+    watcher = CertificateWatcher(world.clients[0], written(tmp_path, pairs[0]), configuration="", clock=world.clock)
+    await watcher.update()
+    running = asyncio.create_task(watcher.run())
 
     (tmp_path / "tls.crt").write_bytes(pairs[1].certificate)
     await moved(world.clock)
-    assert keeper._shown == pairs[0]
+    assert watcher._shown == pairs[0]
     written(tmp_path, pairs[1])
     await moved(world.clock)
 
-    assert keeper._shown == pairs[1]
+    assert watcher._shown == pairs[1]
     running.cancel()
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyroclast.controllers.admission.faults import Fault, told
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.faults import Fault, faults_message
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import (
     AdmissionVerdict,
@@ -130,7 +130,7 @@ def test_broken_objects_are_answered(path: str, at: list[int], by: Any, base: Js
     body = envelope(operation=operation, object=broken, oldObject=base, resource=resource, name="x", namespace="n")
     review = read_review(encoded(body))
 
-    verdict = judge(service, review, AdmissionPolicy(gates_pods=True), KnownCluster(lookups=QUEUES))
+    verdict = review_object(service, review, AdmissionPolicy(gates_pods=True), KnownCluster(lookups=QUEUES))
 
     assert json.loads(answer(review, verdict))["response"]["uid"] == "u"
 
@@ -145,7 +145,7 @@ def test_an_object_that_is_nested_too_deeply_is_refused() -> None:
     resource = {"group": "batch.volcano.sh", "resource": "jobs"}
     review = Review(uid="u", operation="CREATE", object=value, resource=msgspec.convert(resource, ReviewedResource))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
+    verdict = review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
 
     assert [fault.rule for fault in verdict.faults] == ["is nested too deeply"]
 
@@ -185,7 +185,7 @@ def test_long_stories_are_cut() -> None:
     """Values and lists of faults have an end."""
     fault = Fault(field="f", value="x" * 1000, rule="r")
 
-    message = told([fault] * 30)
+    message = faults_message([fault] * 30)
 
     assert len(message) < 20 * 130
     assert message.endswith("; and 10 more")
@@ -199,7 +199,7 @@ def test_other_resources_and_operations_are_allowed() -> None:
     for question in (body, other):
         review = read_review(encoded(question))
         assert (
-            judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
+            review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
             == AdmissionVerdict()
         )
 
@@ -209,7 +209,7 @@ def test_without_queues_the_user_is_warned() -> None:
     resource = {"group": "batch.volcano.sh", "resource": "jobs"}
     review = read_review(encoded(envelope(operation="CREATE", object=job(queue="nowhere"), resource=resource)))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=None))
+    verdict = review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=None))
 
     assert verdict.faults == ()
     assert "rules about queues were not checked" in verdict.warnings[0]
@@ -221,7 +221,7 @@ def test_arguments_that_will_not_work_are_told_though_the_job_is_taken() -> None
     value = job(plugins={"svc": ["--publish=maybe"]})
     review = read_review(encoded(envelope(operation="CREATE", object=value, resource=resource)))
 
-    verdict = judge(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
+    verdict = review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
 
     assert verdict.faults == ()
     assert any("argument '--publish=maybe' of job plugin svc" in warning for warning in verdict.warnings)

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.handlers import AdmissionPolicy
-from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, Questioners, RequestBodies, listen
+from pyroclast.controllers.admission.limits import SMALL_BODY_BYTES, ClientConnections, RequestBodies, listen
 from pyroclast.controllers.admission.lookups import Lookups, QueuesByName
 from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.process import Admission
@@ -355,7 +355,7 @@ async def test_idle_connections_give_way_to_new_ones() -> None:
         return web.Response(text="here")
 
     server = web.Server(answer)
-    listener = await listen(server, "127.0.0.1", 0, None, questioners=Questioners(), most=8)
+    listener = await listen(server, "127.0.0.1", 0, None, client_connections=ClientConnections(), most=8)
     port = listener.sockets[0].getsockname()[1]
     idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(40)]
     await asyncio.sleep(0.05)
@@ -375,14 +375,14 @@ async def test_idle_connections_give_way_to_new_ones() -> None:
 
 async def test_a_connection_that_asks_is_kept_before_those_that_do_not() -> None:
     """The API server keeps its connections open, and others open many meanwhile."""
-    questioners = Questioners()
+    client_connections = ClientConnections()
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        questioners.note(request.protocol)
+        client_connections.note(request.protocol)
         return web.Response(text=str(id(request.protocol)))
 
     server = web.Server(answer)
-    listener = await listen(server, "127.0.0.1", 0, None, questioners=questioners, most=8)
+    listener = await listen(server, "127.0.0.1", 0, None, client_connections=client_connections, most=8)
     port = listener.sockets[0].getsockname()[1]
 
     async def ask(session: aiohttp.ClientSession) -> str:

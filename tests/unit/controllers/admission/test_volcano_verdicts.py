@@ -13,7 +13,7 @@ import jsonpatch
 import msgspec
 import pytest
 
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import Review, ReviewedResource
 from pyroclast.model.api.scheduling import Queue
@@ -61,7 +61,7 @@ def test_verdicts_are_volcanos(path: str) -> None:
     differing = []
     for case in (each for each in CASES if each["path"] == path):
         known = KnownCluster(lookups=tree(case.get("tree", 0)))
-        verdict = judge(SERVICES[path], review(case), AdmissionPolicy(), known)
+        verdict = review_object(SERVICES[path], review(case), AdmissionPolicy(), known)
         if "completed" in case:
             patched = jsonpatch.apply_patch(case["request"]["object"], list(verdict.patches))
             is_same = completed(patched) == case["completed"]

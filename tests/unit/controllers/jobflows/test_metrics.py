@@ -2,9 +2,9 @@
 
 import pytest
 from prometheus_client import REGISTRY
-from tests.unit.controllers.jobflows.test_reconciling import become, built, jobs, make_flow, make_template, state
 
 from tests.unit.controllers.ground import Ground
+from tests.unit.controllers.jobflows.test_reconciler import become, built, jobs, make_flow, make_template, state
 
 
 def counted(ending: str) -> float:

@@ -13,10 +13,10 @@ from pyroclast.model.errors import PyroclastError
 
 
 def run(
-    work: Callable[[int], Awaitable[None]], count: int, *, is_wanted: Callable[[], bool] = lambda: True
+    work: Callable[[int], Awaitable[None]], count: int, *, should_continue: Callable[[], bool] = lambda: True
 ) -> SyncRound[int]:
     """Run a round over so many items."""
-    made = SyncRound[int](at_a_time=16, is_wanted=is_wanted)
+    made = SyncRound[int](at_a_time=16, should_continue=should_continue)
     asyncio.run(made.run(work, range(count)))
     return made
 
@@ -74,7 +74,7 @@ def test_a_round_ends_when_the_job_is_gone() -> None:
         await asyncio.sleep(0)
         calls.append(item)
 
-    run(work, 3000, is_wanted=lambda: len(calls) < 50)
+    run(work, 3000, should_continue=lambda: len(calls) < 50)
 
     assert len(calls) <= 50 + 16
 

@@ -1,10 +1,10 @@
-"""Complaints: once while they are true, and in a condition that says when they began and ended."""
+"""FaultReporter: once while they are true, and in a condition that says when they began and ended."""
 
 from typing import Any
 
 import pytest
 
-from pyroclast.controllers.runtime.invalid_condition import Complaints, grace_left, renewed_conditions
+from pyroclast.controllers.runtime.invalid_condition import FaultReporter, grace_left, renewed_conditions
 from pyroclast.controllers.runtime.store import key_of
 from pyroclast.kube.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.meta import ObjectMeta
@@ -31,12 +31,12 @@ def queue(uid: str = "u") -> Queue:
 
 
 def test_what_stays_true_is_told_once() -> None:
-    """Another complaint, the same one after it was mended, and one about another object of the name are news."""
+    """Another message, the same one after it was mended, and one about another object of the name are news."""
     recorder = Recorder()
-    complaints = Complaints(recorder, QUEUES)  # type: ignore[arg-type]  # as much as is used of one
+    messages = FaultReporter(recorder, QUEUES)  # type: ignore[arg-type]  # as much as is used of one
     for text in ("a", "a", "b", "b", "", "b"):
-        complaints.tell(queue(), text)
-    complaints.tell(queue("v"), "b")
+        messages.report(queue(), text)
+    messages.report(queue("v"), "b")
 
     assert recorder.events == [("Invalid", text) for text in ("a", "b", "b", "b")]
 
@@ -44,14 +44,14 @@ def test_what_stays_true_is_told_once() -> None:
 def test_what_is_gone_is_forgotten() -> None:
     """Memory does not grow with the history of a cluster."""
     recorder = Recorder()
-    complaints = Complaints(recorder, QUEUES)  # type: ignore[arg-type]  # as much as is used of one
-    complaints.tell(queue(), "a")
-    complaints.keep([key_of(queue())])
-    complaints.tell(queue(), "a")
-    complaints.keep([])
-    complaints.tell(queue(), "a")
-    complaints.forget(key_of(queue()))
-    complaints.tell(queue(), "a")
+    messages = FaultReporter(recorder, QUEUES)  # type: ignore[arg-type]  # as much as is used of one
+    messages.report(queue(), "a")
+    messages.keep([key_of(queue())])
+    messages.report(queue(), "a")
+    messages.keep([])
+    messages.report(queue(), "a")
+    messages.forget(key_of(queue()))
+    messages.report(queue(), "a")
 
     assert len(recorder.events) == 3
 

@@ -174,7 +174,7 @@ async def test_work_beside_the_reconcilers_goes_on_after_a_failure(ground: Groun
         await asyncio.Event().wait()
 
     operator = ground.operator()
-    operator.beside("discovery", work)
+    operator.add_runnable("discovery", work)
     async with ground.working(operator):
         await ground.soon(lambda: len(calls) == 2)
 

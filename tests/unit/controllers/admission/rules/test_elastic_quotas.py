@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewedResource
 from pyroclast.model import wire
 from pyroclast.model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
@@ -18,7 +18,9 @@ def asked(operation: str, quotas: Sequence[Any] | None, **question: Any) -> Admi
     service = SERVICES["/elasticquotas/validate"]
     resource = ReviewedResource(group=service.group, resource=service.resource)
     known = KnownCluster(quotas=None if quotas is None else msgspec.convert(quotas, list[wire.ElasticQuota]))
-    return judge(service, Review(uid="u", operation=operation, resource=resource, **question), AdmissionPolicy(), known)
+    return review_object(
+        service, Review(uid="u", operation=operation, resource=resource, **question), AdmissionPolicy(), known
+    )
 
 
 def told(quota: Any, old: Any = None, *, beside: Sequence[Any] | None = None) -> list[str]:

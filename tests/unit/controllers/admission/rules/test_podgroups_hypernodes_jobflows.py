@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, judge
+from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.reviews import Review, ReviewedResource
 from pyroclast.controllers.admission.rules import hypernodes, jobflows, podgroups
@@ -27,7 +27,7 @@ def warned(path: str, value: Json) -> tuple[str, ...]:
     """What the user of an object is told that is taken."""
     service = SERVICES[path]
     resource = ReviewedResource(group=service.group, resource=service.resource)
-    verdict = judge(
+    verdict = review_object(
         service, Review(uid="u", operation="CREATE", resource=resource, object=value), AdmissionPolicy(), KnownCluster()
     )
     assert verdict.faults == ()
