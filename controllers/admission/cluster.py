@@ -1,4 +1,4 @@
-"""Watching: stores of queues, elastic quotas and namespaces, which are listed again before a refusal.
+"""Cluster: stores of queues, elastic quotas and namespaces, which are listed again before a refusal.
 
 A reflector lags behind the API server. A Job that arrives right after its queue must not be refused because the queue
 was not seen yet. Therefore the kind is listed once more before an object is refused. Requests that arrive during a list
@@ -51,7 +51,7 @@ class AdmissionCluster:
     """Queues, elastic quotas with their profiles, and namespaces."""
 
     def __init__(self, client: Client) -> None:
-        """Prepare to follow; `run` does."""
+        """Create the stores. `run` fills them."""
         self._client = client
         self._queues: _Listed[Queue] = _Listed(client, QUEUES, {QUEUE_PARENT: parent_index})
         by_words = {_BY_NAME: _name_of, _BY_NAMESPACE: listed_namespaces}
@@ -62,7 +62,7 @@ class AdmissionCluster:
 
     @property
     def is_synced(self) -> bool:
-        """All lists were read; a kind that the server lacks has none."""
+        """Whether all lists have arrived. A kind that the server does not have needs none."""
         return all(each.is_synced for each in self._followed)
 
     async def run(self) -> None:
@@ -72,29 +72,33 @@ class AdmissionCluster:
                 tasks.create_task(each.reflector.run())
 
     async def lookups(self) -> Lookups | None:
-        """Return the queues as followed; before they were listed, as `fresh` does."""
+        """Return the queues of the store. Before its first list, return those of `fresh`."""
         return StoredQueues(self._queues.store) if self._queues.is_synced else await self.fresh()
 
     async def fresh(self) -> Lookups | None:
-        """List the queues now; None when the API server does not answer."""
+        """List the queues now. Return None if the API server does not answer."""
         queues = await self._queues.fresh()
         return None if queues is None else QueuesByName(queues)
 
     async def quotas(self, *, is_fresh: bool = False) -> Sequence[ElasticQuota] | None:
-        """Return the elastic quotas as followed, or as they are now; None when the API server does not answer."""
+        """Return the elastic quotas of the store or, with `is_fresh`, of a new list.
+
+        Return None if the API server does not answer.
+        """
         return self._quotas.store.values() if self._quotas.is_synced and not is_fresh else await self._quotas.fresh()
 
     def nodes_of_tree(self, quota: str, namespace: str) -> LabelSelector | None:
-        """Return what selects the nodes of the tree of quotas that a pod is in; None where it is in none.
+        """Return the node selector of a pod's quota tree, None if the pod is in no tree.
 
         Args:
-            quota: That the pod names, or empty.
-            namespace: Where it is.
+            quota: Quota of the pod's label, or empty.
+            namespace: Namespace of the pod.
         """
         store = self._quotas.store
         own = store.get(namespace, namespace)
         found = store.by(_BY_NAME, quota) if quota else [own] if own else store.by(_BY_NAMESPACE, namespace)
-        # as the scheduler has it: of one name the oldest, of those that list a namespace the first by name
+        # as in the scheduler: the oldest of several quotas with the name, the first by name of those that list the
+        # namespace
         first = min(found, key=age if quota else _name_of, default=None)
         tree = first.metadata.labels.get(TREE_ID) if first is not None else ""
         profiles = self._profiles.store.by(_BY_TREE, tree) if tree else ()
@@ -114,23 +118,23 @@ class AdmissionCluster:
 
 
 class _Listed(Generic[T]):
-    """A kind that is watched, and listed again on demand."""
+    """A watched kind that is listed again on demand."""
 
     def __init__(self, client: Client, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> None:
         self.store: Store[T] = Store(indexes)
         self.reflector = Reflector(client, resource, (self.store,))
         self._client = client
         self._listing: asyncio.Task[Sequence[T] | None] | None = None
-        """The list that began last."""
+        """The latest list."""
         self._next: asyncio.Task[Sequence[T] | None] | None = None
-        """The one that begins when that has come."""
+        """The list that starts after the latest one ends."""
 
     @property
     def is_synced(self) -> bool:
         return self.reflector.synced.is_set()
 
     async def fresh(self) -> Sequence[T] | None:
-        """List all objects as they are now, or later; None when the API server does not answer."""
+        """List all objects, not earlier than now. Return None if the API server does not answer."""
         if self._listing is None or self._listing.done():
             self._listing, self._next = asyncio.create_task(self._list()), None
             return await asyncio.shield(self._listing)

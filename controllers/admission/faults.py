@@ -9,11 +9,11 @@ from typing import Final
 __all__ = ["Fault", "faults_message", "some", "the_first"]
 
 _LONGEST_VALUE: Final = 100
-"""Characters of a value in a message: a user recognises it, and the answer stays small."""
+"""Characters of a value in a message, so that messages stay short."""
 _LONGEST_RULE: Final = 500
-"""Characters of a rule in a message, since rules quote what users wrote."""
+"""Characters of a rule in a message. Rules quote the text of users."""
 _MOST_LISTED: Final = 20
-"""Faults in one message; an object may have thousands, a terminal has not."""
+"""Faults that one message lists in full."""
 _MOST_FOUND: Final = 100
 """Maximum number of faults that are searched for."""
 
@@ -41,18 +41,18 @@ class Fault:
 
 
 def some(names: Iterable[str], most: int = 10) -> str:
-    """Name a few of many: an object may have thousands of tasks, and each of them a fault."""
+    """List the first names of many, because an object may have thousands of faulty tasks."""
     first = list(islice(names, most + 1))
     return ", ".join(first[:most]) + (", …" if len(first) > most else "")
 
 
 def the_first(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Return the first hundred faults; an object that was made to have many must not keep us busy."""
+    """Return the first hundred faults, so that a malicious object costs a bounded time."""
     return tuple(islice(faults, _MOST_FOUND))
 
 
 def faults_message(faults: Sequence[Fault]) -> str:
-    """Return all faults as one message, the first twenty in full."""
+    """Return one message for all faults, with the first twenty in full."""
     more = len(faults) - _MOST_LISTED
     return "; ".join([*map(str, faults[:_MOST_LISTED]), *([f"and {more} more"] if more > 0 else ())])
 

@@ -17,7 +17,7 @@ path                  resource                            operations
 /elasticquotas/…      elasticquotas.scheduling.sigs.…     CREATE, UPDATE, DELETE
 ====================  ==================================  =======================
 
-Paths are Volcano's; `/elasticquotas/validate` has none there.
+The paths are Volcano's. Volcano has no `/elasticquotas/validate`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,15 +52,15 @@ class AdmissionPolicy:
     """Settings of the operator."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
-    """Our schedulers; the first is given to Jobs that name none."""
+    """Names of our schedulers. Jobs without a scheduler get the first."""
     queue_limits: QueueLimits = field(default_factory=QueueLimits)
     resource_groups: tuple[ResourceGroup, ...] = ()
     gates_pods: bool = False
-    """Pods that ask for it wait behind a gate until their queue admits them."""
+    """Add a scheduling gate to pods that request it. The gate is removed when their queue admits them."""
     allows_node_name: bool = False
-    """New pods of our schedulers may name their node."""
+    """New pods of our schedulers may have `nodeName`."""
     checks_quota_labels: bool = False
-    """New pods of our schedulers may name elastic quotas alone that serve their namespace."""
+    """New pods of our schedulers may only name elastic quotas that serve their namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +68,11 @@ class KnownCluster:
     """Cluster objects that the rules read."""
 
     lookups: Lookups | None = None
-    """None: the queues could not be read, so rules about them are skipped."""
+    """Queues. If they cannot be read, this is None, and rules about queues are skipped."""
     quotas: Sequence[wire.ElasticQuota] | None = None
-    """All elastic quotas; None: they could not be read."""
+    """All elastic quotas, None if they cannot be read."""
     tree_nodes: LabelSelector | None = None
-    """Which nodes the tree of quotas has that the pod in question is in; None where it is in none."""
+    """Node selector of the quota tree of the reviewed pod, None if the pod is in no tree."""
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of the reviewed object's namespace."""
 

@@ -22,17 +22,17 @@ from aiohttp.web_protocol import RequestHandler
 __all__ = ["LARGEST_BODY_BYTES", "SMALL_BODY_BYTES", "ClientConnections", "RequestBodies", "listen"]
 
 LARGEST_BODY_BYTES: Final = 8 * 2**20
-"""The API server takes requests of 3 MiB; a question about a change carries both versions of an object."""
+"""The API server accepts requests of 3 MiB, and a review of an update contains both versions of the object."""
 SMALL_BODY_BYTES: Final = 128 * 2**10
-"""Questions up to this size need no permit."""
+"""Requests up to this size need no permit."""
 _LARGE_AT_A_TIME: Final = 4
-"""Larger requests in memory at a time: 32 MiB and their decoded objects."""
+"""Large requests in memory at a time: 32 MiB and their decoded objects."""
 _CONNECTIONS: Final = 256
-"""Connections at a time; with a small question each they hold 32 MiB."""
+"""Connections at a time; with one small request each they use 32 MiB."""
 
 
 class ClientConnections:
-    """Connections that sent a question, in the order of their last ones."""
+    """Connections that sent a request, in the order of their last requests."""
 
     def __init__(self) -> None:
         """Start without connections."""
@@ -40,30 +40,30 @@ class ClientConnections:
         self._count = 0
 
     def note(self, connection: RequestHandler) -> None:
-        """Note that a connection sent a question; forget those that are closed."""
+        """Record a request of a connection, and drop closed connections."""
         self._count += 1
         self._rank[connection] = self._count
         if len(self._rank) > 2 * _CONNECTIONS:
             self._rank = {each: rank for each, rank in self._rank.items() if each.transport is not None}
 
     def least_recently_used(self, connections: Sequence[RequestHandler]) -> RequestHandler:
-        """Return the connection to close for another."""
+        """Return the connection to close for a new one."""
         idle = [each for each in connections if getattr(each, "_current_request", None) is None]  # not public
         return min(idle or connections, key=lambda each: self._rank.get(each, 0))
 
 
 class RequestBodies:
-    """Reads questions within the limits."""
+    """Reads request bodies within the limits."""
 
     def __init__(self) -> None:
         """Start with all permits."""
         self._large = asyncio.Semaphore(_LARGE_AT_A_TIME)
 
     async def read(self, request: web.Request, held: AsyncExitStack) -> bytes:
-        """Return the body of a request; its permit, where it needs one, is given back when `held` ends.
+        """Return the body of a request. The permit of a large request is released when `held` ends.
 
         Raises:
-            HTTPRequestEntityTooLarge: It is larger than `LARGEST_BODY_BYTES`.
+            HTTPRequestEntityTooLarge: The body is larger than `LARGEST_BODY_BYTES`.
         """
         body = bytearray()
         is_large = False

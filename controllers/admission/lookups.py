@@ -14,7 +14,7 @@ QUEUE_PARENT: Final = "parent-of-queue"
 
 
 def parent_index(queue: Queue) -> tuple[str, ...]:
-    """Find queues by their parent."""
+    """Return the index value of a queue: its parent."""
     return (queue.spec.parent,) if queue.spec.parent else ()
 
 
@@ -38,7 +38,7 @@ class QueuesByName:
     """Lookups of given queues."""
 
     def __init__(self, queues: Iterable[Queue]) -> None:
-        """Take the queues."""
+        """Store the queues."""
         self._queues: Mapping[str, Queue] = {
             queue.metadata.name: queue for queue in sorted(queues, key=lambda queue: queue.metadata.name)
         }
@@ -63,7 +63,7 @@ class StoredQueues:
     """Lookups of a store that has the index `QUEUE_PARENT`."""
 
     def __init__(self, store: Store[Queue]) -> None:
-        """Take the store."""
+        """Use the store."""
         self._store = store
 
     def queue(self, name: str) -> Queue | None:

@@ -6,16 +6,16 @@ __all__ = ["CERTIFICATE_EXPIRY", "REVIEWS", "REVIEW_SECONDS"]
 
 REVIEWS = Counter(
     "pyroclast_admission_reviews_total",
-    "Questions of the API server by path, and their answers: `allowed`, `refused`, `malformed`, `failed`, `forbidden`.",
+    "Admission reviews by path and result: `allowed`, `refused`, `malformed`, `failed`, `forbidden`.",
     ["path", "answer"],
 )
 REVIEW_SECONDS = Histogram(
     "pyroclast_admission_review_seconds",
-    "Seconds from having read a question to its answer.",
+    "Seconds from reading a request to its response.",
     ["path"],
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
 )
 CERTIFICATE_EXPIRY = Gauge(
     "pyroclast_admission_certificate_expiry_seconds",
-    "When the certificate that admission shows expires, in seconds since 1970.",
+    "Expiration time of the server certificate of admission, in seconds since 1970.",
 )

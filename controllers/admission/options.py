@@ -27,7 +27,7 @@ DEFAULT_PATHS: Final = (
     "/jobflows/validate",
     "/elasticquotas/validate",
 )
-"""Paths that are served: all, since which of them the API server asks is said by its configurations."""
+"""Paths to serve: all. The webhook configurations determine the paths that the API server calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,47 +39,47 @@ class AdmissionOptions:
     paths: tuple[str, ...] = DEFAULT_PATHS
     """Paths to serve (`--enabled-admission`)."""
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
-    """Our schedulers; the first is given to Jobs that name none (`--scheduler-name`)."""
+    """Names of our schedulers. Jobs without a scheduler get the first (`--scheduler-name`)."""
     namespace: str = SYSTEM_NAMESPACE
     """Namespace of the service and of the Secret (`--webhook-namespace`)."""
     service: str = "pyroclast-admission"
-    """Service by which the API server reaches us (`--webhook-service-name`)."""
+    """Service through which the API server calls admission (`--webhook-service-name`)."""
     extra_names: tuple[str, ...] = ()
-    """More DNS names, addresses or URLs that certificates stand for, where webhooks go by URL (`--webhook-url`)."""
+    """Additional DNS names, addresses or URLs of certificates, for webhooks with a URL (`--webhook-url`)."""
     secret: str = "pyroclast-admission"  # noqa: S105  its name
-    """Secret that the replicas share their certificates in."""
+    """Secret with the certificates of all replicas."""
     configuration: str = "pyroclast-admission"
-    """Webhook configurations whose `caBundle` is kept true; empty leaves them to others, such as cert-manager."""
+    """Webhook configurations whose `caBundle` is updated. Empty if another program, such as cert-manager, does so."""
     tls_cert_file: str = ""
-    """Certificate in PEM, read again when it changes; empty: certificates are made here (`--tls-cert-file`)."""
+    """PEM file with the certificate, read again when it changes. Empty: issue certificates (`--tls-cert-file`)."""
     tls_private_key_file: str = ""
-    """Its key (`--tls-private-key-file`)."""
+    """PEM file with its key (`--tls-private-key-file`)."""
     ca_cert_file: str = ""
-    """The authority to be trusted, written into the configurations (`--ca-cert-file`)."""
+    """PEM file with the authority that is written to the configurations (`--ca-cert-file`)."""
     client_ca_file: str = ""
-    """Authority of clients, read again when it changes; empty: any client may ask (`--admission-client-ca-file`)."""
+    """PEM file with the authorities of clients. Empty: accept every client (`--admission-client-ca-file`)."""
     client_names: tuple[str, ...] = ()
-    """Names of which a client's certificate must have one; empty: any (`--admission-client-names`)."""
+    """A client's certificate must have one of these names. Empty: any name (`--admission-client-names`)."""
     resource_groups_file: str = ""
-    """Which pods go to which nodes, read again when it changes; empty: none (`--admission-conf`)."""
+    """File with resource groups, read again when it changes. Empty: none (`--admission-conf`)."""
     max_queue_depth: int = 5
-    """Most queues from one below the root down to the deepest (`--max-queue-depth`)."""
+    """Maximum depth of the queue tree below the root (`--max-queue-depth`)."""
     protects_root_queue: bool = True
     """The amounts of the root queue may not be changed (`--enable-root-queue-protection`)."""
     keeps_queues_in_use: bool = False
     """A queue with allocated pods may not be deleted (`--enable-queue-allocated-pods-check`)."""
     gates_pods: bool = False
-    """Pods that ask for it wait behind a gate until their queue admits them (gate SchedulingGatesQueueAdmission)."""
+    """Add a scheduling gate to pods that request it (feature gate SchedulingGatesQueueAdmission)."""
     allows_node_name: bool = False
-    """New pods of our schedulers may name their node (`--admission-allow-node-name`)."""
+    """New pods of our schedulers may have `nodeName` (`--admission-allow-node-name`)."""
     checks_quota_labels: bool = False
-    """New pods name elastic quotas alone that serve their namespace (`--admission-check-quota-labels`)."""
+    """New pods may only name elastic quotas that serve their namespace (`--admission-check-quota-labels`)."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work.
+        """Validate the options.
 
         Raises:
-            ConfigError: With every fault.
+            ConfigError: The options are invalid. The message lists all faults.
         """
         faults = [f"admission path: got {path!r}, expected one of {', '.join(SERVICES)}" for path in self.unknown]
         if bool(self.tls_cert_file) != bool(self.tls_private_key_file):
@@ -102,24 +102,24 @@ class AdmissionOptions:
 
     @property
     def unknown(self) -> list[str]:
-        """Paths that nothing answers."""
+        """Paths without a webhook service."""
         return [path for path in self.paths if path not in SERVICES]
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """The address in parts; no host means all."""
+        """Host and port of the address. An empty host means all addresses."""
         host, _, port = self.address.rpartition(":")
         return host.strip("[]"), int(port)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """DNS names and addresses by which the API server reaches us."""
+        """DNS names and addresses at which the API server calls admission."""
         host = f"{self.service}.{self.namespace}.svc"
         return (host, f"{host}.cluster.local", f"{self.service}.{self.namespace}", *map(_host_of, self.extra_names))
 
     @property
     def queue_limits(self) -> QueueLimits:
-        """Settings of the rules of queues."""
+        """Settings of the rules for queues."""
         return QueueLimits(
             max_depth=self.max_queue_depth,
             protects_root=self.protects_root_queue,
@@ -128,7 +128,7 @@ class AdmissionOptions:
 
 
 def _host_of(text: str) -> str:
-    """Take the host out of a URL, and write an address in the one way that certificates have it; else as it is."""
+    """Return the host of a URL, and an IP address in canonical form. Other names are unchanged."""
     host = text
     if "://" in text:
         try:

@@ -1,4 +1,4 @@
-"""Patches: JSON patches (RFC 6902), which carry the defaults to the API server."""
+"""Patches: JSON patches (RFC 6902) that add the defaults."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ Patch = dict[str, Any]
 
 
 def add(*path: str | int, value: object) -> Patch:
-    """Set a member of an object that is there, or insert an item; `-` as the last step appends to a list."""
+    """Set a member of an existing object, or insert an item into a list. `-` as the last step appends."""
     return {"op": "add", "path": pointer(*path), "value": value}
 
 
 def pointer(*path: str | int) -> str:
-    """Write a path as a JSON pointer (RFC 6901)."""
+    """Return a path as a JSON pointer (RFC 6901)."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)

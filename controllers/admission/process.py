@@ -1,8 +1,8 @@
-"""Admission as a part of a process: everything wired together, until cancelled.
+"""Admission in a process: starts all parts and runs until cancelled.
 
-    options → certificates → queues and namespaces followed → listening
+    options → certificates → stores of queues and namespaces → listening
 
-Every replica serves; none leads.
+Every replica serves, without leader election.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["Admission", "serve"]
 
 _RETRY_SECONDS: Final = 2.0
-"""Between two tries to have a certificate; without one nothing can be served."""
+"""Time between two attempts to get the first certificate, without which the server cannot start."""
 _FILE_SECONDS: Final = 10.0
-"""Between two looks at the file of resource groups."""
+"""Time between two checks of the file of resource groups."""
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +39,7 @@ async def serve(client: Client, options: AdmissionOptions) -> None:
     """Answer the API server until cancelled.
 
     Raises:
-        ConfigError: Something that an operator must mend.
+        ConfigError: An option or a file is invalid.
     """
     await Admission(client, options).run()
 
@@ -48,7 +48,7 @@ class Admission:
     """States: made, listening (`port` is set), stopped."""
 
     def __init__(self, client: Client, options: AdmissionOptions, *, clock: Clock | None = None) -> None:
-        """Wire the parts; nothing is opened yet.
+        """Create the parts, without opening a port.
 
         Raises:
             ConfigError: The file of resource groups cannot be used.
@@ -77,7 +77,7 @@ class Admission:
         """Port in use, None before the server listens."""
 
     def trouble(self) -> str | None:
-        """Return why it does not answer yet, None if it does."""
+        """Return why admission is not ready, None if it is."""
         if self.port is None:
             return "admission: there is no certificate yet"
         return None if self._cluster.is_synced else "admission: queues, quotas and namespaces are not listed yet"
@@ -86,7 +86,7 @@ class Admission:
         """Serve until cancelled.
 
         Raises:
-            ConfigError: The address cannot be used, or files of certificates are no good at the start.
+            ConfigError: The address cannot be used, or the certificate files are invalid at the start.
         """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._cluster.run())
@@ -145,7 +145,7 @@ class Admission:
             raise ConfigError(f"{path}: {error}") from error
         if text == self._groups_text:
             return None
-        # Stored even if it is refused, so that one mistake is reported once.
+        # Stored even if it is invalid, so that a fault is reported once.
         self._groups_text = text
         return read_resource_groups(text)
 

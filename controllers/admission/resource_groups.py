@@ -1,4 +1,4 @@
-"""Resource groups: an operator's file that says which new pods go to which nodes.
+"""Resource groups: a file of the operator that assigns new pods to labelled nodes.
 
     resourceGroups:
     - resourceGroup: gpu                      # pods annotated volcano.sh/resource-group: gpu
@@ -8,7 +8,7 @@
       object: {key: namespace, value: [mng-ns-1]}
       schedulerName: default-scheduler
 
-The form is Volcano's. A fault keeps the file from being used, with every fault named.
+The format is Volcano's. A file with a fault is not used, and the error names all faults.
 """
 
 from collections.abc import Mapping
@@ -25,28 +25,28 @@ from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
 __all__ = ["ResourceGroup", "read_resource_groups"]
 
 DEFAULT_ANNOTATION: Final = "volcano.sh/resource-group"
-"""Annotation of pods by which a group without a matcher finds them."""
+"""Annotation of pods that selects the group, for groups without a matcher."""
 
 _MATCHERS: Final = ("", "annotation", "namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceGroup:
-    """Fields that the pods of a group get."""
+    """Fields that are set on the pods of a group."""
 
     name: str
     namespaces: frozenset[str] = frozenset()
-    """Pods of these are of the group."""
+    """Pods of these namespaces belong to the group."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Pods with one of these are of the group."""
+    """Pods with one of these annotations belong to the group."""
     scheduler_name: str = ""
     tolerations: tuple[Mapping[str, Any], ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the nodes to run on."""
+    """Labels of the nodes for the pods of the group."""
     affinity: Mapping[str, Any] | None = None
 
     def matches(self, namespace: str, annotations: Mapping[str, Any]) -> bool:
-        """Return whether a pod is of the group."""
+        """Return whether a pod belongs to the group."""
         return namespace in self.namespaces or any(
             annotations.get(key) == value for key, value in self.annotations.items()
         )
@@ -74,7 +74,7 @@ def read_resource_groups(text: str) -> tuple[ResourceGroup, ...]:
     """Read the file.
 
     Raises:
-        ConfigError: It cannot be used; every fault is named.
+        ConfigError: The file is invalid. The message lists all faults.
     """
     try:
         content = msgspec.convert(yaml.safe_load(text) or {}, _File)

@@ -24,7 +24,7 @@ _MOST_WARNINGS: Final = 10
 
 
 class ReviewError(PyroclastError):
-    """A body is not a review. Remedy: send requests in the format of the API server."""
+    """The body is not an AdmissionReview. Remedy: send requests in the format of the API server."""
 
 
 class ReviewedResource(Wire, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class ReviewedResource(Wire, frozen=True, kw_only=True):
 
 
 class Review(Wire, frozen=True, kw_only=True):
-    """One question."""
+    """One admission review."""
 
     uid: str
     resource: ReviewedResource = ReviewedResource()
@@ -73,10 +73,10 @@ _PLAIN: Final = msgspec.json.Decoder(type=dict[str, Any])
 
 
 def read_review(body: bytes) -> Review:
-    """Read a question.
+    """Decode an admission review.
 
     Raises:
-        ReviewError: It is none; the message says what is wrong with it.
+        ReviewError: The body is not a review. The message contains the reason.
     """
     try:
         envelope = _decoded(body)
@@ -95,7 +95,7 @@ def read_review(body: bytes) -> Review:
 
 
 def answer(review: Review, verdict: AdmissionVerdict) -> bytes:
-    """Write the answer to a question."""
+    """Return the response to a review as JSON."""
     response: dict[str, Any] = {"uid": review.uid, "allowed": not verdict.faults}
     if verdict.faults:
         response["status"] = {
@@ -116,13 +116,13 @@ def _decoded(body: bytes) -> _Envelope:
     try:
         return _DECODER.decode(body)
     except msgspec.ValidationError:
-        # A null means an absent field, as in Kubernetes; they are rare and cost a second reading.
+        # A null means an absent field, as in Kubernetes. Nulls are rare, so they cost a second decoding.
         value = _PLAIN.decode(body)
         return msgspec.convert(_without_top_nulls(value), _Envelope)
 
 
 def _without_top_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop null members of the envelope and of its request; those of the objects are the rules' business."""
+    """Drop null members of the envelope and of its request. The rules handle nulls in the objects."""
     kept = {key: each for key, each in value.items() if each is not None}
     request = kept.get("request")
     if isinstance(request, Mapping):

@@ -1,8 +1,8 @@
-"""The server: HTTPS, one POST a question, on every replica.
+"""Admission server: HTTPS, one POST request per review, on every replica.
 
-A question is bounded in size and time. What is no question is answered 400 with a clear text; a fault of ours is
-answered 500 without a traceback, which the API server treats by the failure policy of the webhook. Probes are served
-beside, for who has no other port open.
+The size and the time of a request are limited. A request that is not a review gets status 400 with a message. An
+internal error gets status 500 without a traceback, and the API server applies the failure policy of the webhook. The
+same port serves probes.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ from pyroclast.model.errors import ConfigError
 __all__ = ["LARGEST_BODY_BYTES", "Server"]
 
 _BODY_SECONDS: Final = 5.0
-"""Longest wait for the rest of a question; the API server sends it at once."""
+"""Longest wait for the rest of a request; the API server sends it at once."""
 _STOP_SECONDS: Final = 5.0
-"""Time that questions under way have to be answered at the end."""
+"""Time limit of pending requests at the end."""
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
@@ -70,13 +70,13 @@ class Server:
             cluster: Queues and namespaces that the rules read.
             policy: Settings of the operator. They may be replaced while serving.
             paths: Paths to serve. Other paths return "not found".
-            body_seconds: Longest wait for the end of a request.
+            body_seconds: Longest wait for the rest of a request.
             client_names: Names of which a client's certificate must have one. Empty: every TLS client is accepted.
         """
         self.policy = policy
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
-        """Held by the large request that a thread processes. This may take seconds."""
+        """Held while a thread processes a review, which may take seconds."""
         self._bodies, self._client_connections = RequestBodies(), ClientConnections()
         self._listener: asyncio.Server | None = None
         self._runner = web.AppRunner(
@@ -140,7 +140,7 @@ class Server:
     async def _answered(
         self, service: WebhookService, request: web.Request, held: AsyncExitStack
     ) -> tuple[str, web.Response]:
-        """Answer one request; the first of the pair is how, for the metric."""
+        """Answer one request. The first value is the result for the metric."""
         if self._client_names and not self._client_names.intersection(names_of(request.get_extra_info("peercert"))):
             return "forbidden", _text(403, "the client's certificate has none of the expected names")
         if request.content_type != "application/json":
@@ -179,7 +179,7 @@ class Server:
         known = await self._known(service, review)
         verdict = await self._judged(service, review, known, is_large=is_large)
         if verdict.faults and (service.reads_queues or service.reads_quotas):
-            # Perhaps something was not seen yet.
+            # The stores may be stale.
             known = await self._known(service, review, is_fresh=True)
             verdict = await self._judged(service, review, known, is_large=is_large)
         return verdict
@@ -206,7 +206,7 @@ class Server:
         if not is_large:
             return review_object(service, review, self.policy, known)
         if known.lookups is not None:
-            # What is followed changes on this thread while the other one reads.
+            # The stores change in this thread, so the other thread reads a copy.
             known = replace(known, lookups=QueuesByName(known.lookups.queues()))
         async with self._turn:
             return await asyncio.to_thread(review_object, service, review, self.policy, known)

@@ -50,12 +50,12 @@ _SINGULAR: Final = {
     "elasticquotas": "elasticquota",
 }
 _JUDGED_BY_SPEC: Final = frozenset({"jobs", "hypernodes", "cronjobs", "jobflows"})
-"""Kinds of which a change matters only where it is one of the spec."""
+"""Kinds for which only changes of the spec are reviewed."""
 _SPEC_CHANGED: Final = (
     "request.operation != 'UPDATE' "
     "|| (has(object.spec) ? object.spec : {}) != (has(oldObject.spec) ? oldObject.spec : {})"
 )
-"""Access to an absent field is an error, and refuses the object under the policy `Fail`."""
+"""In CEL, access to an absent field is an error, which rejects the object with the policy `Fail`."""
 _QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 || (has(object.metadata.labels) ? object.metadata.labels : {{}})
 != (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {{}})
@@ -63,7 +63,7 @@ _QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 ? object.metadata.annotations['{NAMESPACES}'] : '')
 != (has(oldObject.metadata.annotations) && '{NAMESPACES}' in oldObject.metadata.annotations
 ? oldObject.metadata.annotations['{NAMESPACES}'] : '')"""
-"""An ElasticQuota's labels say where it stands; of its annotations, most of which say how it stands, one counts."""
+"""The labels of an ElasticQuota define its place in the tree. Only one annotation is relevant; most contain status."""
 
 _HEAD: Final = "# Made by `make webhooks` from controllers/admission/webhooks.py; change it there.\n"
 
@@ -84,7 +84,7 @@ class WebhookOptions:
     url: str = ""
     """Base address instead of the service, for a server outside the cluster."""
     authorities: bytes = b""
-    """Certificates to be trusted, PEM; empty: the server fills them in."""
+    """CA certificates, PEM. Empty: the admission server fills them in."""
     paths: Collection[str] = CHART_PATHS
     scheduler_names: Sequence[str] = (DEFAULT_SCHEDULER,)
     has_resource_groups: bool = False
@@ -174,7 +174,8 @@ def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[s
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
         return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]
     if service.resource in _JUDGED_BY_SPEC and "UPDATE" in service.operations:
-        # Finalizers, labels and annotations are no business of the rules, and must go whatever the spec is.
+        # The rules do not check finalizers, labels and annotations. Users must be able to remove them from invalid
+        # objects.
         return [{"name": "spec-changed", "expression": _SPEC_CHANGED}]
     if service.resource == "elasticquotas":
         return [{"name": "quota-changed", "expression": " ".join(_QUOTA_CHANGED.split())}]
@@ -182,7 +183,7 @@ def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[s
 
 
 def write(folder: Path) -> None:
-    """Write both configurations as files, with all paths: who installs them chooses."""
+    """Write both configurations with all paths as files. The chart selects paths."""
     for configuration in configurations(WebhookOptions(paths=tuple(SERVICES))):
         name = configuration["kind"].removesuffix("WebhookConfiguration").lower()
         text = yaml.safe_dump(configuration, sort_keys=False)

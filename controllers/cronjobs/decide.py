@@ -21,9 +21,9 @@ __all__ = ["Decision", "decide", "job_name"]
 
 _MANY: Final = 100
 _GRACE: Final = 0.1
-"""Seconds after its time at which a Job is made, so that clocks that are a little apart agree that it has come."""
+"""Delay of a Job after its time in seconds, which tolerates small differences between clocks."""
 _LONGEST_WAIT: Final = 600.0
-"""Seconds after which the clock is looked at again in any case: it may have been set."""
+"""Maximum seconds until the next decision, because the clock may have been set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,21 +35,21 @@ class Decision:
     deletes: tuple[Job, ...] = ()
     """Jobs of the history to delete. A failed deletion does not block the rest."""
     replaced: tuple[Job, ...] = ()
-    """Jobs to be deleted before the next is made."""
+    """Running Jobs to delete before the next Job is created."""
     due: int = 0
     """Time of the Job to create, in seconds since 1970. 0 if none is due."""
     manifest: dict[str, Any] | None = None
-    """That Job."""
+    """Manifest of that Job."""
     requeue_after: float | None = None
-    """Seconds after which to decide again, if nothing happens before."""
+    """Seconds until the next decision if no object changes."""
 
 
 def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
-    """Decide.
+    """Return the next step of a CronJob.
 
     Args:
-        cron_job: As it is; not being deleted.
-        jobs: Those that it controls, in any order.
+        cron_job: The CronJob, which is not being deleted.
+        jobs: Jobs that the CronJob controls, in any order.
         now: Seconds since 1970.
     """
     status, notes = observed(cron_job, jobs, now)
@@ -79,7 +79,7 @@ def decide(cron_job: CronJob, jobs: Sequence[Job], now: float) -> Decision:
 def _timed(
     cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, schedule: Schedule, zone: tzinfo, now: float
 ) -> Decision:
-    """Decide whether a time is due that has no Job yet."""
+    """Return the step for the latest due time, if it has no Job yet."""
     second = int(now)
     served = served_until(cron_job, base.status)
     last = schedule.last_until(second, after=served)
@@ -101,7 +101,7 @@ def _timed(
 
 
 def _due(cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, due: int, zone: tzinfo) -> Decision:
-    """Make a Job, as far as those that run let it."""
+    """Create a Job, if the concurrency policy permits it."""
     running = {each.uid for each in base.status.active}
     if running and cron_job.spec.concurrency_policy == ConcurrencyPolicy.FORBID:
         message = "Skipping job creation because another job is already running"
@@ -117,13 +117,13 @@ def _due(cron_job: CronJob, jobs: Sequence[Job], base: Decision, *, due: int, zo
 
 
 def job_name(cron_job: CronJob, due: int) -> str:
-    """Name the Job of a time: one a minute, so that making it twice makes one."""
+    """Return the name of the Job of a time. It is unique per minute, so that a repeated creation finds the same Job."""
     return f"{cron_job.metadata.name}-{due // 60}"
 
 
 def _manifest(cron_job: CronJob, due: int, zone: tzinfo) -> dict[str, Any]:
     template = cron_job.spec.job_template
-    # As Go writes it: without offset it is Z.
+    # In Go's notation, an offset of zero is Z.
     written = datetime.fromtimestamp(due, zone).isoformat().replace("+00:00", "Z")
     return {
         "metadata": {
@@ -138,7 +138,7 @@ def _manifest(cron_job: CronJob, due: int, zone: tzinfo) -> dict[str, Any]:
 
 
 def _wait(following: int | None, now: float) -> float | None:
-    """Return seconds until a time, as far as the clock can be trusted."""
+    """Return the seconds until a time, within the limits above."""
     return None if following is None else min(max(following + _GRACE - now, _GRACE), _LONGEST_WAIT)
 
 

@@ -3,8 +3,8 @@
     something changed, or a time has come ──▶ decide ──▶ write the status ──▶ delete old and replaced Jobs
     ──▶ make the Job that is due ──▶ write the status
 
-Killed anywhere in this row, the next call finds the Jobs as they are and goes on: a Job that was made is found by its
-owner and carries its time.
+If the process is killed between two steps, the next call continues: a created Job is found by its owner reference, and
+its annotation contains its time.
 """
 
 from typing import ClassVar, Final
@@ -30,12 +30,12 @@ _BY_CRON_JOB: Final = "cronjob"
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controller in."""
+    """Register the controller with an operator."""
     CronJobs(operator, options)
 
 
 class CronJobs(Controller):
-    """Makes Jobs at set times. Its keys are CronJobs."""
+    """Creates Jobs on a schedule. Its keys are CronJobs."""
 
     name: ClassVar[str] = "cronjob"
 
@@ -63,7 +63,7 @@ class CronJobs(Controller):
         if cron_job is None or cron_job.metadata.deletion_timestamp:
             self._expected.forget(key)
             return None
-        # A Job that we made and do not see yet would be made again, or not be waited for.
+        # A created Job that the store does not show yet would be created again, or its running would be missed.
         wait = self._expected.wait(key)
         if wait is not None:
             return wait
@@ -86,7 +86,7 @@ class CronJobs(Controller):
         return decision.requeue_after
 
     async def _make(self, key: Key, cron_job: CronJob, decision: Decision) -> Job | None:
-        """Make a Job; return it, or what was made before, or None where the name is another's."""
+        """Create a Job. Return it or the Job of an earlier attempt, None if another owner's Job has the name."""
         manifest = decision.manifest or {}
         try:
             made = await self._operator.writer.create(JOBS, manifest)
@@ -105,7 +105,7 @@ class CronJobs(Controller):
         return msgspec.convert(made.object, Job)
 
     async def _delete(self, key: Key, cron_job: CronJob, job: Job) -> ApiError | None:
-        """Delete a Job, its pods with it; return why the server refuses it."""
+        """Delete a Job and its pods. Return the error if the server refuses."""
         try:
             await self._operator.writer.delete(JOBS, job.metadata)
         except ApiError as error:
@@ -117,7 +117,7 @@ class CronJobs(Controller):
         return None
 
     async def _write(self, key: Key, cron_job: CronJob, status: CronJobStatus) -> None:
-        """Write a status that differs."""
+        """Write the status if it has changed."""
         if status == cron_job.status:
             return
         change = {"status": {"active": [], **msgspec.to_builtins(status)}}

@@ -1,8 +1,9 @@
 """Schedules: five fields, `@hourly` and its like, or `@every 1h30m`, in a time zone.
 
-The grammar and the meaning are those of Volcano and of Kubernetes' CronJob: a time is due when the clock on the wall of
-the zone shows it. So an hour that a change to summer time skips is skipped, and one that the clock shows twice is due
-twice. Where days of month and of week are both given, either will do; where one begins with `*`, both must hold.
+The grammar and the meaning are those of Volcano and of Kubernetes' CronJob: a time is due when the local clock of the
+zone shows it. An hour that the change to summer time skips is not due, and an hour that occurs twice is due twice. If
+days of the month and of the week are both restricted, one of them must match. If one of them begins with `*`, both must
+match.
 """
 
 import re
@@ -17,7 +18,7 @@ __all__ = ["Schedule", "ScheduleError", "parse", "zone_named"]
 
 _MINUTE: Final = 60
 _LONGEST_GAP_DAYS: Final = 9 * 366
-"""The longest a schedule can wait: 29 February, over the turn of a century."""
+"""Longest time between two due times: 29 February, across a century that is no leap year."""
 _DESCRIPTORS: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -38,30 +39,30 @@ class ScheduleError(ValueError):
 
 
 class Schedule(Protocol):
-    """When something is due; all times are whole seconds since 1970."""
+    """Due times in whole seconds since 1970."""
 
     def first_after(self, seconds: int) -> int | None:
-        """Return the first time after another, None when it is never due again."""
+        """Return the first due time after `seconds`, None if there is none."""
         ...
 
     def last_until(self, seconds: int, *, after: int) -> int | None:
-        """Return the last time that is not later than `seconds` and later than `after`, None when there is none."""
+        """Return the last due time after `after` and not later than `seconds`, None if there is none."""
         ...
 
     def count_until(self, seconds: int, *, after: int, most: int) -> int:
-        """Count the times that are not later than `seconds` and later than `after`, `most` of them at most."""
+        """Return the number of due times after `after` and not later than `seconds`, at most `most`."""
         ...
 
 
 def parse(text: str, zone: tzinfo = UTC) -> Schedule:
-    """Read a schedule.
+    """Parse a schedule.
 
     Args:
-        text: The schedule; `TZ=<zone>` or `CRON_TZ=<zone>` before it overrules `zone`.
+        text: The schedule; A prefix `TZ=<zone>` or `CRON_TZ=<zone>` overrides `zone`.
         zone: Time zone of the schedule.
 
     Raises:
-        ScheduleError: It cannot be read.
+        ScheduleError: The schedule is invalid.
     """
     if written := _ZONE.fullmatch(text):
         return parse(written[2], zone_named(written[1]))
@@ -80,7 +81,7 @@ def zone_named(name: str) -> tzinfo:
     """Return a time zone.
 
     Raises:
-        ScheduleError: There is none of this name.
+        ScheduleError: The zone is unknown.
     """
     try:
         return ZoneInfo(name)
@@ -97,24 +98,24 @@ class _Values:
 
     allowed: frozenset[int]
     is_any: bool
-    """The field is a star without steps."""
+    """Whether the field is `*` without steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One of the five."""
+    """One of the five fields."""
 
     name: str
     least: int
     most: int
     names: tuple[str, ...] = ()
-    """Words for the values, from `least` on."""
+    """Names of the values, beginning with `least`."""
 
     def read(self, text: str) -> _Values:
-        """Read a list of ranges.
+        """Parse a list of ranges.
 
         Raises:
-            ScheduleError: A part cannot be read, or is outside the limits.
+            ScheduleError: A part is invalid or outside the limits.
         """
         parts = [self._range(part) for part in text.split(",") if part]
         if not parts:
@@ -122,7 +123,7 @@ class _Field:
         return _Values(frozenset().union(*(values for values, _ in parts)), any(is_any for _, is_any in parts))
 
     def _range(self, text: str) -> tuple[range, bool]:
-        """Read `*`, `5`, `mon-fri`, `10-30/5`, `*/15` or `5/15`."""
+        """Parse `*`, `5`, `mon-fri`, `10-30/5`, `*/15` or `5/15`."""
         span, slash, step_text = text.partition("/")
         low_text, dash, high_text = span.partition("-")
         step = self._number(step_text, text) if slash else 1
@@ -160,7 +161,7 @@ _FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Calendar:
-    """Due at every minute at which the wall clock fits all fields."""
+    """Due at every minute at which the local clock matches all fields."""
 
     zone: tzinfo
     minutes: _Values
@@ -170,7 +171,7 @@ class _Calendar:
     weekdays: _Values
 
     def first_after(self, seconds: int) -> int | None:
-        """Walk along the wall clock in the largest steps that cannot miss a minute."""
+        """Advance the local clock by the largest steps that cannot skip a matching minute."""
         at = (seconds // _MINUTE + 1) * _MINUTE
         end = at + _LONGEST_GAP_DAYS * 86400
         while at < end:
@@ -188,9 +189,9 @@ class _Calendar:
         return None
 
     def last_until(self, seconds: int, *, after: int) -> int | None:
-        """Halve the span until the last time in it is found: the first one after the latest moment that has one."""
+        """Find the last due time by bisection: it is the first due time after the latest moment that has one."""
         found = self._first_within(after, seconds)
-        # Hardly ever is more than one time due since the last look.
+        # Usually at most one time is due since the last call.
         if found is None or self._first_within(found, seconds) is None:
             return found
         low, high = found, seconds
@@ -207,7 +208,7 @@ class _Calendar:
         return found if found is not None and found <= until else None
 
     def count_until(self, seconds: int, *, after: int, most: int) -> int:
-        """Count one by one."""
+        """Count the due times one by one."""
         count, at = 0, self.first_after(after)
         while at is not None and at <= seconds and count < most:
             count, at = count + 1, self.first_after(at)
@@ -221,8 +222,8 @@ class _Calendar:
     def _start_of(self, wall: datetime, at: int) -> int:
         """Return the first moment of a day that is later than `at`.
 
-        Where a change skips midnight, that is the moment of the change; where the clock is set back past it, midnight
-        comes twice.
+        If a clock change skips midnight, it is the moment of the change. If the clock is set back past midnight,
+        midnight occurs twice.
         """
         midnight = wall.replace(hour=0, minute=0, second=0, fold=0)
         first = int(midnight.timestamp())
@@ -231,26 +232,26 @@ class _Calendar:
 
 @dataclass(frozen=True, slots=True)
 class _Every:
-    """Due a fixed span after whatever it is counted from."""
+    """Due at a fixed interval after a start time."""
 
     span: int
 
     def first_after(self, seconds: int) -> int | None:
-        """Add one span."""
+        """Add one interval."""
         return seconds + self.span
 
     def last_until(self, seconds: int, *, after: int) -> int | None:
-        """Add as many spans as fit."""
+        """Add as many intervals as fit."""
         spans = (seconds - after) // self.span
         return after + spans * self.span if spans > 0 else None
 
     def count_until(self, seconds: int, *, after: int, most: int) -> int:
-        """Divide."""
+        """Divide by the interval."""
         return max(0, min((seconds - after) // self.span, most))
 
 
 def _every(text: str) -> _Every:
-    """Read `@every <duration>`: whole seconds, at least one."""
+    """Parse `@every <duration>`: whole seconds, at least one."""
     duration = text.removeprefix(_EVERY)
     seconds = seconds_of(duration.strip())
     if seconds is None:

@@ -1,4 +1,4 @@
-"""Observing: the Jobs of a CronJob that run, the times that were served, and the Jobs of the history.
+"""Status of a CronJob: its running Jobs, the latest scheduled time, and the Jobs of the history.
 
 The facts come from the Jobs as well as from the status. So a Job that was created right before the process was killed
 counts too.
@@ -31,12 +31,12 @@ class CronJobEvent:
 
 
 def observed(cron_job: CronJob, jobs: Sequence[Job], now: float) -> tuple[CronJobStatus, tuple[CronJobEvent, ...]]:
-    """Return the status that the Jobs bear out, and what became of Jobs that ran."""
+    """Return the status that follows from the Jobs, and events of Jobs that ended."""
     status = cron_job.status
     by_uid = {job.metadata.uid: job for job in jobs}
     active = tuple(each for each in status.active if each.uid in by_uid and not _is_finished(by_uid[each.uid]))
     known = {each.uid for each in active}
-    # One that is being deleted was let go of, or will be gone soon: it is not taken up again.
+    # A Job that is being deleted was replaced or will be gone soon, so it is not added again.
     found = [
         job
         for job in jobs
@@ -53,7 +53,7 @@ def observed(cron_job: CronJob, jobs: Sequence[Job], now: float) -> tuple[CronJo
 
 
 def beyond_history(cron_job: CronJob, jobs: Sequence[Job]) -> tuple[Job, ...]:
-    """Return the finished Jobs that are too many, the oldest first; those that were terminated are never."""
+    """Return the finished Jobs beyond the history limits, the oldest first. Terminated Jobs do not count."""
     return (
         *_oldest(jobs, JobPhase.COMPLETED, cron_job.spec.successful_jobs_history_limit),
         *_oldest(jobs, JobPhase.FAILED, cron_job.spec.failed_jobs_history_limit),
@@ -61,12 +61,12 @@ def beyond_history(cron_job: CronJob, jobs: Sequence[Job]) -> tuple[Job, ...]:
 
 
 def served_until(cron_job: CronJob, status: CronJobStatus) -> int:
-    """Return the time up to which Jobs were made, in seconds since 1970: at first that of the CronJob's making."""
+    """Return the latest scheduled time in seconds since 1970. Without one, return the creation time of the CronJob."""
     return int(_seconds(status.last_schedule_time) or _seconds(cron_job.metadata.creation_timestamp))
 
 
 def reference_to(job: Job) -> ObjectReference:
-    """Refer to a Job."""
+    """Return a reference to a Job."""
     return ObjectReference(
         api_version=JOBS.api_version,
         kind=JOBS.kind,
@@ -77,7 +77,7 @@ def reference_to(job: Job) -> ObjectReference:
 
 
 def with_job(status: CronJobStatus, job: Job, due: int) -> CronJobStatus:
-    """Return the status after a Job was made for a time, or found to have been."""
+    """Return the status with a Job that was created or found for a time."""
     is_new = all(each.uid != job.metadata.uid for each in status.active) and not _is_finished(job)
     return msgspec.structs.replace(
         status,
@@ -87,7 +87,7 @@ def with_job(status: CronJobStatus, job: Job, due: int) -> CronJobStatus:
 
 
 def without_jobs(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
-    """Return the status after Jobs were let go of."""
+    """Return the status without some Jobs."""
     uids = {job.metadata.uid for job in jobs}
     return msgspec.structs.replace(status, active=tuple(each for each in status.active if each.uid not in uids))
 
@@ -107,7 +107,7 @@ def _events_of_ended(status: CronJobStatus, by_uid: dict[str, Job]) -> Iterator[
 
 
 def _oldest(jobs: Sequence[Job], phase: JobPhase, limit: int) -> Sequence[Job]:
-    """Return what of a phase is beyond a limit."""
+    """Return the oldest Jobs of a phase beyond a limit."""
     of_phase = [job for job in jobs if _has_phase(job, phase) and not job.metadata.deletion_timestamp]
     of_phase.sort(key=lambda job: (_seconds(job.metadata.creation_timestamp), job.metadata.name))
     return of_phase[: max(0, len(of_phase) - limit)]
@@ -122,12 +122,12 @@ def _has_phase(job: Job, phase: JobPhase) -> bool:
 
 
 def _time_of(job: Job) -> float:
-    """Return the time for which a Job was made."""
+    """Return the scheduled time of a Job."""
     return _seconds(job.metadata.annotations.get(names.CRON_JOB_SCHEDULED_TIMESTAMP, ""))
 
 
 def _later(text: str, times: Sequence[float]) -> str:
-    """Return the latest of a written time and others."""
+    """Return the latest of a time in text form and other times."""
     latest = max(times, default=0.0)
     return time_text(latest) if latest > _seconds(text) else text
 

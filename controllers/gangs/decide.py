@@ -4,7 +4,7 @@ Pending ──as many pods as the minimum──▶ PreScheduling ──▶ Sched
    ▲                                                       fewer than      the minimum     the minimum
    └──no pod is left── any but Finished and Failed         it have nodes   has nodes       runs
 
-Finished: the minimum ran well.  Failed: some failed, and as many run or have ended as the minimum.
+Finished: the minimum has succeeded.  Failed: some failed, and the minimum runs or has ended.
 """
 
 from collections.abc import Iterable
@@ -19,12 +19,12 @@ __all__ = ["GangMembers", "count", "decide"]
 
 _ENDS: Final = frozenset({"Finished", "Failed"})
 _EXPIRED_SECONDS: Final = 48 * 3600.0
-"""A group whose placing began as late after its making, and of which nothing runs, is not looked at any more."""
+"""The status of a group is not updated if scheduling began that late after the creation and no member runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangMembers:
-    """The members of a gang, counted."""
+    """Numbers of members of a gang."""
 
     pods: int = 0
     scheduled: int = 0
@@ -37,7 +37,7 @@ class GangMembers:
 
 
 def count(pods: Iterable[Pod]) -> GangMembers:
-    """Count members."""
+    """Count the members of a gang."""
     known = list(pods)
     phases = [pod.status.phase for pod in known]
     controllers = ((pod.metadata.namespace, pod.metadata.controller) for pod in known)
@@ -53,7 +53,7 @@ def count(pods: Iterable[Pod]) -> GangMembers:
 
 
 def decide(group: GangPodGroup, members: GangMembers, now: float) -> GangPodGroupStatus:
-    """Return the status that a group should have, seconds since 1970 being `now`."""
+    """Return the desired status of a group. `now` is in seconds since 1970."""
     status = group.status
     if status.phase in _ENDS or _is_expired(group):
         return status
@@ -94,5 +94,5 @@ def _is_expired(group: GangPodGroup) -> bool:
     try:
         begun, made = unix_seconds(status.schedule_start_time), unix_seconds(group.metadata.creation_timestamp)
     except ValueError:
-        return False  # the field contains no time
+        return False  # the field is not a time
     return begun - made > _EXPIRED_SECONDS

@@ -23,7 +23,7 @@ _BY_GANG: Final = "gangs:gang"
 
 
 class GangStatuses(Controller):
-    """Keeps the status of groups whose members are placed by our schedulers."""
+    """Updates the status of groups whose members our schedulers place."""
 
     name: ClassVar[str] = "gang"
 
@@ -42,7 +42,7 @@ class GangStatuses(Controller):
         )
 
     async def reconcile(self, key: Key) -> float | None:
-        """Write what changed of a group's status; that of a group whose members are others' is theirs.
+        """Write the status of a group if it has changed. Groups of other schedulers are skipped.
 
         Raises:
             ApiError: The server refused.
@@ -60,7 +60,7 @@ class GangStatuses(Controller):
 
     async def _write(self, group: GangPodGroup, status: dict[str, object]) -> None:
         is_apart = await self._operator.discovery.has(GANG_POD_GROUPS, "status")
-        # numbers that are zero are left out of it: in a merge they must be written
+        # the status lacks numbers that are 0, and the merge patch must set them
         whole = {"scheduled": 0, "running": 0, "succeeded": 0, "failed": 0, **status}
         try:
             await self._operator.writer.merge(
@@ -71,7 +71,7 @@ class GangStatuses(Controller):
                 raise
 
     def _keys_of_pod(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
-        """A pod concerns its gang's group when it comes or goes, gets a node or another phase, or changes its gang."""
+        """Return the groups of a pod's gang after a relevant change: created, deleted, new node, phase or gang."""
         if old is not None and new is not None and _facts(old) == _facts(new):
             return ()
         named = {gang for pod in (old, new) if pod is not None for gang in _gang_of(pod)}

@@ -22,13 +22,13 @@ _FINISHED: Final = frozenset({JobPhase.COMPLETED.value, JobPhase.FAILED.value, J
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controller in."""
+    """Register the controllers with an operator."""
     GarbageCollector(operator, options)
     _CommandCollector(operator, options)
 
 
 class GarbageCollector(Controller):
-    """Deletes Jobs that have had their time."""
+    """Deletes Jobs whose time to live is over."""
 
     name: ClassVar[str] = "garbage"
 
@@ -50,7 +50,7 @@ class GarbageCollector(Controller):
             self._ages.forget(key)
         if wait is None or wait > 0:
             return wait
-        # The store may be stale and a deletion is final: the time to live may have been prolonged meanwhile.
+        # The store may be stale and a deletion is final. The user may have extended the time to live.
         try:
             fresh = JOBS.decoder.convert(await self._operator.writer.read(JOBS, *key))
         except ApiError as error:
@@ -64,18 +64,18 @@ class GarbageCollector(Controller):
         return None
 
     def _wait(self, job: Job) -> float | None:
-        """Return the seconds until a Job expires, None where it does not."""
+        """Return the seconds until a Job expires, None if it does not expire."""
         ended, ttl = finished_at(job), job.spec.ttl_seconds_after_finished
         return None if ended is None or ttl is None else ttl - self._ages.age(key_of(job), ended)
 
 
 def _keys_of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
-    """One that is to go, and one that was to: it is gone, or is to stay."""
+    """Return the key of a Job that expires, or that expired before the change."""
     return {key_of(job) for job in (old, new) if job is not None and finished_at(job) is not None}
 
 
 def finished_at(job: Job) -> float | None:
-    """Return when a Job that has a time to live ended, in seconds since 1970; None for one that is to stay."""
+    """Return the end of a Job with a time to live, in seconds since 1970. None: the Job does not expire."""
     state = job.status.state
     is_finished = state.phase in _FINISHED and not job.metadata.deletion_timestamp
     if job.spec.ttl_seconds_after_finished is None or not is_finished:
@@ -87,7 +87,7 @@ def finished_at(job: Job) -> float | None:
 
 
 class _CommandCollector(Controller):
-    """Deletes Commands without a target. Those for kinds that are not ours may be others' to obey."""
+    """Deletes Commands without a target. Other controllers may execute Commands for other kinds."""
 
     name: ClassVar[str] = "command-garbage"
 

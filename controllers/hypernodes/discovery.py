@@ -1,7 +1,9 @@
-"""The HyperNodes that labels of nodes make: nodes of one rack are a domain of tier 1, racks of one row one of tier 2.
+"""Discovery: HyperNodes from node labels.
 
-A HyperNode that is there for a label keeps its name, also one that Volcano made; new names follow from type and label,
-so that discovering twice makes the same.
+The nodes of a rack form a domain of tier 1, the racks of a row one of tier 2.
+
+An existing HyperNode for a label keeps its name, even if Volcano created it. New names are derived from type and label,
+so that a repeated discovery has the same result.
 """
 
 import hashlib
@@ -27,7 +29,7 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(slots=True)
 class _Domain:
-    """One value of a label."""
+    """The domain of one label value."""
 
     name: str
     tier: int
@@ -42,8 +44,8 @@ def discovered(
     """Return the desired HyperNodes.
 
     Args:
-        types: Labels by type of network, the narrowest domain first. A label in two types makes one domain, named for
-            the first type.
+        types: Labels by type of network, the narrowest domain first. A label in two types yields one domain with the
+            name of the first type.
         nodes: All nodes. A node that lacks a label is not in this domain or the wider ones of the type.
         existing: All HyperNodes, from all sources.
     """
@@ -63,7 +65,7 @@ def discovered(
 
 
 def _chain(keys: Sequence[str], labels: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    """Yield the domains that a node is in, as far as its labels go."""
+    """Yield the domains of a node, up to the first missing label."""
     for tier, key in enumerate(keys, start=1):
         value = labels.get(key)
         if value is None:
@@ -72,7 +74,7 @@ def _chain(keys: Sequence[str], labels: Mapping[str, str]) -> Iterator[tuple[int
 
 
 class _Naming:
-    """Finds names: those that are in use for a label, or free ones."""
+    """Names of domains: existing names of a label, or new ones."""
 
     def __init__(self, existing: Sequence[HyperNode]) -> None:
         self._taken = {hyper_node.metadata.name for hyper_node in existing}

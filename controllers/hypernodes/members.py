@@ -1,4 +1,4 @@
-"""Counting: the members that the selectors of a HyperNode match."""
+"""Members: the nodes and HyperNodes that the selectors of a HyperNode match."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,16 +11,16 @@ __all__ = ["depends_on_nodes", "member_names"]
 
 
 def member_names(hyper_node: HyperNode, nodes: Sequence[Node]) -> frozenset[str]:
-    """Return the names that the member selectors give, whether nodes or HyperNodes.
+    """Return the names of the members, which are nodes or HyperNodes.
 
-    A name given exactly counts without being looked for; patterns and labels are tried on nodes. A pattern that is
-    none selects nothing.
+    An exact name counts even if no such object exists. Patterns and labels select nodes. An invalid pattern selects
+    nothing.
     """
     return frozenset(name for member in hyper_node.spec.members for name in _selected(member.selector, nodes))
 
 
 def depends_on_nodes(hyper_node: HyperNode) -> bool:
-    """Return whether the members are other ones when nodes come, go or change their labels."""
+    """Return whether the members depend on the names and labels of nodes."""
     return any(
         member.selector.regex_match is not None or member.selector.label_match is not None
         for member in hyper_node.spec.members

@@ -1,4 +1,4 @@
-"""Keeps the statuses of HyperNodes, and the HyperNodes that labels of nodes make."""
+"""Reconciler: writes the statuses of HyperNodes, and discovers HyperNodes from node labels."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
@@ -28,20 +28,20 @@ __all__ = ["NodeCounts", "TopologyDiscovery", "build"]
 
 _SETTINGS_KEY: Final = "volcano-controller.conf"
 _LOOK_SECONDS: Final = 15.0
-"""Between two looks at the settings, which are one object and rarely change."""
+"""Time between two reads of the settings, which are one object that rarely changes."""
 _DISCOVERY: Final[Key] = ("", SOURCE)
 _BY_SELECTOR: Final = "selector"
 _NODES_COUNT: Final = "nodes"
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controllers in."""
+    """Register the controllers with an operator."""
     NodeCounts(operator, options)
     TopologyDiscovery(operator, options)
 
 
 class NodeCounts(Controller):
-    """Writes how many members HyperNodes have. Its keys are HyperNodes."""
+    """Writes the number of members of HyperNodes. Its keys are HyperNodes."""
 
     name: ClassVar[str] = "hypernode"
 
@@ -91,7 +91,7 @@ class NodeCounts(Controller):
 
 
 class TopologyDiscovery(Controller):
-    """Creates the HyperNodes that follow from labels of nodes. It has one key."""
+    """Creates HyperNodes from node labels. It has one key."""
 
     name: ClassVar[str] = "topology-discovery"
 
@@ -100,7 +100,7 @@ class TopologyDiscovery(Controller):
         self._place = options.discovery_config_map
         self._told: tuple[SettingsFault, ...] = ()
         self._about: Regarding | None = None
-        """The settings, once they were read."""
+        """The settings object. None before the first read."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
         self._nodes: Store[Node] = operator.store(NODES)
         super().__init__(
@@ -112,11 +112,11 @@ class TopologyDiscovery(Controller):
             ],
             workers=1,
         )
-        # Settings may come to a cluster that has neither nodes nor HyperNodes yet.
+        # A cluster may get settings before its first node and HyperNode.
         self._queue.add(_DISCOVERY)
 
     async def reconcile(self, _: Key) -> float | None:
-        """Bring discovered HyperNodes and labels together.
+        """Update the discovered HyperNodes after changes of labels.
 
         Raises:
             ApiError: The server refused.
@@ -171,7 +171,7 @@ class TopologyDiscovery(Controller):
         there = self._hyper_nodes.get("", manifest["metadata"]["name"])
         try:
             if there is None:
-                # One that was made meanwhile is looked at when the store shows it.
+                # A HyperNode that was created meanwhile is checked when the store shows it.
                 await self._operator.writer.create(HYPER_NODES, manifest)
             elif change := _change(there, manifest):
                 await self._operator.writer.merge(HYPER_NODES, there.metadata, change)

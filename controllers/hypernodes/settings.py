@@ -1,4 +1,4 @@
-"""Settings of discovery: the text of a ConfigMap, read into types of networks by labels, with every fault named.
+"""Settings of discovery: types of networks by labels, parsed from the text of a ConfigMap, with all faults.
 
 networkTopologyDiscovery:
   - source: label
@@ -46,11 +46,13 @@ class DiscoverySettings:
     """Settings of the discovery."""
 
     types: Mapping[str, tuple[str, ...]] | None = None
-    """Labels by type of network, the narrowest domain first; None when labels are not to be looked at."""
+    """Labels by type of network, the narrowest domain first. None if discovery by labels is disabled."""
     faults: tuple[SettingsFault, ...] = ()
     is_sound: bool = True
-    """All of the label source could be read. Otherwise nothing is to be changed: half of the settings is no wish to
-    take the rest away."""
+    """Whether the settings of the label source have no fault.
+
+    Otherwise no HyperNode changes, because a fault must not delete HyperNodes.
+    """
 
 
 @dataclass(slots=True)
@@ -62,7 +64,7 @@ class _Reading:
 
 
 def read_settings(text: str) -> DiscoverySettings:
-    """Read settings; whatever the text is, nothing is raised."""
+    """Parse settings. Any text is accepted without an exception."""
     reading = _Reading()
     sources = list(_enabled_sources(text, reading))
     for path, source in sources:
@@ -80,7 +82,7 @@ def read_settings(text: str) -> DiscoverySettings:
 
 
 def _enabled_sources(text: str, reading: _Reading) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the entries that are switched on, with their paths."""
+    """Yield the enabled entries with their paths."""
     root = "networkTopologyDiscovery"
     try:
         content = yaml.safe_load(text[:_LARGEST_TEXT]) or {}
@@ -102,7 +104,7 @@ def _enabled_sources(text: str, reading: _Reading) -> Iterator[tuple[str, Mappin
 
 
 def _types(path: str, source: Mapping[str, Any], reading: _Reading) -> dict[str, tuple[str, ...]]:
-    """Read the types of networks, in order of their names."""
+    """Parse the types of networks, in order of their names."""
     path = f"{path}.config.networkTopologyTypes"
     config = source.get("config") or {}
     named = config.get("networkTopologyTypes") or {} if isinstance(config, dict) else None
@@ -122,7 +124,7 @@ def _types(path: str, source: Mapping[str, Any], reading: _Reading) -> dict[str,
 
 
 def _labels(path: str, entries: object, reading: _Reading) -> tuple[str, ...] | None:
-    """Read one type's labels: widest first as they are written, and the node's own last, which makes no domain."""
+    """Parse the labels of a type. They are written from the widest domain to the node, which is no domain."""
     if not isinstance(entries, list):
         reading.fault(path, "is not a list of labels")
         return None

@@ -34,12 +34,12 @@ class Decision:
 def decide(
     job_flow: JobFlow, jobs: Sequence[Job], template_of: Callable[[str], JobTemplate | None], now: float
 ) -> Decision:
-    """Decide.
+    """Return the next step of a flow.
 
     Args:
-        job_flow: As it is; not being deleted.
-        jobs: Those that it controls.
-        template_of: Finds a template of the flow's namespace by name.
+        job_flow: The flow, which is not being deleted.
+        jobs: Jobs that the flow controls.
+        template_of: Returns a template of the flow's namespace by name.
         now: Seconds since 1970.
     """
     phase = job_flow.status.state.phase
@@ -64,18 +64,18 @@ def decide(
         else:
             manifests.append(_manifest(job_flow, template))
     if warnings and not jobs:
-        # Nothing has begun, so there is nothing to say that the warnings do not: the flow stays as its user made it.
+        # No Job exists and the warnings contain the reason, so the status stays unchanged.
         status = job_flow.status
     return Decision(status=status, makes=tuple(manifests), warnings=tuple(warnings))
 
 
 def full_name(namespace: str, name: str) -> str:
-    """Name a flow or template as labels and annotations of its Jobs do."""
+    """Return the name of a flow or template for labels and annotations of Jobs."""
     return f"{namespace}.{name}"
 
 
 def _ready(job_flow: JobFlow, jobs: Sequence[Job]) -> Iterator[Flow]:
-    """Yield the flows whose Jobs are not there and wait for nothing more, each once, as they are listed."""
+    """Yield the flows without a Job whose dependencies are satisfied, each once, in their order."""
     there = {job.metadata.name for job in jobs}
     completed = completed_flows(job_flow, jobs)
     flows: dict[str, Flow] = {}

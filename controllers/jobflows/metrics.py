@@ -1,6 +1,7 @@
 """Metrics: numbers of flows that ended, under Volcano's names.
 
-They are gauges that only grow, because the client library ends every counter's name in `_total` and Volcano does not.
+They are gauges that only increase, because the client library appends `_total` to the names of counters and Volcano
+does not.
 """
 
 from typing import Final

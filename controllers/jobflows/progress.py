@@ -39,16 +39,16 @@ _LISTED: Final = frozenset(
         JobPhase.FAILED,
     }
 )
-"""Phases that have a list, or that need none since they pass; the others are unknown to a flow."""
+"""Phases with a list in the status, and transient phases. Other phases count as unknown."""
 
 
 def job_name(job_flow: JobFlow, flow: str) -> str:
-    """Name the Job of one flow: `<JobFlow>-<template>`."""
+    """Return the name of the Job of a flow: `<JobFlow>-<template>`."""
     return f"{job_flow.metadata.name}-{flow}"
 
 
 def completed_flows(job_flow: JobFlow, jobs: Sequence[Job]) -> frozenset[str]:
-    """Return the flows whose Jobs have completed, as they are, or as the status remembers those that are gone."""
+    """Return the flows whose Jobs have completed. The status records completed Jobs that were deleted."""
     phases = {each.name: each.state for each in job_flow.status.job_status_list}
     phases |= {job.metadata.name: job.status.state.phase for job in jobs}
     names = {flow.name for flow in job_flow.spec.flows}
@@ -59,8 +59,8 @@ def progress(job_flow: JobFlow, jobs: Sequence[Job], now: float) -> JobFlowStatu
     """Return the status.
 
     Args:
-        job_flow: As it is.
-        jobs: Those that it controls.
+        job_flow: The flow.
+        jobs: Jobs that the flow controls.
         now: Seconds since 1970.
     """
     jobs = sorted(jobs, key=_order_of(job_flow))
@@ -82,7 +82,7 @@ def progress(job_flow: JobFlow, jobs: Sequence[Job], now: float) -> JobFlowStatu
 
 
 def _phase(phase: str, status: JobFlowStatus, *, is_complete: bool) -> str:
-    """Return the phase that follows, as far as it goes by now."""
+    """Return the phase that follows from the Jobs."""
     has_failed = bool(status.failed_jobs)
     has_ended_badly = has_failed or bool(status.terminated_jobs)
     if phase == JobFlowPhase.PENDING:
@@ -99,7 +99,7 @@ def _phase(phase: str, status: JobFlowStatus, *, is_complete: bool) -> str:
 
 
 def _order_of(job_flow: JobFlow) -> Callable[[Job], tuple[int, str]]:
-    """Return the order of a flow's Jobs: as they are listed, others after them by name."""
+    """Return the order of a flow's Jobs: the order of the flows, then other Jobs by name."""
     places = {job_name(job_flow, flow.name): place for place, flow in enumerate(job_flow.spec.flows)}
     return lambda job: (places.get(job.metadata.name, len(places)), job.metadata.name)
 
@@ -118,11 +118,11 @@ def _condition(job: Job) -> FlowCondition:
 
 
 def _histories(known: Sequence[FlowJobStatus], jobs: Sequence[Job], now: float) -> tuple[FlowJobStatus, ...]:
-    """Return the histories of all Jobs there were, brought up to date by those there are."""
+    """Return the histories of all Jobs, including deleted ones, with the current phases."""
     by_name: dict[str, FlowJobStatus] = {each.name: each for each in known}
     for job in jobs:
         before = by_name.get(job.metadata.name)
-        # The history starts again for a Job that was created again under the same name.
+        # The history restarts if a Job was created again with the same name.
         is_same = before is not None and before.start_timestamp == job.metadata.creation_timestamp
         running = before.running_histories if before is not None and is_same else ()
         by_name[job.metadata.name] = FlowJobStatus(
@@ -137,7 +137,7 @@ def _histories(known: Sequence[FlowJobStatus], jobs: Sequence[Job], now: float) 
 
 
 def _running(known: tuple[JobRunningHistory, ...], phase: str, now: float) -> tuple[JobRunningHistory, ...]:
-    """Add a phase to a history when it is news."""
+    """Add a phase to a history if it has changed."""
     if not phase or (known and known[-1].state == phase):
         return known
     entered = time_text(now)
@@ -146,7 +146,7 @@ def _running(known: tuple[JobRunningHistory, ...], phase: str, now: float) -> tu
 
 
 def _end_of(job: Job) -> str:
-    """Return when a Job ended, empty for one that has not."""
+    """Return the end of a Job, empty if it has not ended."""
     seconds = seconds_of(job.status.running_duration)
     if seconds is None:
         return ""

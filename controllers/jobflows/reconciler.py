@@ -30,7 +30,7 @@ _BY_TEMPLATE: Final = "template"
 
 
 class JobFlows(Controller):
-    """Makes the Jobs of flows. Its keys are JobFlows."""
+    """Creates the Jobs of flows. Its keys are JobFlows."""
 
     name: ClassVar[str] = "jobflow"
 
@@ -60,7 +60,7 @@ class JobFlows(Controller):
         if job_flow is None or job_flow.metadata.deletion_timestamp:
             self._expected.forget(key)
             return None
-        # A status that is not seen yet would be written over by an older one, its memory lost.
+        # A status that the store does not show yet would be overwritten with an older one.
         wait = self._expected.wait(key)
         if wait is not None:
             return wait
@@ -76,7 +76,7 @@ class JobFlows(Controller):
         return None
 
     async def _delete(self, job_flow: JobFlow, job: Job) -> ApiError | None:
-        """Delete a Job of a flow that succeeded; return why the server refuses it."""
+        """Delete a Job of a flow that succeeded. Return the error if the server refuses."""
         try:
             await self._operator.writer.delete(JOBS, job.metadata)
         except ApiError as error:
@@ -99,7 +99,7 @@ class JobFlows(Controller):
         return None
 
     async def _write(self, key: Key, job_flow: JobFlow, status: JobFlowStatus) -> None:
-        """Write a status that differs, and count how a flow ended."""
+        """Write the status if it has changed, and count flows that ended."""
         if status == job_flow.status:
             return
         change = difference(msgspec.to_builtins(job_flow.status), msgspec.to_builtins(status))
@@ -126,5 +126,5 @@ class JobFlows(Controller):
 
 
 def _templates_of(job_flow: JobFlow) -> Iterable[str]:
-    """Return the templates that a flow uses."""
+    """Return the names of the templates that a flow uses."""
     return sorted({flow.name for flow in job_flow.spec.flows})

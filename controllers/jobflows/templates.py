@@ -21,7 +21,7 @@ _BY_TEMPLATE: Final = "jobtemplate"
 
 
 class JobTemplates(Controller):
-    """Keeps the statuses of JobTemplates. Its keys are JobTemplates."""
+    """Writes the statuses of JobTemplates. Its keys are JobTemplates."""
 
     name: ClassVar[str] = "jobtemplate"
 
@@ -55,7 +55,7 @@ class JobTemplates(Controller):
 
 
 def _template_of(job: Job) -> Iterable[str]:
-    """Return the template that a Job says it was made from, of its own namespace."""
+    """Return the template in the annotation or label of a Job, if it is in the Job's namespace."""
     template = job.metadata.annotations.get(names.CREATED_BY_JOB_TEMPLATE, "") or job.metadata.labels.get(
         names.CREATED_BY_JOB_TEMPLATE, ""
     )

@@ -1,4 +1,4 @@
-"""Causes: why a pod is pending, and why it failed, in the words of its status."""
+"""Causes: why a pod is pending or failed, as text from its status."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -13,12 +13,12 @@ _LONGEST: Final = 300
 
 
 def exit_codes(pod: Pod) -> tuple[int, ...]:
-    """Return the exit codes of the containers that failed: regular ones first, then init containers."""
+    """Return the exit codes of the failed containers: regular containers first, then init containers."""
     return tuple(dict.fromkeys(ended.exit_code for _, ended in _failures(pod)))
 
 
 def why_failed(pod: Pod) -> str:
-    """Say why a pod failed, beside its exit code: in the words of its status, and by which of several containers."""
+    """Return why a pod failed, without its exit code: reason and message of the pod, or of the failed container."""
     if pod.status.reason or pod.status.message:
         return _clipped(_joined(pod.status.reason, pod.status.message))
     name, ended = next(_failures(pod), ("", None))
@@ -28,7 +28,7 @@ def why_failed(pod: Pod) -> str:
 
 
 def why_pending(pod: Pod) -> str:
-    """Say why a pod does not run: it has no node, or a container cannot start; empty where nothing is known."""
+    """Return why a pod does not run: it has no node, or a container cannot start. Empty if the reason is unknown."""
     for condition in pod.status.conditions:
         if condition.type == "PodScheduled" and condition.status == "False":
             return _clipped(condition.message or condition.reason)

@@ -1,6 +1,6 @@
-"""Volume claims of a Job: those it makes, and those it waits for.
+"""Volume claims of a Job: claims to create, and existing claims to wait for.
 
-A claim that the Job makes has a name that follows from the Job and the entry, so that making it twice makes one.
+The name of a claim to create is derived from the Job and the entry, so that a repeated creation finds the same claim.
 """
 
 import hashlib
@@ -28,16 +28,16 @@ class ClaimPlan:
     """One claim of a Job."""
 
     entry: int
-    """Place in `spec.volumes`."""
+    """Index in `spec.volumes`."""
     name: str
     manifest: dict[str, Any] | None = None
-    """The claim to make; None for one that must be there."""
+    """The claim to create. None if the claim must exist."""
     is_named: bool = True
-    """The entry has the name already."""
+    """Whether the entry contains the name."""
 
 
 def claim_name(job: Job, entry: int) -> str:
-    """Name the claim that a Job makes for one of its volumes."""
+    """Return the name of the claim that is created for a volume of a Job."""
     number = int.from_bytes(hashlib.sha256(f"{job.metadata.uid}/{entry}".encode()).digest())
     return f"{job.metadata.name}-pvc-{''.join(_BASE36[number // 36**place % 36] for place in range(_TAIL))}"
 
@@ -58,7 +58,7 @@ def claims_of(job: Job) -> Iterator[ClaimPlan]:
 
 
 def without_made_names(job: Job) -> Job:
-    """Return the Job as its user wrote it: without the names of claims that we, or Volcano, made for it."""
+    """Return the Job without the claim names that this controller, or Volcano's, added."""
     is_made = re.compile(rf"{re.escape(job.metadata.name)}-pvc-[0-9a-z]{{{_TAIL}}}").fullmatch
     volumes = tuple(
         msgspec.structs.replace(volume, volume_claim_name="")

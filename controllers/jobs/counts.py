@@ -1,4 +1,4 @@
-"""Counting: how many pods of a Job are in which phase, in all and by task."""
+"""Counts: number of pods of a Job by phase, in total and by task."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _PHASES = ("Pending", "Running", "Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Numbers of a Job's pods by their state."""
+    """Numbers of a Job's pods by state."""
 
     pending: int = 0
     running: int = 0
@@ -28,11 +28,11 @@ class Counts:
 
     @property
     def alive(self) -> int:
-        """Pods that have not ended yet."""
+        """Pods that have not ended."""
         return self.pending + self.running + self.terminating
 
     def succeeded_of(self, task: str) -> int | None:
-        """Pods of a task that succeeded; None when none of its pods is counted."""
+        """Return the number of succeeded pods of a task, None if the task has no counted pod."""
         state = self.by_task.get(task)
         return None if state is None else state.phase.get("Succeeded", 0)
 
@@ -42,8 +42,8 @@ def count(seen: Observed, killed: Iterable[Pod] = (), done: Iterable[PodPlace] =
 
     Args:
         seen: The Job.
-        killed: Pods that are being deleted, although they do not show it yet.
-        done: Places whose pods have succeeded; they count also when the pods are gone.
+        killed: Pods that count as terminating, because this step deletes them.
+        done: Places whose pods have succeeded. They count even if the pods are deleted.
     """
     going = {pod.metadata.uid for pod in killed}
     totals: Counter[str] = Counter()

@@ -36,7 +36,7 @@ def decide(seen: Observed) -> Decision:
     memory = replace(memory, done=done_places(seen, memory))
     spent = next((command for command in seen.commands if command.metadata.uid == memory.command), None)
     if spent is not None:
-        # It must be gone before another is carried out, since one alone is remembered.
+        # The Command must be deleted before the next one is executed, because the status records only one.
         return Decision(command=spent)
     if seen.commands:
         return apply_command(seen, memory, seen.commands[0])
@@ -57,7 +57,7 @@ def step_of_deleted(seen: Observed) -> Decision:
     because the group would keep its place in the queue.
     """
     if set(seen.job.metadata.finalizers) <= _COLLECTORS:
-        return Decision()  # the garbage collector takes all of it away
+        return Decision()  # the garbage collector deletes all dependents
     memory = JobMemory.read(seen.job.status.controlled_resources)
     memory = replace(memory, done=done_places(seen, memory))
     counts = count(seen, done=memory.done)
@@ -75,7 +75,7 @@ def _is_to_be_forwarded(seen: Observed) -> bool:
 
 
 def _go_on(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> Decision:
-    """Return the step that the phase requires."""
+    """Return the step for the current phase."""
     phase = phase_of(seen)
     if phase in RESTS:
         return _rest(seen, memory, phase)
@@ -146,7 +146,7 @@ def _restart(seen: Observed, memory: JobMemory) -> Decision:
 
 
 def _remember(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) -> JobMemory:
-    """Keep which pods have not ended, and since when those are missed whose policy waits."""
+    """Record the pods that have not ended, and the evictions whose policy has a timeout."""
     evicted = {
         answer.occurrence.place: memory.evicted.get(answer.occurrence.place, seen.now)
         for answer in waiting
@@ -164,7 +164,7 @@ def _remember(seen: Observed, memory: JobMemory, waiting: list[PolicyAction]) ->
 
 
 def _until(decision: Decision, seen: Observed, waiting: list[PolicyAction]) -> Decision:
-    """Come again when the next policy is due."""
+    """Requeue the Job for the next due policy."""
     if not waiting:
         return decision
     events = tuple(

@@ -35,25 +35,25 @@ class Decision:
     """The next step of a Job."""
 
     is_forwarded: bool = False
-    """The Job must be marked as one that other clusters may run; nothing else is done before."""
+    """Mark the Job as one that other clusters may run. This is the first step."""
     status: JobStatus | None = None
-    """The status to write; None when it stays."""
+    """The status to write. None: unchanged."""
     events: tuple[EventRecord, ...] = ()
     kills: tuple[Pod, ...] = ()
-    """Pods to give up: marked, then deleted."""
+    """Pods to mark as restarted and then delete."""
     deletes: tuple[Pod, ...] = ()
-    """Pods that have no place any more."""
+    """Surplus pods to delete."""
     group_delete: PodGroup | None = None
     claims: tuple[ClaimPlan, ...] = ()
-    """Volume claims to make or to name."""
+    """Volume claims to create or to name."""
     group_create: Mapping[str, Any] | None = None
     group_change: Mapping[str, Any] | None = None
     """A merge patch of the pod group."""
     objects: Literal["there", "gone", "as they are"] = "as they are"
     """Desired state of the objects of plugins. `gone` is executed before the status drops them."""
     creates: tuple[PodPlace, ...] = ()
-    """Pods to make."""
+    """Pods to create."""
     command: Command | None = None
-    """Command to delete: it was carried out, or can have no effect."""
+    """Command to delete, because it was executed or has no effect."""
     requeue_after: float | None = None
-    """Seconds until something is due."""
+    """Seconds until the next decision if no object changes."""

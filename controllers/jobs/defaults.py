@@ -1,4 +1,4 @@
-"""Defaults: a Job as admission would have completed it, where no webhook did."""
+"""Defaults: adds the defaults of admission to a Job that bypassed the webhook."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ __all__ = ["filled_in"]
 
 
 def filled_in(job: Mapping[str, Any], patches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Apply patches that add members, which is all that defaults do."""
+    """Apply patches. Defaults only add members."""
     whole: dict[str, Any] = copy.deepcopy(dict(job))
     for patch in patches:
         *path, last = (step.replace("~1", "/").replace("~0", "~") for step in patch["path"].split("/")[1:])

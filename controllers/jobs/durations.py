@@ -1,4 +1,4 @@
-"""Durations as Go writes them: timeouts of policies are read, the running time of a Job is written."""
+"""Durations in Go's notation: timeouts of policies are parsed, the running time of a Job is formatted."""
 
 from pyroclast.model.durations import parse_duration
 
@@ -6,7 +6,7 @@ __all__ = ["duration_text", "seconds_of"]
 
 
 def seconds_of(text: str) -> float | None:
-    """Read a duration such as `1h30m` that is not negative; None for anything else."""
+    """Parse a non-negative duration such as `1h30m`. Return None for any other text."""
     try:
         seconds = float(parse_duration(text))
     except ValueError:
@@ -15,7 +15,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def duration_text(seconds: float) -> str:
-    """Write whole seconds as Go does: 3661 is `1h1m1s`, 60 is `1m0s`."""
+    """Return whole seconds in Go's notation: 3661 is `1h1m1s`, 60 is `1m0s`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

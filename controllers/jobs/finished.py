@@ -1,4 +1,4 @@
-"""Finished work: the meaning of pods that have ended, also after their deletion.
+"""Finished work: the treatment of pods that have ended, even after their deletion.
 
 A pod that has succeeded is done. After its deletion it is not created again, and it still counts as succeeded. A pod
 that has failed is created again after its deletion, because users delete failed pods by hand to retry them. Neither
@@ -19,12 +19,12 @@ from pyroclast.model.wire import Pod
 __all__ = ["done_places", "is_missed_when_gone"]
 
 _OWN_REASONS: Final = frozenset({"", "DeadlineExceeded"})
-"""Reasons of pods that ended by themselves. Other reasons come from nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
+"""Reasons of pods whose containers ended. Other reasons come from nodes: `Evicted`, `OutOfcpu`, `Shutdown`."""
 _DISRUPTED: Final = "DisruptionTarget"
 
 
 def done_places(seen: Observed, memory: JobMemory) -> frozenset[PodPlace]:
-    """Return the places whose pods have succeeded, also if the pods are deleted."""
+    """Return the places whose pods have succeeded, even if the pods are deleted."""
     if seen.reruns_succeeded or _is_whole_rerun(seen, memory):
         return frozenset()
     vanished = {place for place in memory.known if seen.name_of(place) in seen.vanished}
@@ -40,18 +40,18 @@ def is_missed_when_gone(seen: Observed, pod: Pod, *, was_known: bool) -> bool:
 
     Args:
         seen: Its Job.
-        pod: As it is now.
-        was_known: Whether it counted as one at the last look.
+        pod: Current pod.
+        was_known: Whether the previous decision recorded the pod as not ended.
     """
     if seen.reruns_succeeded or pod.status.phase not in ENDED:
         return True
     if is_leaving(pod):
-        return was_known  # it ends because it is deleted, unless it had ended before
+        return was_known  # the deletion ends it, unless it had ended before
     return pod.status.phase == "Failed" and _is_disrupted(pod)
 
 
 def _is_whole_rerun(seen: Observed, memory: JobMemory) -> bool:
-    """Return whether all pods are being restarted, those that have ended too."""
+    """Return whether all pods are being restarted, including ended pods."""
     is_restarting = seen.job.status.state.phase == JobPhase.RESTARTING
     return is_restarting and ALL in (memory.restarting or (ALL,))
 
@@ -63,7 +63,7 @@ def _has_succeeded(pod: Pod) -> bool:
 def _is_still_done(seen: Observed, place: PodPlace) -> bool:
     name = seen.name_of(place)
     if name is None:
-        return False  # the Job was made smaller
+        return False  # the Job was scaled down
     pod = seen.pods.get(name)
     return pod is None or pod.status.phase == "Succeeded"
 

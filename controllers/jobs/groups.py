@@ -1,8 +1,8 @@
-"""The pod group of a Job: the gang as the scheduler sees it.
+"""The pod group of a Job.
 
-Its minimum resources are those of the pods that must run together: tasks of the highest priority first. When the Job
-needs fewer pods than its tasks' minimums add up to, its first pods count; otherwise each task's minimum, filled up to
-the Job's from what the tasks have beyond. Tasks of equal priority stay in the order of the Job.
+Its minimum resources are those of the pods that must run together, beginning with tasks of the highest priority. If the
+minimum of the Job is less than the sum of its tasks' minimums, its first pods count. Otherwise the minimum of each task
+counts, and further pods up to the minimum of the Job. Tasks of equal priority stay in the order of the Job.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from pyroclast.model.quota_usage import add_usages, quota_usage, read_pod_spec, 
 __all__ = ["group_change", "group_manifest", "minimum_resources", "task_minimum"]
 
 _ADJUSTED: Final = ("priorityClassName", "minMember", "minResources", "minTaskMember", "subGroupPolicy")
-"""Fields that follow the Job after the group was made; the others are the Job's when it was."""
+"""Fields that are updated after changes of the Job. The other fields are set at creation."""
 
 
 def group_manifest(
@@ -62,9 +62,9 @@ def group_manifest(
 
 
 def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> dict[str, Any] | None:
-    """Return the merge patch that brings a pod group up to its Job, None when it is.
+    """Return the merge patch that updates a pod group, None if it is up to date.
 
-    Minimums of tasks that are gone are taken out.
+    Minimums of removed tasks are removed.
 
     Raises:
         ObjectError: A template requests amounts that are not quantities.
@@ -83,7 +83,7 @@ def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> di
 
 
 def task_minimum(task: TaskSpec) -> int:
-    """Pods of a task that must run together."""
+    """Return the number of pods of a task that must run together."""
     if task.min_available is not None:
         return task.min_available
     partitions = task.partition_policy
@@ -93,7 +93,7 @@ def task_minimum(task: TaskSpec) -> int:
 
 
 def minimum_resources(job: Job, priorities: Mapping[str, int]) -> dict[str, str]:
-    """Return what the pods that must run together count for, as quantities.
+    """Return the requests of the pods that must run together, as quantities.
 
     Raises:
         ObjectError: A template requests amounts that are not quantities.
@@ -108,7 +108,7 @@ def minimum_resources(job: Job, priorities: Mapping[str, int]) -> dict[str, str]
 
 
 def _first_pods(tasks: Sequence[TaskSpec], needed: int) -> Iterator[tuple[TaskSpec, int]]:
-    """Count the Job's first pods."""
+    """Return the numbers of pods by task among the first pods of the Job."""
     for task in tasks:
         taken = min(needed, task.replicas)
         needed -= taken
@@ -116,7 +116,7 @@ def _first_pods(tasks: Sequence[TaskSpec], needed: int) -> Iterator[tuple[TaskSp
 
 
 def _minimums(tasks: Sequence[TaskSpec], needed: int) -> Iterator[tuple[TaskSpec, int]]:
-    """Count each task's minimum, then what it has beyond, while any are needed."""
+    """Return the numbers of pods by task: first the minimums, then further pods up to the minimum of the Job."""
     for task in tasks:
         taken = min(needed, task.min_available or 0)
         needed -= taken
@@ -143,7 +143,7 @@ def _adjusted(job: Job, priorities: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _sub_group(task: TaskSpec) -> dict[str, Any]:
-    """Make the partitions of a task sub-groups."""
+    """Return the sub-groups for the partitions of a task."""
     policy = task.partition_policy
     assert policy is not None
     return {
@@ -157,7 +157,7 @@ def _sub_group(task: TaskSpec) -> dict[str, Any]:
 
 
 def _topology(topology: NetworkTopologySpec) -> dict[str, Any]:
-    """Write a topology; of the two ways to name a tier, the number comes first."""
+    """Return a network topology as JSON. If both tiers are set, the number takes precedence."""
     written: dict[str, Any] = {"mode": topology.mode}
     if topology.highest_tier_allowed is not None:
         written["highestTierAllowed"] = topology.highest_tier_allowed
@@ -172,7 +172,7 @@ def _empty(like: object) -> object:
 
 
 def _normal(policies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out fields that have their default, as servers and structs do."""
+    """Remove fields with default values."""
     defaults = {"subGroupSize": 1, "minSubGroups": 0}
     return [
         {

@@ -4,7 +4,8 @@
 |---|---|---|
 | PodFailed | a pod of this version is Failed, and is not being deleted | it was killed, or the version grew |
 | PodPending | a pod of this version is Pending | it is anything else |
-| PodEvicted | a pod that had not ended is gone, or its policy waits | answered, or the next pod of the place runs |
+| PodEvicted | a pod that had not ended is deleted, or its policy has a timeout | handled, or the next pod of the place
+runs |
 | TaskCompleted | as many pods of a task as it has replicas succeeded | one was killed, or the version grew |
 | TaskFailed | containers of a task were restarted as often as it may retry | its pods were killed |
 | Unknown | the pod group is Unknown | it is not, or a restart of the whole Job has begun, which deletes it |
@@ -38,11 +39,11 @@ _NO_LIMIT: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobEvent:
-    """Something happened."""
+    """An event of a Job, without a response yet."""
 
     event: LifecycleEvent
     at: float
-    """Time of the event, in seconds since 1970."""
+    """Time of the event in seconds since 1970."""
     place: PodPlace | None = None
     """Place of the pod, None for an event of the whole Job."""
     pod: str = ""
@@ -57,7 +58,7 @@ class JobEvent:
         return f"{self.event.value} of pod {self.pod}{code}" if self.pod else self.event.value
 
     def after(self, seconds: float) -> str:
-        """Say it with how long it lasted and why, as far as that is known."""
+        """Return a message with the known duration and cause."""
         lasted = f" for {duration_text(seconds)}" if seconds else ""
         return f"{self}{lasted}{f': {self.detail}' if self.detail else ''}"
 
@@ -65,7 +66,7 @@ class JobEvent:
 def occurrences(
     seen: Observed, memory: JobMemory, events: Collection[str] = frozenset(LifecycleEvent)
 ) -> tuple[JobEvent, ...]:
-    """Return the events of a Job without a response, the oldest first, among the given event types."""
+    """Return the events of a Job without a response, the oldest first, of the given types."""
     found = [occurrence for event in _FINDERS if event in events for occurrence in _FINDERS[event](seen, memory)]
     order = {task: number for number, task in enumerate(seen.tasks)}
     return tuple(
@@ -74,7 +75,7 @@ def occurrences(
 
 
 def _standing(seen: Observed, memory: JobMemory) -> Iterator[tuple[PodPlace, Pod]]:
-    """Yield the pods that are not given up, not being deleted, and not covered by a restart."""
+    """Yield the pods that are not marked as restarted, not being deleted, and not covered by a restart."""
     for place, pod in seen.members.items():
         if is_leaving(pod) or is_given_up(pod):
             continue
@@ -128,7 +129,7 @@ def _waits(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
 
 
 def _completed_tasks(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
-    """The pod that ended last completed its task."""
+    """Yield the event of a completed task, with the pod that ended last."""
     succeeded: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
         succeeded[place.task] = succeeded.get(place.task, 0) + (pod.status.phase == "Succeeded")
@@ -146,7 +147,7 @@ def _completed_tasks(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
 
 
 def _failed_tasks(seen: Observed, memory: JobMemory) -> Iterator[JobEvent]:
-    """The pod that restarted most often failed its task."""
+    """Yield the event of a failed task, with the pod that restarted most often."""
     restarts: dict[str, int] = {}
     for place, pod in _standing(seen, memory):
         if pod.status.phase in {"Running", "Pending"}:

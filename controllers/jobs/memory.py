@@ -1,17 +1,19 @@
 """Memory: history in a Job's status, from which a new process continues the work of the previous one.
 
-It is in `status.controlledResources`, the only free mapping of the status. It must be written together with phase,
-version and retry count, so that an action is either counted and recorded, or neither.
+It is stored in `status.controlledResources`, the only generic mapping of the status. It must be written together with
+phase, version and retry count, so that an action is either counted and recorded, or neither.
 
 | key | value | meaning |
 |---|---|---|
-| `pods-<task>` | `0-2,5` | pods of this version that have not ended; one that is gone, not given up, was evicted |
-| `done-<task>` | `0,3` | places whose pods have succeeded: they are not run again, also when the pods are deleted |
-| `evicted-<task>` | `3@1767225600` | evictions whose policy waits, and since when |
-| `restarting` | `all`, `unfinished`, `task/worker`, `pod/worker/3`, `partition/worker/1` | what Restarting kills |
-| `command` | a UID | the Command that was carried out last; it is deleted after that was written |
+| `pods-<task>` | `0-2,5` | pods of this version that have not ended; if one is deleted without a restart, it was
+evicted |
+| `done-<task>` | `0,3` | places whose pods have succeeded: they are not run again, even if the pods are deleted |
+| `evicted-<task>` | `3@1767225600` | evictions whose policy has a timeout, and their times |
+| `restarting` | `all`, `unfinished`, `task/worker`, `pod/worker/3`, `partition/worker/1` | pods that the phase
+Restarting kills |
+| `command` | a UID | the Command that was executed last; it is deleted after this is written |
 
-All other keys (`plugin-<name>`, `volume-pvc-<name>`) are Volcano's own, and kept.
+All other keys (`plugin-<name>`, `volume-pvc-<name>`) are Volcano's, and stay.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +32,7 @@ _RESTARTING: Final = "restarting"
 _COMMAND: Final = "command"
 
 _MOST_INDEXES: Final = 1_000_000
-"""A range beyond this was not written by us."""
+"""This controller writes no range beyond this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +40,19 @@ class JobMemory:
     """History of a Job, parsed from its status."""
 
     known: frozenset[PodPlace] = frozenset()
-    """Pods of the current version that were seen, have not ended and were not given up."""
+    """Known pods of the current version that have not ended and were not restarted."""
     done: frozenset[PodPlace] = frozenset()
-    """Places whose pods have succeeded, whatever became of the pods."""
+    """Places whose pods have succeeded, even if the pods are deleted."""
     evicted: Mapping[PodPlace, float] = field(default_factory=dict)
-    """When pods were missed first, of those whose policy waits."""
+    """Time of each eviction whose policy has a timeout."""
     restarting: tuple[Target, ...] = ()
     command: str = ""
     others: Mapping[str, str] = field(default_factory=dict)
-    """Entries that are not ours."""
+    """Entries of other controllers."""
 
     @classmethod
     def read(cls, resources: Mapping[str, str]) -> "JobMemory":
-        """Parse `status.controlledResources`. Unreadable entries were not written by us and are dropped."""
+        """Parse `status.controlledResources`. Invalid entries are dropped."""
         known: set[PodPlace] = set()
         done: set[PodPlace] = set()
         evicted: dict[PodPlace, float] = {}
@@ -74,7 +76,7 @@ class JobMemory:
         )
 
     def write(self) -> dict[str, str]:
-        """Return it as `status.controlledResources`."""
+        """Return the history as `status.controlledResources`."""
         written = dict(self.others)
         for prefix, places in ((_PODS, self.known), (_DONE, self.done)):
             written.update((prefix + task, _ranges(indexes)) for task, indexes in _by_task(places).items())
@@ -90,7 +92,7 @@ class JobMemory:
 
 
 def _by_task(places: Iterable[PodPlace]) -> dict[str, list[int]]:
-    """Group places, with ascending indexes."""
+    """Return ascending indexes of places by task."""
     by_task: dict[str, list[int]] = {}
     for place in sorted(places):
         by_task.setdefault(place.task, []).append(place.index)
@@ -98,7 +100,7 @@ def _by_task(places: Iterable[PodPlace]) -> dict[str, list[int]]:
 
 
 def _ranges(indexes: Iterable[int]) -> str:
-    """Write indexes that ascend: 0, 1, 2, 5 is `0-2,5`."""
+    """Return ascending indexes as text: 0, 1, 2, 5 is `0-2,5`."""
     ranges: list[list[int]] = []
     for index in indexes:
         if ranges and ranges[-1][1] == index - 1:

@@ -17,11 +17,11 @@ from pyroclast.model.wire import Pod
 __all__ = ["ENDED", "Observed", "PodPlace", "is_given_up", "is_leaving", "is_new", "member_version", "members_of"]
 
 _SAME_SECONDS: Final = 1.0
-"""Times that are nearer are the same: what is said of them must not change with every look."""
+"""Smaller differences between times are ignored, so that messages do not change in each reconciliation."""
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
-"""As names of pods end."""
+"""Suffix of the names of pods."""
 ENDED = frozenset({"Succeeded", "Failed"})
-"""Phases of pods that have ended; soft kills keep these."""
+"""Phases of ended pods, which soft kills keep."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,51 +34,54 @@ class PodPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """One Job and what belongs to it, at one moment."""
+    """One Job and its objects at one moment."""
 
     job: Job
-    """With the defaults that admission would have filled in."""
+    """The Job with the defaults of admission."""
     now: float
     """Seconds since 1970."""
     age: Callable[[Hashable, float], float] | None = None
     """Returns the seconds since an event, from its recorded time. None: `now` minus that time."""
     pods: Mapping[str, Pod] = field(default_factory=dict)
-    """Pods of this Job by name, whatever their version."""
+    """Pods of this Job by name, of all versions."""
     vanished: frozenset[str] = frozenset()
     """Names of pods that succeeded and were deleted since the last decision."""
     reruns_succeeded: bool = False
-    """Whether a pod that succeeded and is deleted is made again, and counts as evicted, as in Volcano."""
+    """Whether a succeeded pod that is deleted is created again and counts as evicted, as in Volcano."""
     pod_group: PodGroup | None = None
     queue: Queue | None = None
     namespace_annotations: Mapping[str, str] = field(default_factory=dict)
     commands: tuple[Command, ...] = ()
-    """Requests by hand, the oldest first."""
+    """Commands for this Job, the oldest first."""
     priorities: Mapping[str, int] = field(default_factory=dict)
     """Values of priority classes by name."""
     claims: frozenset[str] = frozenset()
-    """Volume claims that are there, by name, among those that the Job names."""
+    """Existing volume claims that the Job names, by name."""
     refusal: str = ""
     """Reason why nothing may be created: a fault that admission would report, or a missing input of a plugin."""
     grace: float = 0.0
-    """Seconds until a new Job is refused for its queue, which may be on its way by another watch."""
+    """Seconds until a new Job is refused because of its queue. The store of queues may be stale."""
     cautions: tuple[tuple[str, str], ...] = ()
-    """Warnings that do not stop the Job: reason and message."""
+    """Warnings that do not block the Job: reason and message."""
 
     def since(self, thing: Hashable, at: float) -> float:
-        """Return when something happened, seconds since 1970 on the clock that `now` is of, which may have been set."""
+        """Return the time of an event by the clock of `now`, in seconds since 1970.
+
+        The clock may have been set since.
+        """
         since = at if self.age is None else self.now - self.age(thing, at)
         return at if abs(since - at) < _SAME_SECONDS else since
 
     @cached_property
     def tasks(self) -> Mapping[str, TaskSpec]:
-        """Tasks by the name that their pods carry."""
+        """Tasks by the name in the annotations of their pods."""
         return {task_key(task): task for task in self.job.spec.tasks}
 
     @cached_property
     def members(self) -> Mapping[PodPlace, Pod]:
-        """Pods that stand in a place of the Job, in order of tasks and indexes.
+        """Pods of existing places, in order of tasks and indexes.
 
-        Found by the pods: a Job may ask for any number of them.
+        Iterates over pods, because the number of places is not limited.
         """
         job = self.job.metadata.name
         keys = {f"{job}-{task.name}": key for key, task in self.tasks.items()}
@@ -95,7 +98,7 @@ class Observed:
         }
 
     def name_of(self, place: PodPlace) -> str | None:
-        """Name the pod of a place; None where the Job has no such place."""
+        """Return the name of the pod of a place, None if the Job has no such place."""
         task = self.tasks.get(place.task)
         if task is None or place.index >= task.replicas:
             return None
@@ -103,18 +106,18 @@ class Observed:
 
     @cached_property
     def surplus(self) -> tuple[Pod, ...]:
-        """Pods without a place: of tasks that are gone, or with an index beyond the replicas."""
+        """Pods without a place: of removed tasks, or with an index beyond the replicas."""
         placed = {pod.metadata.name for pod in self.members.values()}
         return tuple(pod for name, pod in sorted(self.pods.items()) if name not in placed)
 
     @property
     def replicas(self) -> int:
-        """Pods that the Job asks for."""
+        """Number of replicas of all tasks."""
         return sum(task.replicas for task in self.tasks.values())
 
 
 def members_of(job: Job, pods: Iterable[Pod]) -> dict[str, Pod]:
-    """Pick the pods that a Job made: controlled by it, and marked with its name, a version and a task."""
+    """Return the pods that a Job created: controlled by it, with annotations of its name, a version and a task."""
     return {
         pod.metadata.name: pod
         for pod in pods
@@ -126,13 +129,13 @@ def members_of(job: Job, pods: Iterable[Pod]) -> dict[str, Pod]:
 
 
 def member_version(pod: Pod) -> int | None:
-    """Version of the Job when it made a pod; None for what carries no number."""
+    """Return the version of the Job that created a pod, None without a number."""
     text = pod.metadata.annotations.get(names.JOB_VERSION, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else None
 
 
 def is_given_up(pod: Pod) -> bool:
-    """Return whether the Job itself is restarting a pod. Later events of such a pod are ignored."""
+    """Return whether a pod is marked as restarted. Its later events are ignored."""
     return pod.metadata.annotations.get(names.OUT_OF_SYNC) == "true"
 
 
@@ -142,6 +145,6 @@ def is_leaving(pod: Pod) -> bool:
 
 
 def is_new(job: Job) -> bool:
-    """Return whether a Job has not started: it is new, or was refused when it was new."""
+    """Return whether a Job has not started: it is new, or a new Job that was refused."""
     state = job.status.state
     return not state.phase or (state.phase == JobPhase.PENDING and state.reason == INVALID)

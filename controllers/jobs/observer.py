@@ -1,4 +1,4 @@
-"""Observing: the state of one Job from the stores, with the defaults and the faults of admission."""
+"""Observer: the state of one Job from the stores, with the defaults and the faults of admission."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -52,10 +52,10 @@ class _Objections(TypedDict):
 
 
 class JobObserver:
-    """Puts together what there is of a Job; what follows from its spec alone is kept while the spec is the same."""
+    """Collects the objects of a Job. Values that depend only on its spec are cached."""
 
     def __init__(self, stores: Stores, *, clock: Clock, scheduler_name: str, reruns_succeeded: bool = False) -> None:
-        """Read from `stores` and `clock`.
+        """Create an observer.
 
         Args:
             stores: Stores of the objects.
@@ -117,7 +117,7 @@ class JobObserver:
     def _read_anew(self, job: Job) -> _Read:
         plain = msgspec.json.decode(msgspec.json.encode(job))
         patches = defaulted(plain, scheduler_name=self._scheduler_name)
-        # Nearly every Job has them already, and its own spec is then the one copy that is needed.
+        # Nearly every Job has its defaults already. Then its own spec is used, without a copy.
         spec = msgspec.convert(filled_in(plain, patches)["spec"], JobSpec) if patches else job.spec
         whole = msgspec.structs.replace(job, spec=spec)
         faults = plugin_faults(whole)
@@ -135,7 +135,7 @@ class JobObserver:
 
     def _objections(self, job: Job, read: _Read, now: float) -> _Objections:
         """Return the faults of a Job. A new Job is refused. A Job that has started continues with a warning."""
-        # Pods' webhook would refuse each pod for it; annotations are no part of a spec, and may change at any time.
+        # The webhook for pods would refuse each pod. Annotations are not part of the spec, and may change at any time.
         budget = faults_message(tuple(budget_faults(job.metadata.annotations)))
         cautions = (*read.cautions, *(((INVALID, budget),) if budget else ()))
         if not is_new(job):
@@ -147,11 +147,11 @@ class JobObserver:
         return {"refusal": refusal, "grace": grace, "cautions": cautions}
 
     def _queue_refusal(self, job: Job) -> str:
-        """Say why a new Job is not taken, by its queue or for itself."""
+        """Return why a new Job is refused, because of its queue or its own faults."""
         return faults_message(faults_of(without_made_names(job), lookups=StoredQueues(self._stores.queues)))
 
     def _group(self, job: Job) -> PodGroup | None:
-        """Return the pod group of a Job; that of a Job from before Volcano 1.5 has its name alone."""
+        """Return the pod group of a Job. Before Volcano 1.5 it had the name of the Job."""
         namespace = job.metadata.namespace
         group = self._stores.pod_groups.get(namespace, pod_group_name(job))
         if group is not None:
@@ -167,5 +167,5 @@ class JobObserver:
 
 
 def change_refusal(old: Job, new: Job) -> str:
-    """Say why admission would have refused a change of a Job that has begun; others are judged as new ones."""
+    """Return why admission would have refused a change of a started Job. Other Jobs are validated as new Jobs."""
     return "" if is_new(old) else faults_message(faults_of(without_made_names(new), without_made_names(old)))

@@ -7,7 +7,7 @@ __all__ = ["difference"]
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the merge patch from `old` to `new`: members that go are null, lists are written whole."""
+    """Return the merge patch from `old` to `new`. Removed members are null, and lists are replaced."""
     patch: dict[str, Any] = {name: None for name in old if name not in new}
     for name, value in new.items():
         before = old.get(name)

@@ -1,7 +1,7 @@
-"""The objects that plugins need beside the pods: made before pods, kept true while the Job lives, gone when it is over.
+"""Objects of plugins: created before the pods, kept up to date while the Job runs, and deleted at its end.
 
-They are looked at when pods are to be made, and once for each spec; watching every Secret of a cluster for the sake of
-ours would be a great right for little use.
+They are checked before pods are created, and once for each spec. They are not watched, because this would need the
+right to read all Secrets of the cluster.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ KINDS: Final[Mapping[str, Resource[Any]]] = {
 
 
 class PluginObjects:
-    """Makes, mends and removes them."""
+    """Creates, updates and deletes the objects of plugins."""
 
     def __init__(self, writer: Writer) -> None:
-        """Write through `writer`."""
+        """Use `writer` for all requests."""
         self._writer = writer
         self._ensured: dict[Key, tuple[str, int]] = {}
         """UID and generation of each Job whose objects were up to date."""
@@ -41,17 +41,17 @@ class PluginObjects:
 
         Args:
             job: Job that owns the objects.
-            is_certain: Check the objects even if they existed at the last check of this process.
+            is_certain: Check the objects even if this process has checked them for this spec.
 
         Raises:
-            PyroclastError: One could not be made.
+            PyroclastError: An object could not be created.
         """
         stand = job.metadata.uid, job.metadata.generation
         if not is_certain and self._ensured.get(key_of(job)) == stand:
             return
         for plugin in plugins_of(job):
             existing = await self._existing(job, plugin.keys(job))
-            # In a thread: a key pair takes a tenth of a second, and the lease must not wait for it.
+            # In a thread, because a key pair takes a tenth of a second and would delay the renewal of the lease.
             for owned in await asyncio.to_thread(plugin.objects, job, existing):
                 await self._make_true(job, owned, existing.get(owned.key))
         self._ensured[key_of(job)] = stand
@@ -60,7 +60,7 @@ class PluginObjects:
         """Delete the objects.
 
         Raises:
-            ApiError: One could not be deleted; the others were.
+            ApiError: An object could not be deleted. The others were processed.
         """
         self.forget(key_of(job))
         refusals = [await self._remove(job, key) for plugin in plugins_of(job) for key in plugin.keys(job)]
@@ -68,7 +68,7 @@ class PluginObjects:
             raise refusal
 
     async def _remove(self, job: Job, key: OwnedKey) -> ApiError | None:
-        """Delete one, if it is there and the Job's; return why the server refuses it."""
+        """Delete an object if it belongs to the Job. Return the error if the server refuses."""
         try:
             for found in (await self._existing(job, [key])).values():
                 if controlled_by(found, job.metadata.uid):
@@ -78,7 +78,7 @@ class PluginObjects:
         return None
 
     def forget(self, key: Key) -> None:
-        """Remember nothing of a Job."""
+        """Drop the record of a deleted Job."""
         self._ensured.pop(key, None)
 
     async def _existing(self, job: Job, keys: Sequence[OwnedKey]) -> dict[OwnedKey, dict[str, Any]]:
@@ -102,10 +102,10 @@ class PluginObjects:
 
 
 def check_owner(job: Job, made: Mapping[str, Any]) -> None:
-    """Make sure that an object is the Job's.
+    """Check that an object belongs to the Job.
 
     Raises:
-        NameTakenError: It is another's.
+        NameTakenError: The object belongs to another owner.
     """
     if not controlled_by(made, job.metadata.uid):
         what, name = made.get("kind", "object"), made["metadata"]["name"]

@@ -1,6 +1,6 @@
 """Pods: creates the pods of a Job from the task's template, with links to its Job, queue and pod group.
 
-A pod follows from Job, task and index alone, so that making it twice makes the same pod.
+A pod depends only on Job, task and index, so that a repeated creation finds the same pod.
 """
 
 import hashlib
@@ -20,35 +20,35 @@ __all__ = ["build_pod", "pod_group_name", "pod_name", "task_key"]
 
 _BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _TAIL: Final = 12
-"""Characters behind the Job's name in the name of a volume."""
+"""Characters of the suffix of a volume name."""
 _LABEL_LENGTH: Final = 63
 
 
 def pod_name(job: str, task: str, index: int) -> str:
-    """Name a pod: `<job>-<task>-<index>`."""
+    """Return the name of a pod: `<job>-<task>-<index>`."""
     return f"{job}-{task}-{index}"
 
 
 def pod_group_name(job: Job) -> str:
-    """Name the pod group of a Job: `<job>-<uid>`."""
+    """Return the name of the pod group of a Job: `<job>-<uid>`."""
     return f"{job.metadata.name}-{job.metadata.uid}"
 
 
 def task_key(task: TaskSpec) -> str:
-    """Name a task as its pods carry it."""
+    """Return the name of a task for the annotations of its pods."""
     return task.name or names.DEFAULT_TASK
 
 
 def build_pod(job: Job, task: TaskSpec, index: int, group: str = "") -> dict[str, Any]:
-    """Make a pod, before the Job's plugins complete it.
+    """Build a pod, before the Job's plugins complete it.
 
     Args:
         job: The Job.
         task: One of its tasks.
         index: From 0.
-        group: Name of its pod group; empty for the name that is given to new ones.
+        group: Name of its pod group. Empty: the name of new pod groups.
     """
-    # A copy: plugins write into it. So made it costs a tenth of `deepcopy`, which every pod of a Job pays.
+    # A copy, because plugins change it. This costs a tenth of `deepcopy`, for each pod of a Job.
     template: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(task.template))
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     _complete(spec, job)
@@ -67,7 +67,7 @@ def build_pod(job: Job, task: TaskSpec, index: int, group: str = "") -> dict[str
 
 
 def _complete(spec: dict[str, Any], job: Job) -> None:
-    """Fill fields that the template leaves to the Job."""
+    """Set fields of the Job that the template does not set."""
     if not spec.get("schedulerName"):
         spec["schedulerName"] = job.spec.scheduler_name or names.DEFAULT_SCHEDULER
     if not spec.get("priorityClassName") and job.spec.priority_class_name:
@@ -82,7 +82,7 @@ def _complete(spec: dict[str, Any], job: Job) -> None:
 
 
 def _mounts(job: Job) -> Iterator[tuple[str, str]]:
-    """Yield claims and their mount paths. The first entry of a claim counts."""
+    """Yield claims and their mount paths. The first entry for a claim counts."""
     seen = set[str]()
     for claim in claims_of(job):
         if claim.name not in seen:
@@ -91,7 +91,7 @@ def _mounts(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _volume_name(job: Job, claim: str) -> str:
-    """Name a volume: Job, and a tail that follows from the claim; always a DNS label."""
+    """Return the name of a volume: the Job's name and a suffix for the claim. It is always a DNS label."""
     number = int.from_bytes(hashlib.sha256(f"{job.metadata.uid}/{claim}".encode()).digest())
     tail = "".join(_BASE36[number // 36**place % 36] for place in range(_TAIL))
     head = job.metadata.name.replace(".", "-")[: _LABEL_LENGTH - _TAIL - 1]
@@ -135,12 +135,12 @@ def _annotations(job: Job, task: TaskSpec, index: int, group: str) -> dict[str, 
 
 
 def _budget(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Pass on the disruption budget; the two kinds exclude each other."""
+    """Copy the disruption budget to the pod. The two kinds exclude each other."""
     return _picked(annotations, names.MIN_AVAILABLE) or _picked(annotations, names.MAX_UNAVAILABLE)
 
 
 def _forwarding(job: Job) -> dict[str, str]:
-    """Pass on that pods may be forwarded to other clusters."""
+    """Copy the annotation that pods may be forwarded to other clusters."""
     return {names.JOB_FORWARDING: "true"} if job.metadata.annotations.get(names.JOB_FORWARDING) == "true" else {}
 
 

@@ -1,7 +1,7 @@
-"""Policies: which action answers an occurrence, and when.
+"""Policies: the action for an event, and its time.
 
-Policies of the task come before those of the Job, each list in its order; the first that matches answers, however
-special a later one may be. What matches none is answered by bringing the Job to what its spec says.
+Policies of the task precede those of the Job, each list in its order. The first match counts, even if a later policy is
+more specific. Without a match, the Job is synchronized with its spec.
 """
 
 from collections.abc import Iterable
@@ -53,7 +53,7 @@ def answers(seen: Observed, memory: JobMemory) -> tuple[PolicyAction, ...]:
 
 
 def target_of(seen: Observed, action: LifecycleAction, place: PodPlace) -> Target | None:
-    """Return what a targeted action kills when it answers what happened to a pod; None without such a thing."""
+    """Return the target of an action on some pods for an event of a pod, None if there is none."""
     if action is LifecycleAction.RESTART_TASK:
         return Target("task", place.task)
     if action is LifecycleAction.RESTART_POD:
@@ -63,7 +63,7 @@ def target_of(seen: Observed, action: LifecycleAction, place: PodPlace) -> Targe
 
 
 def _asked_for(seen: Observed) -> frozenset[str]:
-    """Name the events that some policy of the Job is about: nothing else need be looked for."""
+    """Return the events that policies of the Job name. Other events are not searched for."""
     policies = [*seen.job.spec.policies, *(policy for task in seen.job.spec.tasks for policy in task.policies)]
     events = {event for policy in policies for event in (policy.event, *policy.events) if event}
     if any(policy.exit_code for policy in policies):
@@ -78,7 +78,7 @@ def _answer(seen: Observed, occurrence: JobEvent) -> PolicyAction | None:
         return None
     action = LifecycleAction(policy.action)
     if action in TARGETED and (occurrence.place is None or target_of(seen, action, occurrence.place) is None):
-        return None  # no task, pod or partition is meant: by an Unknown pod group, or in a task without partitions
+        return None  # the event has no task, pod or partition: an Unknown pod group, or a task without partitions
     delay = (seconds_of(policy.timeout) or 0.0) if policy.timeout else 0.0
     since = seen.since((occurrence.event, occurrence.place), occurrence.at)
     return PolicyAction(occurrence=occurrence, action=action, due=since + delay, delay=delay)
@@ -91,6 +91,6 @@ def _first(policies: Iterable[LifecyclePolicy], occurrence: JobEvent) -> Lifecyc
 def _matches(policy: LifecyclePolicy, occurrence: JobEvent) -> bool:
     events = {policy.event, *policy.events} - {""}
     if occurrence.event in events or LifecycleEvent.ANY in events:
-        # Every pod is pending for a moment: only to be so for too long is an event.
+        # Every pod is pending for a moment. It is an event only after a timeout.
         return occurrence.event is not LifecycleEvent.POD_PENDING or seconds_of(policy.timeout) is not None
     return bool(policy.exit_code) and policy.exit_code in occurrence.exit_codes

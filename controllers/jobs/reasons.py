@@ -1,4 +1,7 @@
-"""Reasons of the events that the Job controller records; all but `INVALID`, also a reason of states, are Volcano's."""
+"""Reasons of events of the Job controller.
+
+Except for `INVALID`, which is also a reason of states, they are Volcano's.
+"""
 
 from typing import Final
 

@@ -54,11 +54,11 @@ from pyroclast.model.wire.times import unix_seconds
 __all__ = ["EventSink", "JobReconciler", "build"]
 
 _AT_A_TIME: Final = 16
-"""Pods of one Job that are made or deleted at a time."""
+"""Pods of one Job that are created or deleted concurrently."""
 _MANY: Final = 200
-"""Jobs of fewer pods are looked at as often as anything happens to them."""
+"""Jobs with fewer pods are reconciled after each change."""
 _PODS_A_SECOND: Final = 5000
-"""Pods of one Job that are looked at within a second at most: a Job of 1,000 every 0.2 s."""
+"""Maximum number of pods of a Job that are checked per second: a Job of 1,000 is reconciled every 0.2 s."""
 _MOST_RECORDED: Final = 4096
 """Maximum number of recorded events to remember, so that a lasting condition is not reported in each round."""
 
@@ -70,12 +70,12 @@ class EventSink(Protocol):
     """Recorder of events."""
 
     def record(self, about: Regarding, type_: str, reason: str, message: str) -> None:
-        """Note an event of type `Normal` or `Warning`."""
+        """Record an event of type `Normal` or `Warning`."""
         ...
 
 
 class JobReconciler:
-    """Takes the next step of a Job. Its own memory only avoids repeated events and requests."""
+    """Takes the next step of a Job. State in memory only avoids repeated events and requests."""
 
     name: ClassVar[str] = "job"
 
@@ -90,7 +90,7 @@ class JobReconciler:
         scheduler_name: str = names.DEFAULT_SCHEDULER,
         reruns_succeeded: bool = False,
     ) -> None:
-        """Take what it reads from and writes through.
+        """Create a reconciler.
 
         Args:
             stores: Stores of the objects.
@@ -99,7 +99,7 @@ class JobReconciler:
             expectations: Own writes that the stores do not show yet.
             clock: Clock for times in statuses, for due steps and for pauses.
             scheduler_name: Scheduler of Jobs that name none.
-            reruns_succeeded: Create pods that succeeded again after their deletion.
+            reruns_succeeded: Whether deleted pods that had succeeded are created again.
         """
         self._stores, self._writer, self._events = stores, writer, events
         self._expectations, self._clock = expectations, clock
@@ -109,11 +109,11 @@ class JobReconciler:
         self._objects = PluginObjects(writer)
         self._paused_until: dict[Key, float] = {}
         self._vanished: dict[Key, set[str]] = {}
-        """Pods that succeeded and were deleted since their Job was decided about."""
+        """Pods that succeeded and were deleted since the last decision about their Job."""
         self._recorded: OrderedDict[tuple[str, EventRecord], None] = OrderedDict()
 
     def judge_change(self, old: Job | None, new: Job | None) -> Iterable[Key]:
-        """Report a change that admission would have refused. Later the object does not show that it was changed."""
+        """Report a change that admission would have refused. The object itself does not show the change later."""
         if old is not None and new is not None and old.metadata.generation != new.metadata.generation:
             refusal = change_refusal(old, new)
             if refusal:
@@ -121,14 +121,14 @@ class JobReconciler:
         return ()
 
     def note_vanished(self, old: Pod | None, new: Pod | None) -> Iterable[Key]:
-        """Note that a pod which had succeeded was deleted, where its Job has not been looked at in between."""
+        """Record the deletion of a succeeded pod for the next decision about its Job."""
         if new is None and old is not None and old.status.phase == "Succeeded" and not is_leaving(old):
             for key in keys_of_controller(JOBS)(old, new):
                 self._vanished.setdefault(key, set()).add(old.metadata.name)
         return ()
 
     def _forget_vanished(self, key: Key, seen: Observed) -> None:
-        """Forget the pods that a decision took into account; others may have vanished while it was carried out."""
+        """Drop the deleted pods that a decision has considered. Others may have been deleted meanwhile."""
         left = self._vanished.get(key, set()) - seen.vanished
         if left:
             self._vanished[key] = left
@@ -159,11 +159,14 @@ class JobReconciler:
         await self._carry_out(key, seen, decision)
         self._forget_vanished(key, seen)
         if job.status.state.phase in FINISHED:
-            self._observer.forget(key)  # Jobs that are over are many, and looked at seldom
+            self._observer.forget(key)  # most Jobs have ended and are rarely reconciled
         return decision.requeue_after
 
     def _rest_of_pause(self, key: Key) -> float | None:
-        """Return how long a Job is to be left alone: looks at one of many pods cost, and its pods change one by one."""
+        """Return the seconds until a large Job may be reconciled again.
+
+        Each reconciliation is expensive, and pods change one by one.
+        """
         rest = self._paused_until.get(key, 0.0) - self._clock.monotonic()
         return rest if rest > 0 else None
 
@@ -200,11 +203,11 @@ class JobReconciler:
                 if not error.is_not_found:
                     raise
             else:
-                return  # it is there, its own store does not show it yet
+                return  # it exists, but the store does not show it yet
         for command in commands:
             await self._writer.delete(COMMANDS, command.metadata)
 
-    # --- carrying out ------------------------------------------------------------------------------------------------
+    # --- execution ---------------------------------------------------------------------------------------------------
 
     async def _carry_out(self, key: Key, seen: Observed, decision: Decision) -> None:
         job = seen.job
@@ -214,7 +217,8 @@ class JobReconciler:
             return
         status, left = decision.status, None
         if decision.objects == "gone":
-            # Before the status, which forgets them; those that stay are remembered, and hold nothing else up.
+            # Before the status drops them. Objects that could not be deleted stay in the status, and do not block other
+            # steps.
             left = await self._remove_objects(job)
             status = status if left is None else remembering_plugins(job, status)
         makes_room = bool(decision.deletes)
@@ -244,9 +248,10 @@ class JobReconciler:
             raise left
 
     async def _ensure_objects_early(self, job: Job) -> PyroclastError | None:
-        """Have the objects of plugins true before pods are deleted; return what failed, which keeps no pod alive.
+        """Update the objects of plugins before pods are deleted.
 
-        Pods that stay learn at once that they are fewer; deleting many pods takes its time.
+        Return the error, which does not block the deletion. The remaining pods see the shorter list at once, because
+        the deletion of many pods takes time.
         """
         try:
             await self._guarded(job, PLUGIN_ERROR, self._objects.ensure(job, is_certain=False))
@@ -257,7 +262,7 @@ class JobReconciler:
         return None
 
     async def _remove_objects(self, job: Job) -> ApiError | None:
-        """Have the objects of plugins gone; return why one stays."""
+        """Delete the objects of plugins. Return the error if one could not be deleted."""
         try:
             await self._guarded(job, PLUGIN_ERROR, self._objects.remove(job))
         except ApiConflictError:
@@ -314,9 +319,9 @@ class JobReconciler:
     # --- pods --------------------------------------------------------------------------------------------------------
 
     async def _create_pods(self, key: Key, seen: Observed, places: Sequence[PodPlace]) -> None:
-        # Built from the Job as it was seen: its version is that of the status which was just written.
+        # Built from the observed Job with the version of the status that was just written.
         tasks = seen.tasks
-        # Before Volcano 1.5 groups had the names of their Jobs: pods join the group that is there.
+        # Before Volcano 1.5 groups had the names of their Jobs. Pods join the existing group.
         group = seen.pod_group.metadata.name if seen.pod_group is not None else ""
 
         async def create(place: PodPlace) -> None:
@@ -344,7 +349,7 @@ class JobReconciler:
         await self._all(job, FAILED_DELETE, delete, decision.deletes)
 
     async def _give_up(self, pod: Pod) -> bool:
-        """Mark a pod whose end is to be ignored. Return whether the pod still existed."""
+        """Mark a pod as restarted, so that its end is ignored. Return whether the pod still existed."""
         change = {"metadata": {"annotations": {names.OUT_OF_SYNC: "true"}}}
         try:
             await self._writer.merge(PODS, pod.metadata, change)
@@ -355,7 +360,7 @@ class JobReconciler:
         return True
 
     async def _all(self, job: Job, reason: str, work: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -> None:
-        """Process many pods alike. If some fail, record an event with their number and raise."""
+        """Process many pods in the same way. If some fail, record an event with their number and raise."""
 
         def is_there() -> bool:
             known = self._stores.jobs.get(job.metadata.namespace, job.metadata.name)
@@ -370,7 +375,7 @@ class JobReconciler:
             self._record(job, EventRecord(reason=reason, message=message, is_warning=True))
         raise made.first
 
-    # --- telling -----------------------------------------------------------------------------------------------------
+    # --- events ------------------------------------------------------------------------------------------------------
 
     async def _guarded(self, job: Job, reason: str, work: Awaitable[None]) -> None:
         """Record an event on the Job if the work fails, then raise."""
@@ -383,7 +388,7 @@ class JobReconciler:
             raise
 
     def _record(self, job: Job, event: EventRecord) -> None:
-        """Record an event, once until the Job is restarted: what stays true is seen at each look."""
+        """Record an event once until the Job is restarted, because each reconciliation finds a lasting condition."""
         key_of_event = (f"{job.metadata.uid}/{job.status.version}/{job.status.retry_count}", event)
         if key_of_event in self._recorded:
             self._recorded.move_to_end(key_of_event)
@@ -423,7 +428,7 @@ def _complete_pod(job: Job, task: TaskSpec, index: int, group: str) -> dict[str,
 
 
 def _note_phase(job: Job, status: JobStatus) -> None:
-    """Log a phase that was entered, and count Jobs that have completed or failed."""
+    """Log a new phase, and count Jobs that have completed or failed."""
     state = status.state
     if state.phase == job.status.state.phase:
         return

@@ -17,22 +17,22 @@ from pyroclast.model.errors import PyroclastError
 __all__ = ["SyncRound"]
 
 _ALIKE: Final = 5
-"""Refusals with the same reason after which the other pods are not tried: their template is the same."""
+"""Refusals with the same reason that end a round, because all pods of a task have the same template."""
 _IN_A_ROW: Final = 20
-"""Failures that may pass, without a success between them, after which the round ends."""
+"""Temporary failures in a row that end a round."""
 
 T = TypeVar("T")
 
 
 class SyncRound(Generic[T]):
-    """One round; its failures can be read when `run` has returned."""
+    """One round. After `run` returns, it contains the failures."""
 
     def __init__(self, *, at_a_time: int, should_continue: Callable[[], bool]) -> None:
         """Prepare a round.
 
         Args:
-            at_a_time: Calls under way at most.
-            should_continue: Whether to go on; asked before each call.
+            at_a_time: Maximum number of concurrent calls.
+            should_continue: Returns whether to continue. It is called before each call of `work`.
         """
         self.first: PyroclastError | None = None
         """The first failure."""
@@ -46,7 +46,8 @@ class SyncRound(Generic[T]):
     async def run(self, work: Callable[[T], Awaitable[None]], items: Sequence[T]) -> None:
         """Call `work` with each item.
 
-        The first is done alone: where a quota is used up, or a class missing, one answer says so for all.
+        The first call runs alone, because one answer may apply to all pods, such as an exhausted quota or a missing
+        class.
         """
         rest = iter(items)
         for first in items[:1]:
@@ -82,5 +83,5 @@ class SyncRound(Generic[T]):
 
 
 def _holds_for_all(error: PyroclastError) -> bool:
-    """Return whether what happened to one pod would happen to the others."""
+    """Return whether an error for one pod applies to all pods."""
     return isinstance(error, NamespaceEndingError) or (isinstance(error, ApiError) and error.is_forbidden)

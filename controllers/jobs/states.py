@@ -9,8 +9,8 @@
                 ├──terminate──▶ Terminating ──▶ Terminated
                 └──all ended──▶ Completed or Failed
 
-Pending, Running and Restarting obey the same actions. Aborting and Aborted obey ResumeJob alone; the phases that end a
-Job obey nothing. Always holds: a phase that kills never makes pods.
+Pending, Running and Restarting have the same actions. Aborting and Aborted have only ResumeJob. The final phases have
+none. Invariant: a phase that kills pods never creates pods.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ ENDING: Final = {
     JobPhase.COMPLETING: JobPhase.COMPLETED,
     JobPhase.TERMINATING: JobPhase.TERMINATED,
 }
-"""Phases that wait for the last pod to end, and what comes then."""
+"""Phases that wait for the end of the last pod, and their next phases."""
 RESTS: Final = frozenset({JobPhase.ABORTED, *ENDING, *FINISHED})
 """Phases in which no pod runs."""
 
@@ -59,11 +59,11 @@ class Transition:
 
     phase: JobPhase
     is_whole: bool = True
-    """All pods are killed and the version grows; otherwise only the pods that the action is about."""
+    """Whether all pods are killed and the version is incremented. Otherwise only the target pods are killed."""
     keeps_ended: bool = True
-    """Pods that ended stay."""
+    """Whether ended pods stay."""
     is_retry: bool = False
-    """It counts against the retries."""
+    """Whether it counts as a retry."""
 
 
 def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_retry: int) -> Transition | None:
@@ -81,7 +81,7 @@ def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_ret
         is_last = retry_count >= max_retry - 1
         return Transition(phase=JobPhase.RESTARTING, keeps_ended=is_last, is_retry=is_retry)
     if action in TARGETED and is_retry and retry_count >= max_retry - 1:
-        # The Job fails by this: what has ended stays, as after a restart of the whole Job.
+        # The Job fails. Ended pods stay, as after a restart of the whole Job.
         return Transition(phase=JobPhase.RESTARTING, is_retry=True)
     if action in TARGETED:
         return Transition(phase=JobPhase.RESTARTING, is_whole=False, is_retry=is_retry)
@@ -89,25 +89,25 @@ def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_ret
 
 
 def after_restart(*, retry_count: int, max_retry: int, replicas: int, terminating: int, min_available: int) -> JobPhase:
-    """Return the phase once everything that was to be killed is being deleted."""
+    """Return the phase after all pods to kill are being deleted."""
     if retry_count >= max_retry:
         return JobPhase.FAILED
     return JobPhase.PENDING if replicas - terminating >= min_available else JobPhase.RESTARTING
 
 
 def after_ending(phase: str, counts: Counts) -> JobPhase:
-    """Return the phase while, and once, the pods of a Job that is being stopped end."""
+    """Return the phase of a Job that is being stopped: the same until its last pod has ended, then the next."""
     return JobPhase(phase) if counts.alive else ENDING.get(JobPhase(phase), JobPhase(phase))
 
 
 def while_pending(spec: JobSpec, counts: Counts) -> JobPhase:
-    """Return the phase of a Job that waits for its minimum."""
+    """Return the phase of a Pending Job."""
     are_enough = spec.min_available <= counts.running + counts.succeeded + counts.failed
     return JobPhase.RUNNING if are_enough else JobPhase.PENDING
 
 
 def while_running(spec: JobSpec, counts: Counts) -> JobPhase:
-    """Return the phase of a Job that runs."""
+    """Return the phase of a Running Job."""
     replicas = sum(task.replicas for task in spec.tasks)
     if not replicas:
         return JobPhase.RUNNING
@@ -119,14 +119,15 @@ def while_running(spec: JobSpec, counts: Counts) -> JobPhase:
 
 
 def least_of_tasks(tasks: Sequence[TaskSpec]) -> int:
-    """Sum up the minimums of tasks; one without a minimum needs all its replicas."""
+    """Return the sum of the minimums of tasks. A task without a minimum needs all its replicas."""
     return sum(task.replicas if task.min_available is None else task.min_available for task in tasks)
 
 
 def tasks_that_fell_short(spec: JobSpec, counts: Counts) -> list[tuple[str, int, int]]:
-    """Return the tasks of which fewer pods succeeded than they need: name, successes, minimum.
+    """Return the tasks with fewer succeeded pods than their minimum: name, successes, minimum.
 
-    A task without pods is not judged, and none is where the Job needs fewer pods than its tasks do together.
+    Tasks without pods do not count. There are none if the minimum of the Job is less than the sum of its tasks'
+    minimums.
     """
     if spec.min_available < least_of_tasks(spec.tasks):
         return []
@@ -142,5 +143,5 @@ def _when_all_ended(spec: JobSpec, counts: Counts) -> JobPhase:
     if tasks_that_fell_short(spec, counts):
         return JobPhase.FAILED
     if spec.min_success is not None:
-        return JobPhase.FAILED  # enough successes would have completed it already
+        return JobPhase.FAILED  # enough successes would have completed the Job
     return JobPhase.COMPLETED if counts.succeeded >= spec.min_available else JobPhase.FAILED

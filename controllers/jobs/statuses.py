@@ -19,7 +19,7 @@ PLUGIN_RECORD: Final = "plugin-"
 
 
 def with_counts(seen: Observed, counts: Counts) -> JobStatus:
-    """Return the status with the pods as they are counted now."""
+    """Return the status with the current counts of pods."""
     return msgspec.structs.replace(
         seen.job.status,
         min_available=seen.job.spec.min_available,
@@ -44,17 +44,17 @@ def entered(
     version: int | None = None,
     retry_count: int | None = None,
 ) -> JobStatus:
-    """Return the status in a phase; entering one stamps its time, and moves its condition to the end.
+    """Return the status in a phase. A new phase sets the transition time, and moves its condition to the end.
 
     Args:
         seen: The Job.
         status: Status with the current counts.
-        phase: The phase, which may be the one that it is in.
+        phase: The phase, which may be the current one.
         memory: History to write.
-        reason: Cause in one word; None keeps it.
-        message: Cause for people; None keeps it.
-        version: Version of the pods from now on, given by actions, which enter their phase anew; None keeps it.
-        retry_count: Retries so far; None keeps it.
+        reason: Cause in one word. None: unchanged.
+        message: Message for users. None: unchanged.
+        version: New version of the pods, for actions, which always enter a new phase. None: unchanged.
+        retry_count: Number of retries. None: unchanged.
     """
     old = status.state
     is_entered = old.phase != phase or version is not None
@@ -84,7 +84,7 @@ def changed(seen: Observed, status: JobStatus) -> JobStatus | None:
 
 
 def remembering_plugins(job: Job, status: JobStatus | None) -> JobStatus | None:
-    """Return a status that still names the plugins whose objects it would have forgotten; None where it stands."""
+    """Return the status with the plugins whose objects still exist, None if nothing changes."""
     if status is None:
         return None
     named = {key: name for key, name in job.status.controlled_resources.items() if key.startswith(PLUGIN_RECORD)}

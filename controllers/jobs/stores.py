@@ -46,7 +46,7 @@ COMMAND_JOB: Final = "job"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """One store a kind."""
+    """One store per kind."""
 
     jobs: Store[Job]
     pods: Store[Pod]
@@ -59,7 +59,7 @@ class Stores:
 
     @classmethod
     def of(cls, operator: Operator) -> "Stores":
-        """Watch all of them."""
+        """Watch all kinds."""
         return cls(
             jobs=operator.store(JOBS, INDEXES["jobs"]),
             pods=operator.store(PODS, INDEXES["pods"]),
@@ -73,7 +73,7 @@ class Stores:
 
 
 def place_of(namespace: str, name: str) -> str:
-    """Write a namespaced name as one text, to be found by."""
+    """Return a namespaced name as an index value."""
     return f"{namespace}/{name}"
 
 
@@ -86,18 +86,18 @@ def job_of_command(command: Command) -> str | None:
 
 
 def _command_index(command: Command) -> tuple[str, ...]:
-    """Find Commands by the Job that they are for."""
+    """Return the index value of a Command: its Job."""
     name = job_of_command(command)
     return () if name is None else (place_of(command.metadata.namespace, name),)
 
 
 def _queue_index(job: Job) -> tuple[str, ...]:
-    """Find Jobs by their queue."""
+    """Return the index value of a Job: its queue."""
     return (job.spec.queue or "default",)
 
 
 def _claims_index(job: Job) -> tuple[str, ...]:
-    """Find Jobs by the claims that they name."""
+    """Return the index values of a Job: the claims that it names."""
     return tuple(
         place_of(job.metadata.namespace, volume.volume_claim_name)
         for volume in job.spec.volumes

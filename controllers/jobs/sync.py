@@ -1,4 +1,4 @@
-"""Syncing: desired objects of a Job that waits or runs, which are claims, pod group, plugins' objects and pods."""
+"""Sync: desired objects of a pending or running Job: claims, pod group, objects of plugins, and pods."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ def sync(seen: Observed, memory: JobMemory) -> Decision:
     reason, message = _outcome(seen, counts, phase) if _starts_afresh(seen, phase) else (None, None)
     new = entered(seen, status, phase, memory, reason=reason, message=message)
     if phase not in {JobPhase.PENDING, JobPhase.RUNNING}:
-        return Decision(status=new)  # it is over: nothing more is made
+        return Decision(status=new)  # the Job ends: nothing is created
     return replace(desired, status=changed(seen, new), kills=strays, deletes=surplus)
 
 
@@ -57,14 +57,14 @@ def _starts_afresh(seen: Observed, phase: JobPhase) -> bool:
 
 
 def _strays(seen: Observed) -> Iterator[Pod]:
-    """Yield pods that were to be killed and are still there: given up, or of an older version and not ended."""
+    """Yield remaining pods of a kill: marked as restarted, or of an older version and not ended."""
     for pod in seen.members.values():
         is_older = (member_version(pod) or 0) < seen.job.status.version
         if not is_leaving(pod) and (is_given_up(pod) or (is_older and pod.status.phase not in ENDED)):
             yield pod
 
 
-# --- what is to be there ---------------------------------------------------------------------------------------------
+# --- desired objects -------------------------------------------------------------------------------------------------
 
 
 def _desired(seen: Observed, done: Collection[PodPlace]) -> Decision:
@@ -74,7 +74,7 @@ def _desired(seen: Observed, done: Collection[PodPlace]) -> Decision:
         return Decision(events=(trouble,))
     group = seen.pod_group
     if group is not None and group.metadata.deletion_timestamp:
-        return Decision()  # the next one can be made when this one is gone
+        return Decision()  # the next group can be created after this one is deleted
     try:
         create = None if group else group_manifest(seen.job, seen.priorities, seen.namespace_annotations)
         change = group_change(group, seen.job, seen.priorities) if group else None
@@ -98,7 +98,7 @@ def _trouble(seen: Observed) -> EventRecord | None:
         message = f"queue {seen.job.spec.queue} is not found; the Job waits until it is there"
         return EventRecord(reason=POD_GROUP_ERROR, message=message, is_warning=True)
     if seen.job.status.state.phase == JobPhase.RUNNING:
-        return None  # its claims were there when it began
+        return None  # its claims existed when it started
     for claim in claims_of(seen.job):
         if claim.manifest is None and claim.name not in seen.claims:
             message = f"pvc {claim.name} is not found, the job will be in the Pending state until the PVC is created"
@@ -107,7 +107,7 @@ def _trouble(seen: Observed) -> EventRecord | None:
 
 
 def _claims(seen: Observed) -> tuple[ClaimPlan, ...]:
-    """Return the claims to make or to name."""
+    """Return the claims to create or to name."""
     claims = claims_of(seen.job)
     if seen.job.status.state.phase == JobPhase.RUNNING:
         # The claims existed when the Job started. Applying its manifest again removes their names from the spec.
@@ -149,7 +149,7 @@ def _group_events(group: PodGroup) -> tuple[EventRecord, ...]:
 
 
 def _records(seen: Observed) -> dict[str, str]:
-    """Return the entries that name what the Job has: claims, and plugins whose objects are there."""
+    """Return the entries for claims, and for plugins with objects."""
     claims = {RECORD + claim.name: claim.name for claim in claims_of(seen.job)}
     plugins = {PLUGIN_RECORD + plugin.name: plugin.name for plugin in plugins_of(seen.job) if plugin.is_recorded}
     return {**claims, **plugins}

@@ -1,4 +1,4 @@
-"""Targets: which pods a restart is about, and how that is written down."""
+"""Targets: the pods of a restart, and their text in the status."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Target:
     """Index of the pod, or number of the partition."""
 
     def __str__(self) -> str:
-        """Write it as it is remembered."""
+        """Return the text for the status."""
         if self.kind in {"pod", "partition"}:
             return f"{self.kind}/{self.task}/{self.number}"
         return f"{self.kind}/{self.task}" if self.kind == "task" else self.kind
@@ -49,7 +49,7 @@ def covers(seen: Observed, target: Target, place: PodPlace) -> bool:
 
 
 def partition_of(seen: Observed, place: PodPlace) -> int | None:
-    """Number of the partition that a place lies in, None where a task has none."""
+    """Return the number of the partition of a place, None if the task has no partitions."""
     policy = seen.tasks[place.task].partition_policy if place.task in seen.tasks else None
     if policy is None:
         return None
@@ -57,7 +57,7 @@ def partition_of(seen: Observed, place: PodPlace) -> int | None:
 
 
 def targets_in(text: str) -> Iterator[Target]:
-    """Read what was written; what cannot be read was not written by us and is dropped."""
+    """Parse targets from the status. Invalid targets are dropped."""
     for part in text.split(","):
         match part.split("/"):
             case ["all"]:

@@ -25,7 +25,7 @@ _ENDS: Final = frozenset({JobPhase.COMPLETING, JobPhase.TERMINATING})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """An action that is due, and what it does."""
+    """An action to execute, and its effect."""
 
     action: LifecycleAction
     transition: Transition
@@ -34,7 +34,7 @@ class Step:
 
 
 def apply_command(seen: Observed, memory: JobMemory, command: Command) -> Decision:
-    """Carry a Command out; what it does stands in the status before it is deleted."""
+    """Execute a Command. Its effect is written to the status before the Command is deleted."""
     what = f"Command {command.metadata.name}: {command.action}"
     if command.target is not None and command.target.uid != seen.job.metadata.uid:
         return _ignore(command, f"{what} is ignored: it is for a Job of this name that is gone")
@@ -47,7 +47,7 @@ def apply_command(seen: Observed, memory: JobMemory, command: Command) -> Decisi
     if effect is None:
         return _ignore(command, f"{what} has no effect in phase {phase_of(seen)}", is_warning=False)
     if seen.refusal and is_new(seen.job) and effect.phase not in _ENDS:
-        # Later it would pass for one that had begun, which is judged no more.
+        # Otherwise it would count as started, and started Jobs are not validated.
         return _ignore(command, f"{what} has no effect: the Job was refused and has not begun")
     step = Step(action=action, transition=effect, targets=(), cause=f"asked for by Command {command.metadata.name}")
     event = EventRecord(reason=COMMAND_ISSUED, message=f"{what} is carried out once, then deleted")
@@ -61,7 +61,7 @@ def _ignore(command: Command, message: str, *, is_warning: bool = True) -> Decis
 
 
 def step_for(seen: Observed, due: Iterable[PolicyAction]) -> Step | None:
-    """Return the step that the oldest occurrence calls for; restarts of single pods are taken together."""
+    """Return the step for the oldest event. Restarts of single pods are combined."""
     first: Step | None = None
     for answer in due:
         effect = _transition(seen, answer.action)
@@ -92,7 +92,7 @@ def _transition(seen: Observed, action: LifecycleAction) -> Transition | None:
 
 
 def phase_of(seen: Observed) -> str:
-    """Return the phase of a Job; a new one is Pending."""
+    """Return the phase of a Job. A new Job is Pending."""
     return seen.job.status.state.phase or JobPhase.PENDING
 
 
@@ -127,7 +127,7 @@ def take(seen: Observed, memory: JobMemory, step: Step) -> Decision:
 
 
 def _without(seen: Observed, memory: JobMemory, targets: Iterable[Target]) -> JobMemory:
-    """Forget pods that are going to be restarted: that they go means nothing."""
+    """Remove the pods of a restart from the known pods, so that their deletion is not an eviction."""
 
     def stays(place: PodPlace) -> bool:
         return not any(covers(seen, target, place) for target in targets)
@@ -141,7 +141,7 @@ def _without(seen: Observed, memory: JobMemory, targets: Iterable[Target]) -> Jo
 
 
 def covered(seen: Observed, targets: Iterable[Target]) -> dict[PodPlace, Pod]:
-    """Return the pods that restarts are about."""
+    """Return the pods that restarts cover."""
     return {place: pod for place, pod in seen.members.items() if any(covers(seen, target, place) for target in targets)}
 
 

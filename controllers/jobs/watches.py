@@ -19,7 +19,7 @@ __all__ = ["watches_of"]
 
 
 def watches_of(stores: Stores) -> Sequence[AnyWatch]:
-    """Return the watches."""
+    """Return the watches of the Job controller."""
     return (
         Watch(resource=JOBS, keys=_of_job),
         Watch(resource=PODS, keys=keys_of_controller(JOBS)),
@@ -35,11 +35,11 @@ def _of_job(old: Job | None, new: Job | None) -> Iterable[Key]:
     if job is None:
         return ()
     if new is None:
-        # Series of Jobs that are gone would grow with the history of the cluster.
+        # Otherwise the series of deleted Jobs would accumulate.
         name, queue = f"{job.metadata.namespace}/{job.metadata.name}", job.spec.queue or names.DEFAULT_QUEUE
         for metric in (metrics.JOBS_COMPLETED, metrics.JOBS_FAILED):
             with suppress(KeyError):
-                metric.remove(name, queue)  # by both labels: by the name alone, every series is looked at
+                metric.remove(name, queue)  # with both labels, because with the name alone every series is searched
     return (key_of(job),)
 
 
@@ -50,7 +50,10 @@ def _of_command(old: Command | None, new: Command | None) -> Iterable[Key]:
 
 
 def _of_queue(stores: Stores, old: Queue | None, new: Queue | None) -> Iterable[Key]:
-    """Jobs wait for a queue to be there, to be open, and to have no queues below it."""
+    """Return the Jobs of a queue and its parents after a change of state, parent or clusters.
+
+    Jobs wait for an existing, open leaf queue.
+    """
     queue = new or old
     is_same = (
         old is not None
@@ -69,7 +72,7 @@ def _of_queue(stores: Stores, old: Queue | None, new: Queue | None) -> Iterable[
 def _of_claim(
     stores: Stores, old: wire.PersistentVolumeClaim | None, new: wire.PersistentVolumeClaim | None
 ) -> Iterable[Key]:
-    """Jobs wait for a claim to be there."""
+    """Return the Jobs that name a claim that was created or deleted."""
     if (old is None) == (new is None):
         return
     claim = new or old

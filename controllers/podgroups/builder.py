@@ -1,4 +1,4 @@
-"""Building: the pod group of a pod, as a pure function of the pod, its owners' annotations and its namespace.
+"""Builder: the pod group of a pod, as a pure function of the pod, its owners' annotations and its namespace.
 
 docs/controllers/podgroup.md contains the tables.
 """
@@ -47,26 +47,26 @@ COPIED_LABELS: Final = (names.PREEMPTABLE, names.COOLDOWN_TIME)
 
 
 def owner_uid(pod: Pod) -> str:
-    """Return the UID of what a pod shares its group with: its controller, or the pod alone."""
+    """Return the UID of the object that defines the group: the controller of a pod, or the pod."""
     controller = pod.metadata.controller
     return controller.uid if controller is not None else pod.metadata.uid
 
 
 def generated_name(pod: Pod) -> str:
-    """Return the name of the group that is made for a pod."""
+    """Return the name of the generated group of a pod."""
     return PREFIX + owner_uid(pod)
 
 
 def is_alive(pod: Pod) -> bool:
-    """Return whether a pod is neither at its end nor on its way out."""
+    """Return whether a pod has not ended and is not being deleted."""
     return not pod.metadata.deletion_timestamp and pod.status.phase not in _ENDED
 
 
 def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
-    """Return whether a pod is ours to group: of our schedulers, alive, and without a group or with one made here.
+    """Return whether a pod needs a generated group: it is alive, of our schedulers, without a group or with a generated one.
 
-    One that names a gang of Koordinator's is not: the scheduler makes a job of the gang, or of the pod alone where its
-    configuration asks for no gangs, and neither waits for a group.
+    A pod of a Koordinator gang needs none: the scheduler forms a job of the gang or, if its configuration has no gangs,
+    of the pod.
     """
     if pod.spec.scheduler_name not in scheduler_names or not is_alive(pod):
         return False
@@ -85,12 +85,12 @@ def build_group(
 
     Args:
         pod: One of the pods that share the group.
-        owner_annotations: Annotations of its owners, the first owner's before others'.
-        namespace_annotations: Annotations of its namespace, which may name the queue.
+        owner_annotations: Annotations of its owners. The first owner's take precedence.
+        namespace_annotations: Annotations of its namespace, which may contain the queue.
         inherits: Whether owners' annotations count.
 
     Raises:
-        ObjectError: An amount of the pod is no quantity.
+        ObjectError: An amount of the pod is not a quantity.
     """
     inherited = owner_annotations if inherits else {}
     minimum = min_member(inherited)
@@ -119,13 +119,16 @@ def build_group(
 
 
 def min_member(owner_annotations: Mapping[str, str]) -> int:
-    """Return the gang size that owners ask for; what is no number, or a negative one, counts as 1."""
+    """Return the gang size in the annotations of owners. An invalid or negative number counts as 1."""
     desired = _whole(owner_annotations.get(names.GROUP_MIN_MEMBER, ""))
     return desired if desired is not None and 0 <= desired <= _LARGEST else 1
 
 
 def network_topology(annotations: Mapping[str, str]) -> NetworkTopologySpec | None:
-    """Return the topology that a pod asks for; what cannot be read is left out, and an unknown mode is hard."""
+    """Return the network topology of a pod's annotations.
+
+    Invalid values are ignored, and an unknown mode counts as hard.
+    """
     mode = annotations.get(names.NETWORK_TOPOLOGY_MODE)
     tier = annotations.get(names.NETWORK_TOPOLOGY_HIGHEST_TIER)
     if mode is None and tier is None:
@@ -150,13 +153,13 @@ def changed_metadata(desired: PodGroup, there: PodGroup, *, inherits: bool = Tru
 
     Args:
         desired: The desired group.
-        there: The group as it is.
+        there: The existing group.
         inherits: Whether owners' annotations count. A key that an owner no longer has is removed from the group.
     """
     annotations = {*COPIED_ANNOTATIONS, *BUDGETS}
     if inherits:
         annotations |= {key for key in there.metadata.annotations if key.startswith(names.INHERITED_PREFIX)}
-        annotations -= {names.ALLOCATED_HYPER_NODE}  # the scheduler's own
+        annotations -= {names.ALLOCATED_HYPER_NODE}  # written by the scheduler
     return {
         "annotations": _change(there.metadata.annotations, desired.metadata.annotations, annotations),
         "labels": _change(there.metadata.labels, desired.metadata.labels, COPIED_LABELS),
@@ -171,10 +174,10 @@ def _change(there: Mapping[str, str], desired: Mapping[str, str], ours: Iterable
 
 
 def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
-    """Return the pod's own owners when one of them manages it, else the pod.
+    """Return the owners of the pod if one of them is its controller, otherwise the pod.
 
-    The pod's owners wait for the pod, not for its group: that would take a right on owners of any kind where the server
-    guards them (OwnerReferencesPermissionEnforcement).
+    The references do not block the deletion of owners. Blocking would need rights on owners of any kind with the
+    admission plugin OwnerReferencesPermissionEnforcement.
     """
     if pod.metadata.controller is not None:
         return tuple(replace(each, block_owner_deletion=False) for each in pod.metadata.owner_references)
@@ -191,7 +194,7 @@ def _owner_references(pod: Pod) -> tuple[OwnerReference, ...]:
 
 
 def _budget(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Return the first budget that a pod has and that can be read, since a group may have one alone."""
+    """Return the first valid budget of a pod, because a group may have only one."""
     sound = [key for key in BUDGETS if key in annotations and not any(budget_faults({key: annotations[key]}))]
     return _copied(annotations, sound[:1])
 
@@ -201,7 +204,7 @@ def _copied(values: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
 
 
 def _is_same_spec(one: PodGroupSpec, other: PodGroupSpec) -> bool:
-    """Compare the fields that are built. Amounts are compared by value."""
+    """Return whether the built fields of two specs are equal. Amounts are compared by value."""
     return (
         (one.min_member, one.queue, one.priority_class_name, one.network_topology)
         == (other.min_member, other.queue, other.priority_class_name, other.network_topology)

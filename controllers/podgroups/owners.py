@@ -1,4 +1,4 @@
-"""Owners of pods, read from the server when a group is made: what they ask for, and whether they are still there."""
+"""Owners of pods: their annotations, and whether they exist. They are read from the server when a group is created."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pyroclast.model.wire import Pod
 __all__ = ["CONTROLLER_REVISION", "Owners", "read_owners"]
 
 CONTROLLER_REVISION: Final = "controller-revision-hash"
-"""Label of a pod: revision of the stateful set that it was made by."""
+"""Label of a pod: revision of its stateful set."""
 
 _PLURALS: Final[Mapping[tuple[str, str], str]] = {
     ("apps/v1", "ReplicaSet"): "replicasets",
@@ -26,21 +26,21 @@ _PLURALS: Final[Mapping[tuple[str, str], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owners:
-    """Facts from the owners of a pod."""
+    """Properties of the owners of a pod."""
 
     annotations: Mapping[str, str]
     """Annotations of the owners. If several owners have a key, the first owner's value counts."""
     is_controller_gone: bool = False
-    """The controller was deleted, so the pod goes too."""
+    """Whether the controller was deleted, so that the pod will be deleted too."""
     is_of_old_revision: bool = False
-    """The pod is not what its stateful set makes now."""
+    """Whether the pod belongs to an old revision of its stateful set."""
 
 
 async def read_owners(client: Client, pod: Pod) -> Owners:
     """Read the owners of a pod.
 
     Raises:
-        ApiError: The server could not say; to go on without would make a wrong group.
+        ApiError: The server did not answer. A group without the owners' annotations would be wrong.
     """
     annotations: dict[str, str] = {}
     is_gone = is_old = False
@@ -64,9 +64,9 @@ async def read_owners(client: Client, pod: Pod) -> Owners:
 
 
 async def _read(client: Client, reference: OwnerReference, plural: str, namespace: str) -> dict[str, Any] | None:
-    """Return an owner, or None when it is gone and perhaps another has its name."""
+    """Return an owner, or None if it was deleted. Another object may have its name."""
     try:
-        # the creator of a pod chooses the name, and the server does not validate it
+        # users choose the name, and the server does not validate it
         name = quote(reference.name, safe="")
         owner: dict[str, Any] = await client.request_json(
             "GET", f"/apis/{reference.api_version}/namespaces/{namespace}/{plural}/{name}"

@@ -49,7 +49,7 @@ Workload = wire.ReplicaSet | wire.StatefulSet
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controller in."""
+    """Register the controllers with an operator."""
     PodGroupCreator(operator, options)
     PodGroupValidator(operator, options)
     if options.follows_workloads:
@@ -97,7 +97,7 @@ class PodGroupCreator(Controller):
         self._faults.report(pod, "; ".join(filter(None, messages)))
         is_grouped = bool(_group_of(pod))
         there = self._groups.get(pod.metadata.namespace, generated_name(pod))
-        # Groups and pods come by two watches: a group that is gone may be the first we see of its pods' end.
+        # Groups and pods have separate watches, so the deletion of a group may arrive before the end of its pods.
         if is_grouped and (there is not None or self._is_at_rest(pod) or not await self._exists(pod)):
             return None
         try:
@@ -114,7 +114,7 @@ class PodGroupCreator(Controller):
         """Create or update a pod's group. Return whether the group exists."""
         owners = await read_owners(self._operator.client, pod)
         if owners.is_controller_gone:
-            return False  # the pod is about to be collected, and so would be the group
+            return False  # the garbage collector will delete the pod, and would delete the group
         namespace = self._namespaces.get("", pod.metadata.namespace)
         desired = build_group(
             pod,
@@ -175,7 +175,7 @@ class PodGroupCreator(Controller):
         return workload if workload is not None and workload.metadata.uid == controller.uid else None
 
     def _lack_of_replicas(self, pod: Pod) -> str:
-        """Say that a pod's workload asks for fewer pods than its gang needs, as in a rollout of a Deployment."""
+        """Return a message if a workload has fewer replicas than its gang needs, as in a rollout of a Deployment."""
         workload = self._workload_of(pod)
         if workload is None or not self._inherits:
             return ""

@@ -24,7 +24,7 @@ _NEW: Final = frozenset({"", PodGroupPhase.PENDING})
 
 
 class PodGroupValidator(Controller):
-    """Judges groups until the scheduler lets them in. Its keys are groups."""
+    """Validates groups until the scheduler admits them. Its keys are groups."""
 
     name: ClassVar[str] = "podgroup-validation"
 

@@ -38,7 +38,7 @@ _SHUT: Final = frozenset({CLOSING, CLOSED})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """All that a decision about a queue looks at."""
+    """The input of a decision about a queue."""
 
     queue: Queue
     parent: Queue | None
@@ -65,21 +65,21 @@ class Decision:
 
     state: str
     closed_by_parent: str
-    """The annotation: `true`, `false`, or empty where it never stood."""
+    """The annotation: `true`, `false`, or empty if the queue never had it."""
     takes_command: bool = False
-    """The commands for the queue have had their effect, or never will: delete them."""
+    """Whether to delete the commands for the queue, because they had their effect or never will."""
     notices: list[Notice] = field(default_factory=list)
 
     @property
     def annotates_first(self) -> bool:
         """Whether the annotation is written before the state.
 
-        A process that is killed between the two writes must lose neither the reason of a closing nor an opening.
+        If the process is killed between the two writes, neither the reason of a closing nor an opening may be lost.
         """
         return self.closed_by_parent == "true"
 
     def close(self, gangs: int) -> None:
-        """Close the queue, as far as it has no gangs left."""
+        """Close the queue. It is Closing while it has gangs."""
         if self.state not in _SHUT:
             self.notices.append(
                 Notice(type="Normal", reason=LifecycleAction.CLOSE_QUEUE, message="Close queue succeed")
@@ -142,7 +142,7 @@ def _open(situation: Situation, decision: Decision) -> None:
 
 
 def _follow_parent(situation: Situation, decision: Decision) -> None:
-    """Close with the parent, and open again with it."""
+    """Close the queue with its parent, and open it again with its parent."""
     if situation.parent is None:
         return
     if _is_parent_shut(situation):

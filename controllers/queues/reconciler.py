@@ -38,22 +38,22 @@ _BY_PHASE: Final = "queues:phase"
 _BY_TARGET: Final = "queues:target"
 _VALID_ACTIONS: Final = frozenset({LifecycleAction.OPEN_QUEUE.value, LifecycleAction.CLOSE_QUEUE.value})
 _COUNTS_SECONDS: Final = 1.0
-"""Between two writes of a queue's counts: gangs change by thousands, and people read."""
+"""Minimum time between two updates of a queue's counts, because thousands of gangs may change."""
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
-    """Plug the controller in."""
+    """Register the controllers with an operator."""
     QueueController(operator, options)
     QueueValidator(operator, options)
 
 
 class QueueController(Controller):
-    """Keeps the state of queues."""
+    """Writes the state of queues."""
 
     name: ClassVar[str] = "queue"
 
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
-        """Watch queues, groups, and commands where they are obeyed."""
+        """Watch queues, groups, and commands if they are enabled."""
         self._queues: Store[Queue] = operator.store(QUEUES, {QUEUE_PARENT: parent_index})
         self._groups: Store[PodGroup] = operator.store(
             POD_GROUPS, {_BY_QUEUE: self._queue_of, _BY_PHASE: self._phase_of}
@@ -63,7 +63,7 @@ class QueueController(Controller):
         """Ages of commands, by UID."""
         self._counted_at: dict[str, float] = {}
         self._refused: dict[str, int] = {}
-        """Generations of queues whose parent the server refuses to change."""
+        """Generations of queues for which the server refused the parent."""
         watches: list[Watch[Any]] = [
             Watch(resource=QUEUES, keys=self._keys_of_queue),
             Watch(resource=POD_GROUPS, keys=self._keys_of_group),
@@ -74,7 +74,7 @@ class QueueController(Controller):
         super().__init__(operator, options, watches=watches)
 
     async def reconcile(self, key: Key) -> float | None:
-        """Bring a queue to the state it should have.
+        """Write the desired state of a queue.
 
         Raises:
             ApiError: The server refused.
@@ -104,11 +104,11 @@ class QueueController(Controller):
         except ApiError as error:
             if not means_another(error):
                 raise
-            return None  # the queue is gone: its deletion is on its way to us
+            return None  # the queue was deleted; the store does not show it yet
         return PATIENCE_SECONDS if own and not decision.takes_command else requeue_after
 
     async def _carry_out(self, queue: Queue, decision: Decision) -> float | None:
-        """Write what was decided; return when counts that changed are to be written."""
+        """Execute the decision. Return the seconds until changed counts may be written."""
         counts = {
             field: self._groups.count(_BY_PHASE, f"{queue.metadata.name}/{phase}") for field, phase in COUNTED.items()
         }
@@ -123,7 +123,7 @@ class QueueController(Controller):
         return wait
 
     async def _write_status(self, queue: Queue, state: str, counts: Mapping[str, int]) -> float | None:
-        """Write a state at once, counts now or later; return the seconds until later."""
+        """Write a changed state at once, and changed counts now or later. Return the seconds until later."""
         now, name = self._operator.clock.monotonic(), queue.metadata.name
         known = queue.status
         change: dict[str, Any] = {"state": state} if state != known.state else {}
@@ -143,7 +143,7 @@ class QueueController(Controller):
             await self._operator.writer.merge(QUEUES, queue.metadata, change)
 
     async def _with_parent(self, queue: Queue) -> Queue:
-        """Write the root as the parent of a queue that names none; return the queue as it is then."""
+        """Set the root as the parent of a queue without one. Return the resulting queue."""
         if queue.spec.parent or queue.metadata.name == names.ROOT_QUEUE:
             return queue
         change = {"spec": {"parent": names.ROOT_QUEUE}}
@@ -181,7 +181,7 @@ class QueueController(Controller):
             await self._operator.writer.delete(COMMANDS, command.metadata)
 
     async def _drop_orphans(self, commands: Sequence[Command]) -> float | None:
-        """Delete commands whose queue did not come in time: it may only be later in our stores."""
+        """Delete commands whose queue does not exist after a while. The store of queues may be stale."""
         late = [command for command in commands if self._age(command) >= PATIENCE_SECONDS]
         await self._delete(late)
         return PATIENCE_SECONDS if len(late) < len(commands) else None
@@ -230,7 +230,7 @@ def _facts(queue: Queue) -> object:
 
 
 def _target_of(command: Command) -> tuple[str, ...]:
-    """Return the queue that a command is for; none where it is for something else."""
+    """Return the queue of a command, none if it is for another kind."""
     target = command.target
     if target is None or target.kind != QUEUES.kind or target.api_version != QUEUES.api_version:
         return ()
@@ -238,7 +238,7 @@ def _target_of(command: Command) -> tuple[str, ...]:
 
 
 def _targets(command: Command, queue: Queue) -> bool:
-    """Return whether a command is for this queue, not for one of its name that is gone."""
+    """Return whether a command is for this queue, not for a deleted queue of the same name."""
     return command.target is not None and command.target.uid in {"", queue.metadata.uid}
 
 
@@ -255,7 +255,7 @@ def _show_counts(queue: str, counts: Mapping[str, int]) -> None:
 
 
 def _forget_queue(queue: str) -> None:
-    """Remove the series of a queue that is gone."""
+    """Remove the series of a deleted queue."""
     for gauge in GANGS.values():
         with suppress(KeyError):
             gauge.remove(queue)

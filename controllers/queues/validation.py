@@ -24,7 +24,7 @@ _TREE: Final[Key] = ("", names.ROOT_QUEUE)
 
 
 class QueueValidator(Controller):
-    """Judges queues. It has one key: what is wrong with one queue may be the doing of any other."""
+    """Validates queues. It has one key, because a fault of one queue may be caused by any other queue."""
 
     name: ClassVar[str] = "queue-validation"
 
@@ -37,7 +37,7 @@ class QueueValidator(Controller):
         super().__init__(operator, options, watches=[Watch(resource=QUEUES, keys=_tree_of)], workers=1)
 
     async def reconcile(self, _: Key) -> float | None:
-        """Judge all queues; the newest later."""
+        """Validate all queues. New queues are validated after a grace period."""
         lookups, queues = StoredQueues(self._queues), self._queues.values()
         sums = SharedSums(lookups)
         now, waits = self._operator.clock.wall(), []
@@ -48,7 +48,7 @@ class QueueValidator(Controller):
             faults = standing_faults(queue, lookups, sums, self._options.max_queue_depth)
             faults += tuple(self._root_faults(queue))
             self._faults.report(queue, faults_message(faults))
-            await asyncio.sleep(0)  # a tree of a thousand queues takes a while, and others have their turn
+            await asyncio.sleep(0)  # a tree of a thousand queues takes a while, and other tasks must run
         self._faults.keep(map(key_of, queues))
         return max(waits, default=None)
 

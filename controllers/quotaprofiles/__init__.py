@@ -1,5 +1,5 @@
-"""The quota profile controller: for each ElasticQuotaProfile the root of a tree of quotas, as large as its nodes.
+"""The quota profile controller: the root quota of each ElasticQuotaProfile, with the resources of its nodes.
 
-Belongs here: which nodes a profile means, what they come to, and the ElasticQuota that says so. Does not: dividing it,
-which is `model.elastic`.
+Belongs here: the nodes of a profile, their total resources, and the root ElasticQuota. Does not: division among quotas
+(`model.elastic`).
 """

@@ -1,4 +1,4 @@
-"""Keeps the ElasticQuota of each profile as large as the profile's nodes."""
+"""Reconciler: updates the root ElasticQuota of each profile to the resources of the profile's nodes."""
 
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final
@@ -35,7 +35,7 @@ _UPDATE_FAILED: Final = "UpdateQuotaFailed"
 
 
 class QuotaProfiles(Controller):
-    """Makes and sizes the roots of trees of quotas. Its keys are profiles."""
+    """Creates and updates the roots of quota trees. Its keys are profiles."""
 
     name: ClassVar[str] = "quotaprofile"
 
@@ -59,7 +59,7 @@ class QuotaProfiles(Controller):
         """Create or update the root of a profile's tree. Faults of the profile are reported.
 
         Raises:
-            ApiError: The server refused for now.
+            ApiError: The server refused temporarily.
         """
         profile = self._profiles.get(*key)
         if profile is None or profile.metadata.deletion_timestamp:
@@ -85,7 +85,7 @@ class QuotaProfiles(Controller):
             if there is None:
                 body = root.manifest()
                 body["metadata"] |= {"namespace": profile.metadata.namespace, "name": profile.spec.quota_name}
-                # one that was made meanwhile is looked at when the store shows it
+                # a quota that was created meanwhile is checked when the store shows it
                 await self._operator.writer.create(ELASTIC_QUOTAS, body)
             elif change := change_of(there, root):
                 await self._operator.writer.merge(ELASTIC_QUOTAS, there.metadata, change)
@@ -95,14 +95,14 @@ class QuotaProfiles(Controller):
             raise
 
     def _keys_of_node(self, old: Node | None, new: Node | None) -> Iterable[Key]:
-        """A node concerns the profiles that mean it, as it was or is, unless it only beats its heart."""
+        """Return the profiles that select a node before or after a change. Heartbeats are ignored."""
         if _looks_of(old) == _looks_of(new):
             return ()
         labels = [each.metadata.labels for each in (old, new) if each is not None]
         return [key_of(profile) for profile in self._profiles.values() if _means(profile, labels)]
 
     def _keys_of_quota(self, old: ElasticQuota | None, new: ElasticQuota | None) -> Iterable[Key]:
-        """A quota concerns the profiles that name it, whosever it is; how it stands is no news."""
+        """Return the profiles that name a quota, whichever controller owns it. Changes of its status are ignored."""
         if old is not None and new is not None and _said_by(old) == _said_by(new):
             return ()
         name = next("/".join(key_of(each)) for each in (new, old) if each is not None)

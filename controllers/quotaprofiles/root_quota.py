@@ -1,4 +1,4 @@
-"""Sizing: the ElasticQuota of a profile, which is the root of a tree with the sum of its nodes."""
+"""Root quota: the ElasticQuota of a profile, the root of a tree with the total resources of its nodes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,15 +31,15 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The ElasticQuota that there should be."""
+    """The desired root ElasticQuota."""
 
     labels: Mapping[str, str]
     total: Mapping[str, int]
     """Sum of the nodes' resources: CPU in thousandths, other resources in units."""
     unschedulable: Mapping[str, int]
-    """The part of it on nodes that take no pods."""
+    """The part of the sum on nodes that accept no pods."""
     keys: tuple[str, ...]
-    """Resources that the tree is guaranteed."""
+    """Resources with a guarantee for the tree."""
 
     def manifest(self) -> dict[str, Any]:
         """Return labels, annotations and spec."""
@@ -59,7 +59,7 @@ class Root:
 
 
 def faults_of(profile: ElasticQuotaProfile) -> Iterator[str]:
-    """Say what is wrong with a profile; a ratio or resource keys without sense count as absent."""
+    """Return the faults of a profile. An invalid ratio, or invalid resource keys, count as absent."""
     yield from faults_of_root(profile)
     if _ratio(profile) is None:
         yield f"spec.resourceRatio: {profile.spec.resource_ratio!r} is no number above 0 and at most 1"
@@ -68,7 +68,7 @@ def faults_of(profile: ElasticQuotaProfile) -> Iterator[str]:
 
 
 def faults_of_root(profile: ElasticQuotaProfile) -> Iterator[str]:
-    """Say why no quota can be made of a profile, nor one that is there be changed."""
+    """Return the faults that prevent a root quota."""
     if not profile.spec.quota_name:
         yield "spec.quotaName: is missing"
     if profile.spec.quota_name in BUILT_IN:
@@ -78,7 +78,7 @@ def faults_of_root(profile: ElasticQuotaProfile) -> Iterator[str]:
 
 
 def tree_of(profile: ElasticQuotaProfile) -> str:
-    """Return the tree of a profile: its label, or the number that namespace and name hash to (FNV-1a, 64 bits)."""
+    """Return the tree of a profile: its label, or the hash of namespace and name (FNV-1a, 64 bits)."""
     label = profile.metadata.labels.get(TREE_ID)
     if label:
         return label
@@ -136,12 +136,12 @@ def _sum(nodes: Iterable[Node], ratio: float) -> dict[str, int]:
     for node in nodes:
         for name, amount in (_amounts(node.status.allocatable) or {}).items():
             total[name] = total.get(name, 0) + amount
-    # floating-point numbers, as Koordinator has them: its controller may run as well, and both must write the same
+    # floating-point numbers as in Koordinator, because its controller may run too, and both must write the same values
     return total if ratio == 1 else {name: int(amount * ratio) for name, amount in total.items()}
 
 
 def _ratio(profile: ElasticQuotaProfile) -> float | None:
-    """Return the ratio of the nodes' resources to divide, None if it is invalid."""
+    """Return the ratio of the nodes' resources, None if it is invalid."""
     text = profile.spec.resource_ratio
     if text is None:
         return 1.0
@@ -150,7 +150,7 @@ def _ratio(profile: ElasticQuotaProfile) -> float | None:
 
 
 def _keys(profile: ElasticQuotaProfile) -> tuple[str, ...] | None:
-    """Return the resources that the tree is guaranteed; None where they cannot be read."""
+    """Return the resources with a guarantee for the tree, None if they are invalid."""
     text = profile.metadata.annotations.get(RESOURCE_KEYS)
     if not text:
         return (CPU, MEMORY)
@@ -168,7 +168,7 @@ def _read(text: str) -> dict[str, int] | None:
 
 
 def _amounts(listed: Mapping[str, Any]) -> dict[str, int] | None:
-    """Read amounts, thousandths of cpu and units of the rest; None where one is none."""
+    """Parse amounts: CPU in thousandths, other resources in units. Return None if an amount is invalid."""
     try:
         return {name: millis(parse(each)) if name == CPU else units(parse(each)) for name, each in listed.items()}
     except QuantityError:

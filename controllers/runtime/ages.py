@@ -18,7 +18,7 @@ class Ages(Generic[K]):
     """Ages of events. `forget` drops an event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Use this clock."""
+        """Use `clock` for all ages."""
         self._clock = clock
         self._since: dict[K, tuple[float, float]] = {}
         """Recorded time of each event, and its time on the monotonic clock."""
@@ -28,7 +28,7 @@ class Ages(Generic[K]):
 
         Args:
             thing: Event.
-            at: Time of the event, in seconds since 1970. Another time is another event.
+            at: Time of the event, in seconds since 1970. A different time counts as a new event.
         """
         now = self._clock.monotonic()
         said, since = self._since.get(thing, (None, now))

@@ -13,7 +13,7 @@ __all__ = ["Controller"]
 
 
 class Controller(ABC):
-    """A reconciler that is plugged into an operator. Subclasses open their stores, then construct this."""
+    """A reconciler of an operator. Subclasses create their stores, then call this constructor."""
 
     name: ClassVar[str]
 
@@ -28,10 +28,10 @@ class Controller(ABC):
         """Register with the operator.
 
         Args:
-            operator: Follows the kinds, and calls `reconcile`.
-            options: What the operator of the cluster chose.
-            watches: Which changes concern it.
-            workers: Keys at work at a time; by default what the options say.
+            operator: Watches the kinds, and calls `reconcile`.
+            options: Options of the controllers.
+            watches: Changes that it depends on.
+            workers: Maximum number of concurrent reconciliations. Default: the value of the options.
         """
         self._operator, self._options = operator, options
         workers = options.workers_of(self.name) if workers is None else workers

@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Expected:
-    """One write of ours."""
+    """One own write."""
 
     store: Store[Any]
     resource: str
@@ -49,7 +49,7 @@ class _Expected:
             and _reaches(seen.metadata.resource_version, self.version)
         ):
             return True
-        # A store beyond the write that shows another object, or none: ours came and went.
+        # The store is beyond the write and shows another object or none, so the written object was deleted.
         return _reaches(self.store.version(), self.version)
 
 
@@ -60,17 +60,17 @@ class Expectations:
     """
 
     def __init__(self, *, clock: Clock | None = None, patience_seconds: float = _PATIENCE) -> None:
-        """Expect nothing."""
+        """Start without expectations."""
         self._clock = clock or SystemClock()
         self._patience = patience_seconds
         self._expected: dict[Key, dict[tuple[str, Key], _Expected]] = {}
 
     def wrote(self, key: Key, store: Store[Any], answer: Mapping[str, Any]) -> None:
-        """Expect an object that was made or changed for `key`, as the server answered."""
+        """Expect an object that was created or changed for `key`, as in the response of the server."""
         self._expect(key, store, answer, version=str(answer["metadata"].get("resourceVersion", "")))
 
     def deleted(self, key: Key, store: Store[Any], item: HasMetadata) -> None:
-        """Expect that an object is gone, or marked as going."""
+        """Expect that an object is deleted, or has a deletion timestamp."""
         metadata = item.metadata
         identity = {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid}
         self._expect(key, store, {"metadata": identity}, version="")
@@ -93,7 +93,7 @@ class Expectations:
         return _LOOK_AGAIN
 
     def forget(self, key: Key) -> None:
-        """Drop the expectations of a key whose object is gone."""
+        """Drop the expectations of a key whose object was deleted."""
         self._expected.pop(key, None)
 
     def _expect(self, key: Key, store: Store[Any], answer: Mapping[str, Any], *, version: str) -> None:

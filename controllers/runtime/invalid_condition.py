@@ -24,7 +24,7 @@ INVALID: Final = "Invalid"
 """Reason of events, and type of conditions."""
 _VALID: Final = "Valid"
 _GRACE_SECONDS: Final = 2.0
-"""Time before the faults of a new object are reported. Objects that it names may arrive next, or by another watch."""
+"""Time before the faults of a new object are reported. Objects that it names may arrive later, or by another watch."""
 
 
 class FaultReporter(Generic[T]):
@@ -37,7 +37,7 @@ class FaultReporter(Generic[T]):
         """UIDs and last reported faults."""
 
     def report(self, item: T, message: str) -> None:
-        """Report the faults of an object, if they have changed. An empty text means that it has no faults any more."""
+        """Report the faults of an object if they have changed. An empty text means no faults."""
         key, state = key_of(item), (item.metadata.uid, message)
         if message and self._reported.get(key) != state:
             self._operator.record(self._resource, item, "Warning", INVALID, message)

@@ -1,4 +1,4 @@
-"""Keys: the two mappings from changes to keys that most controllers share: the object itself, and its controller."""
+"""Keys: the two common mappings from changes to keys: the object itself, and its controller."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -42,5 +42,5 @@ def controller_index(resource: Resource[Any]) -> Index[T]:
 
 
 def _is_of(owner: Any, resource: Resource[Any]) -> bool:
-    """Return whether a reference is to a kind: others may have its name in a group of theirs."""
+    """Return whether a reference is to a kind. Kinds of other groups may have the same name."""
     return bool(owner.kind == resource.kind and owner.api_version == resource.api_version)

@@ -18,26 +18,30 @@ __all__ = [
 
 _BUCKETS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10)
 
-WORK_DEPTH = Gauge("workqueue_depth", "Keys that wait to be reconciled now.", ["name"])
-WORK_DELAYED = Gauge("workqueue_delayed", "Keys that are to be reconciled later.", ["name"])
-WORK_ADDS = Counter("workqueue_adds_total", "Keys that began to wait.", ["name"])
-WORK_RETRIES = Counter("workqueue_retries_total", "Keys that are reconciled again after a failure.", ["name"])
+WORK_DEPTH = Gauge("workqueue_depth", "Number of keys that wait for a worker.", ["name"])
+WORK_DELAYED = Gauge("workqueue_delayed", "Number of keys with a later due time.", ["name"])
+WORK_ADDS = Counter("workqueue_adds_total", "Number of added keys.", ["name"])
+WORK_RETRIES = Counter("workqueue_retries_total", "Number of retries after failures.", ["name"])
 WORK_WAIT_SECONDS = Histogram(
-    "workqueue_queue_duration_seconds", "Seconds that a key waited for a worker.", ["name"], buckets=_BUCKETS
+    "workqueue_queue_duration_seconds", "Seconds that keys waited for a worker.", ["name"], buckets=_BUCKETS
 )
 WORK_SECONDS = Histogram(
-    "workqueue_work_duration_seconds", "Seconds that one reconciliation took.", ["name"], buckets=_BUCKETS
+    "workqueue_work_duration_seconds", "Duration of reconciliations in seconds.", ["name"], buckets=_BUCKETS
 )
 WORK_LONGEST = Gauge(
-    "workqueue_longest_running_processor_seconds", "Seconds that the oldest reconciliation runs by now.", ["name"]
+    "workqueue_longest_running_processor_seconds",
+    "Seconds since the start of the oldest running reconciliation.",
+    ["name"],
 )
 LEADER = Gauge("pyroclast_controllers_leader", "1 while this process reconciles, 0 while it stands by.")
 RECONCILES = Counter(
-    "pyroclast_reconciles_total", "Reconciliations by controller that were `done` or have `failed`.", ["name", "result"]
+    "pyroclast_reconciles_total", "Reconciliations by controller and result, `done` or `failed`.", ["name", "result"]
 )
 WATCH_LAG = Gauge(
-    "pyroclast_watch_lag_seconds", "Seconds since a watch last brought something, bookmarks included.", ["resource"]
+    "pyroclast_watch_lag_seconds", "Seconds since the last event of a watch, including bookmarks.", ["resource"]
 )
 EXPECTATIONS_EXPIRED = Counter(
-    "pyroclast_expectations_expired_total", "Own writes that a store did not show in time, by resource.", ["resource"]
+    "pyroclast_expectations_expired_total",
+    "Own writes that a store did not show before the timeout, by resource.",
+    ["resource"],
 )

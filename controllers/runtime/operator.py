@@ -1,6 +1,7 @@
-"""Operator: one process's controllers, wired: reflectors fill stores, changes become keys, workers reconcile them.
+"""Operator: the controllers of one process. Reflectors fill stores, changes become keys, and workers reconcile them.
 
-    made ──store, reconciler, beside──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶ following
+    made ──store, reconciler, add_runnable──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶
+    following
 
 All replicas watch from the start, so that a standby that takes over has filled stores. Changes become keys only while
 the operator works. Work starts with all existing keys.
@@ -35,18 +36,18 @@ __all__ = ["Operator"]
 T = TypeVar("T", bound=HasMetadata)
 
 STUCK_SECONDS: Final = 600.0
-"""A reconciliation that runs for longer will not end: each of its requests ends in seconds."""
+"""A reconciliation that runs for longer is stuck, because each of its requests ends within seconds."""
 _EVENTS_SECONDS: Final = 5.0
-"""Time that events have to be sent at the end."""
+"""Time limit for sending events at the end."""
 _PAUSE_SECONDS: Final = 1.0
-"""Between two runs of work beside the reconcilers."""
+"""Pause between two runs of an additional task."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Followed(Generic[T]):
-    """A kind that is followed."""
+    """A watched kind."""
 
     resource: Resource[T]
     store: Store[T]
@@ -56,22 +57,22 @@ class _Followed(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Feed(Generic[T]):
-    """Converts changes to keys. It runs after the store's handler, so that reconcilers see the change."""
+    """Converts changes to keys. It runs after the handler of the store, so that reconcilers see the change."""
 
     watch: Watch[T]
     queue: WorkQueue
     is_working: Callable[[], bool]
 
     def added(self, new: T) -> None:
-        """Add the keys of an object that is there now."""
+        """Add the keys of a created object."""
         self._add(None, new)
 
     def updated(self, old: T, new: T) -> None:
-        """Add the keys of an object that changed."""
+        """Add the keys of an updated object."""
         self._add(old, new)
 
     def deleted(self, old: T) -> None:
-        """Add the keys of an object that is gone."""
+        """Add the keys of a deleted object."""
         self._add(old, None)
 
     def _add(self, old: T | None, new: T | None) -> None:
@@ -118,13 +119,13 @@ class Operator:
         self._is_working = False
         self._stopped = asyncio.Event()
         self._fed = asyncio.Event()
-        """All keys there were when work began have been added."""
+        """Whether the keys of all existing objects have been added."""
 
     def store(self, resource: Resource[T], indexes: Mapping[str, Index[T]] | None = None) -> Store[T]:
         """Watch a kind and return its store. Further calls share the store and may add indexes.
 
         Raises:
-            ValueError: The kind is followed with another struct, or an index has another function.
+            ValueError: The kind is watched with another struct, or an index has another function.
         """
         followed = self._follow(resource)
         for name, function in (indexes or {}).items():
@@ -140,7 +141,7 @@ class Operator:
             workers: Maximum number of keys that are processed at a time.
 
         Returns:
-            Its queue, for keys that no watch gives.
+            Its queue, for keys without a watch.
         """
         queue = WorkQueue(reconciler.name, reconciler.reconcile, workers=workers, clock=self.clock, chance=self.chance)
         if self.queues.setdefault(reconciler.name, queue) is not queue:
@@ -155,7 +156,7 @@ class Operator:
         return Expectations(clock=self.clock)
 
     def record(self, resource: Resource[T], item: T, type_: str, reason: str, message: str) -> None:
-        """Record an event about an object: `Normal` or `Warning`, a reason in one word, a message for people."""
+        """Record an event of an object: `Normal` or `Warning`, a reason in one word, a message."""
         self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
     def add_runnable(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -171,7 +172,7 @@ class Operator:
             group.create_task(self.work())
 
     async def follow(self) -> None:
-        """Keep the stores, until cancelled."""
+        """Fill the stores until cancelled."""
         async with asyncio.TaskGroup() as group:
             for followed in self._followed.values():
                 group.create_task(self._run_again(self._reflector(followed)))
@@ -217,7 +218,7 @@ class Operator:
             self._fed.clear()
 
     def stop(self) -> None:
-        """Let the reconciliations that run come to their end, send their events, and begin no others."""
+        """Start no further reconciliation, wait for the running ones, and send their events."""
         if not self._is_working:
             return
         self._stopped.set()
@@ -225,7 +226,7 @@ class Operator:
             queue.stop()
 
     async def idle(self) -> None:
-        """Wait until the operator works and no key waits. Keys that are due later do not count."""
+        """Wait until the operator works and its queues are empty. Keys with a later due time do not count."""
         await self._fed.wait()
         for queue in self.queues.values():
             await queue.idle()
@@ -248,7 +249,7 @@ class Operator:
         return [reflector.trouble for reflector in self.reflectors]
 
     def stuck(self) -> str | None:
-        """Name reconcilers that do not come to an end, or None."""
+        """Return a message about reconcilers that do not end, or None."""
         names = [name for name, queue in self.queues.items() if queue.longest_running_seconds > STUCK_SECONDS]
         return f"a reconciliation does not end: {', '.join(names)}" if names else None
 
@@ -304,10 +305,10 @@ class Operator:
         for feed in followed.watches:
             for item in followed.store.values():
                 feed.added(item)
-            await asyncio.sleep(0)  # the lease has its turn between long lists
+            await asyncio.sleep(0)  # the renewal of the lease must run between long lists
 
     async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run work repeatedly. Failures are logged, and only the first pause after a failure is short."""
+        """Run a task repeatedly. Failures are logged, and only the first pause after a failure is short."""
         queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
         queue.add(_NO_KEY)
         await queue.run()

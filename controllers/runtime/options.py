@@ -12,29 +12,29 @@ DEFAULT_WORKERS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """Options that the controllers are built with."""
+    """Options of the controllers."""
 
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
-    """Pods that name one of these are ours; the first is given to Jobs that name none."""
+    """Names of our schedulers. Jobs without a scheduler get the first."""
     default_queue: str = DEFAULT_QUEUE
-    """Queue of objects that name none."""
+    """Queue of objects without a queue."""
     inherits_owner_annotations: bool = True
-    """Pod groups take annotations of their pods' owners."""
+    """Whether pod groups inherit annotations from the owners of their pods."""
     follows_workloads: bool = True
-    """Replica sets and stateful sets keep their pod groups as they change (gate WorkLoadSupport)."""
+    """Whether pod groups follow changes of ReplicaSets and StatefulSets (feature gate WorkLoadSupport)."""
     obeys_queue_commands: bool = True
-    """Commands open and close queues (gate QueueCommandSync)."""
+    """Whether Commands open and close queues (feature gate QueueCommandSync)."""
     max_queue_depth: int = 5
-    """Most queues from one below the root down to the deepest."""
+    """Maximum depth of the queue tree below the root."""
     protects_root_queue: bool = True
-    """The amounts of the root queue may not be changed."""
+    """Whether the amounts of the root queue are immutable."""
     discovery_config_map: tuple[str, str] = (SYSTEM_NAMESPACE, "volcano-controller-configmap")
-    """Namespace and name of the settings by which HyperNodes are discovered."""
+    """Namespace and name of the ConfigMap with the settings of HyperNode discovery."""
     rerun_succeeded_pods: bool = False
-    """Pods of Jobs that succeeded and are deleted are made again, and their deletion is an eviction."""
+    """Whether deleted pods of Jobs that had succeeded are created again, with their deletion as an eviction."""
     workers: Mapping[str, int] = field(default_factory=dict)
-    """Keys at work at a time, by name of the reconciler."""
+    """Maximum number of concurrent reconciliations by reconciler."""
 
     def workers_of(self, name: str) -> int:
-        """Return how many keys a reconciler works on at a time."""
+        """Return the maximum number of concurrent reconciliations of a reconciler."""
         return self.workers.get(name, DEFAULT_WORKERS)

@@ -1,4 +1,4 @@
-"""Store: all objects of a kind as a reflector saw them last, found by name and by indexes."""
+"""Store: the objects of a kind as its reflector last received them, by name and by indexes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -11,10 +11,10 @@ T = TypeVar("T", bound=HasMetadata)
 U = TypeVar("U", bound=HasMetadata)
 
 Key = tuple[str, str]
-"""Namespace (empty for what is cluster-wide) and name."""
+"""Namespace (empty for cluster-scoped kinds) and name."""
 
 Index = Callable[[U], Iterable[str]]
-"""The values under which an object is found."""
+"""Function that returns the index values of an object."""
 
 
 def key_of(item: HasMetadata) -> Key:
@@ -23,7 +23,7 @@ def key_of(item: HasMetadata) -> Key:
 
 
 class Store(Generic[T]):
-    """A reflector's handler; whatever it gives out comes in the order of namespace and name.
+    """A handler of a reflector. All results are in the order of namespace and name.
 
     Invariant: each index holds exactly the objects of the store, each under the values that its function gives.
     """
@@ -54,10 +54,10 @@ class Store(Generic[T]):
         return len(self._objects)
 
     def add_index(self, name: str, function: Index[T]) -> None:
-        """Find objects by one more thing.
+        """Add an index.
 
         Raises:
-            ValueError: Another function serves the name already.
+            ValueError: The index exists with another function.
         """
         if self._functions.setdefault(name, function) is not function:
             raise ValueError(f"the index {name!r} is served by another function already")
@@ -76,12 +76,12 @@ class Store(Generic[T]):
         return [self._objects[key] for key in self._order]
 
     def by(self, index: str, value: str) -> Sequence[T]:
-        """Return the objects that an index function gave this value for."""
+        """Return the objects with an index value."""
         found = self._found[index].get(value, {})
         return [found[key] for key in sorted(found)]
 
     def count(self, index: str, value: str) -> int:
-        """Return how many objects `by` would, at no cost that grows with them."""
+        """Return the number of objects with an index value, in constant time."""
         return len(self._found[index].get(value, ()))
 
     def added(self, new: T) -> None:
@@ -93,7 +93,7 @@ class Store(Generic[T]):
             self._enter(name, key, new)
 
     def updated(self, old: T, new: T) -> None:
-        """Take an object as it is now."""
+        """Update an object."""
         key = key_of(new)
         self._objects[key] = new
         for name in self._functions:
@@ -101,7 +101,7 @@ class Store(Generic[T]):
             self._enter(name, key, new)
 
     def deleted(self, old: T) -> None:
-        """Let an object go."""
+        """Remove an object."""
         key = key_of(old)
         self._objects.pop(key, None)
         self._order = None

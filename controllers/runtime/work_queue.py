@@ -67,10 +67,10 @@ class WorkQueue:
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
         self._waiting: dict[Key, float] = {}
-        """Since when, in order of arrival."""
+        """Waiting keys and their times, in order of arrival."""
         self._working: dict[Key, float] = {}
         self._again: set[Key] = set()
-        """Added while at work."""
+        """Keys that were added while a worker processes them."""
         self._due: dict[Key, float] = {}
         self._heap: list[tuple[float, Key]] = []
         """Current and outdated entries of `_due`. Outdated entries are skipped."""
@@ -83,24 +83,24 @@ class WorkQueue:
 
     @property
     def depth(self) -> int:
-        """Keys that wait for a worker."""
+        """Number of keys that wait for a worker."""
         return len(self._waiting)
 
     @property
     def longest_running_seconds(self) -> float:
-        """Seconds that the oldest call runs by now, 0 when none does."""
+        """Seconds since the start of the oldest running call, 0 without one."""
         began = min(
             self._working.values(), default=None
         )  # read only once, because metrics are collected in another thread
         return 0.0 if began is None else self._clock.monotonic() - began
 
     def failures(self, key: Key) -> int:
-        """Failures of a key in a row."""
+        """Return the number of failures of a key in a row."""
         backoff = self._backoffs.get(key)
         return backoff.failures if backoff else 0
 
     def add(self, key: Key) -> None:
-        """Queue a key. A key that waits already is not added twice."""
+        """Queue a key. A waiting key is not added twice."""
         if key in self._working:
             self._again.add(key)
         elif key not in self._waiting:
@@ -118,7 +118,7 @@ class WorkQueue:
             metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
 
     async def run(self) -> None:
-        """Work until cancelled, which cuts calls short, or stopped, which lets them come to their end."""
+        """Process keys until cancelled, which interrupts calls, or stopped, which waits for them."""
         try:
             async with asyncio.TaskGroup() as group:
                 clock = group.create_task(self._watch_clock())
@@ -173,7 +173,7 @@ class WorkQueue:
                     self._changed.notify_all()
 
     async def _call(self, key: Key) -> None:
-        """Reconcile a key and see to when it comes again."""
+        """Reconcile a key, and requeue it if necessary."""
         try:
             requeue_after = await self._handle(key)
         except Exception as error:  # noqa: BLE001  any failure of one key means: later again, and the others go on
@@ -186,14 +186,15 @@ class WorkQueue:
 
     def _fail(self, key: Key, error: Exception) -> None:
         if isinstance(error, NamespaceEndingError):
-            # What asked for it goes as well, and its end is on its way to us.
+            # The object that needs it will be deleted too, and its deletion adds the key.
             _log.debug("namespace_ending", controller=self.name, namespace=key[0], name=key[1])
             self.add_after(key, LONGEST_WAIT_FOR_OTHERS)
             return
         metrics.RECONCILES.labels(self.name, "failed").inc()
         backoff = self._backoffs.get(key)
         if backoff is not None and key in self._due:
-            # A change came before the retry. Counted, ten changes in a second would make the next wait a minute long.
+            # A change came before the retry. If such retries counted, ten changes in a second would delay the next
+            # retry by a minute.
             left = self._due[key] - self._clock.monotonic()
             _log_failure(self.name, key, error, failures=backoff.failures, wait=left)
             return
@@ -208,7 +209,7 @@ class WorkQueue:
         self.add_after(key, wait)
 
     async def _watch_clock(self) -> None:
-        """Add each key when its time has come."""
+        """Add each key at its due time."""
         while True:
             now = self._clock.monotonic()
             while self._heap and self._heap[0][0] <= now:
@@ -218,11 +219,11 @@ class WorkQueue:
                     self.add(key)
             metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
             self._sooner.clear()
-            # Never so short that a clock of finite steps would stand still.
+            # At least the resolution of the clock, so that it advances.
             await self._rest(max(self._heap[0][0] - now, _SHORTEST_REST) if self._heap else None)
 
     async def _rest(self, seconds: float | None) -> None:
-        """Wait for the next time that is known, or until an earlier one is."""
+        """Wait for the next due time, or for an earlier one to be added."""
         waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._sooner.wait())]
         if seconds is not None:
             waits.append(asyncio.ensure_future(self._clock.sleep(seconds)))
@@ -234,12 +235,15 @@ class WorkQueue:
 
 
 def _waits_for_others(error: Exception) -> bool:
-    """Return whether the failure lasts until an object changes that no controller watches."""
+    """Return whether the failure lasts until an unwatched object changes."""
     return isinstance(error, NameTakenError) or (isinstance(error, ApiError) and error.is_forbidden)
 
 
 def _log_failure(name: str, key: Key, error: Exception, *, failures: int, wait: float) -> None:
-    """Log a failure: the first of a row is nothing special, a surprise comes with where it happened."""
+    """Log a failure.
+
+    The first of several in a row has a low level. An unexpected exception is logged with its traceback.
+    """
     log = _log.bind(controller=name, namespace=key[0], name=key[1], failures=failures, wait_seconds=round(wait, 3))
     if not isinstance(error, PyroclastError):
         log.error("reconcile_failed", error=f"{type(error).__name__}: {error}", exc_info=error)

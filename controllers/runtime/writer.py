@@ -1,4 +1,4 @@
-"""Writing: requests that may be repeated, each safe against acting on another object of the same name.
+"""Writer: idempotent requests that never affect another object of the same name.
 
 A process that is killed between a write and its record repeats the write. Creation returns an existing object. Deletion
 and patches carry the UID of their object, and report whether the object was found.
@@ -33,16 +33,19 @@ _TERMINATING: Final = "NamespaceTerminating"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """Object that has the name after a creation."""
+    """The object with the name after a creation."""
 
     object: dict[str, Any]
     """The object as stored on the server."""
     is_new: bool
-    """This call created the object. Otherwise it existed, perhaps from an earlier process: check `controlled_by`."""
+    """Whether this call created the object. An existing object may be of an earlier process: check `controlled_by`."""
 
 
 class NameTakenError(PyroclastError):
-    """A required object cannot be created, because another object has its name. Remedy: delete or rename that one."""
+    """A required object cannot be created, because another object has its name.
+
+    Remedy: delete or rename the other object.
+    """
 
 
 class NotLeadingError(PyroclastError):
@@ -64,12 +67,12 @@ class Writer:
         """Create an object, or return the one that has its name.
 
         Args:
-            resource: Its kind; `apiVersion` and `kind` are filled in.
-            body: The object; `metadata` names it.
+            resource: Its kind, which determines `apiVersion` and `kind`.
+            body: The object, with its name in `metadata`.
 
         Raises:
             NamespaceEndingError: The namespace is being deleted.
-            ApiError: The server refused for another reason than that the name is taken.
+            ApiError: The server refused for another reason than an existing name.
         """
         metadata = body["metadata"]
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
@@ -79,14 +82,14 @@ class Writer:
         except ApiError as error:
             if any(cause.reason == _TERMINATING for cause in error.causes):
                 raise NamespaceEndingError(error.message) from error
-            # Without a name of our choice there is nothing to look for: the server picked one that was taken.
+            # With `generateName` there is nothing to read: the server picked an existing name.
             if error.reason != _ALREADY_EXISTS or not metadata.get("name"):
                 raise
             return Made(object=await self.read(resource, namespace, metadata["name"]), is_new=False)
         return Made(object=made, is_new=True)
 
     async def read(self, resource: Resource[Any], namespace: str, name: str) -> dict[str, Any]:
-        """Return an object as the server has it now.
+        """Read an object from the server.
 
         Raises:
             ApiError: The server refused. `is_not_found` is true if the object does not exist.
@@ -113,11 +116,11 @@ class Writer:
             is_of_version: The version is a precondition too. The write fails if the object has changed meanwhile.
 
         Returns:
-            The object as it is now.
+            The resulting object.
 
         Raises:
-            ApiConflictError: It changed since.
-            ApiError: The server refused; see `means_another` for an object that is gone.
+            ApiConflictError: The object has changed since.
+            ApiError: The server refused. See `means_another` for a deleted object.
         """
         identity: dict[str, Any] = {"uid": metadata.uid}
         if is_of_version:
@@ -133,7 +136,8 @@ class Writer:
         Raises:
             ApiError: The server refused, or a `test` among the operations failed (422).
         """
-        # Not a `test`, whose refusal would look like that of any other: what cannot change is named when it would.
+        # Not a `test`, whose failure could not be distinguished from others. A change of an immutable field has a
+        # specific error.
         is_meant = {"op": "replace", "path": "/metadata/uid", "value": metadata.uid}
         return await self._patch(resource, metadata, [is_meant, *operations], MediaType.JSON_PATCH, "")
 
@@ -149,10 +153,10 @@ class Writer:
         """Delete the object that `metadata` identifies.
 
         Returns:
-            Whether it was there; false as well when another has its name by now.
+            Whether the object existed. False if another object has its name now.
 
         Raises:
-            ApiConflictError: With `is_of_version`, when it changed since it was read.
+            ApiConflictError: With `is_of_version`, if the object has changed since it was read.
             ApiError: The server refused.
         """
         preconditions = {"uid": metadata.uid}
@@ -172,7 +176,7 @@ class Writer:
             if error.is_not_found:
                 return False
             if error.status == 409 and not is_of_version:
-                return False  # the UID is the only precondition: the name is another's by now
+                return False  # the UID is the only precondition: another object has the name now
             raise
         return True
 
@@ -184,7 +188,7 @@ class Writer:
         return answer
 
     async def _send(self, method: str, path: str, *, body: object, **options: Any) -> Any:
-        # A process that was stopped for a minute wakes up with requests half prepared, and another leads.
+        # A process that was suspended for a minute may continue prepared requests while another process leads.
         if not self._may_write():
             raise NotLeadingError(f"{method} {path}: not sent, another process may lead by now")
         return await self._client.request_json(method, path, body=body, **options)

@@ -14,7 +14,7 @@ __all__ = ["ClientAuthority", "names_of"]
 
 
 class ClientAuthority:
-    """Authorities in a file, PEM, read again when it changes."""
+    """Certificate authorities of clients, from a PEM file that is read again when it changes."""
 
     def __init__(self, path: str) -> None:
         """Store the path. Nothing is read yet."""
@@ -22,12 +22,13 @@ class ClientAuthority:
         self._text = ""
 
     def demand(self, context: ssl.SSLContext) -> None:
-        """Make a context refuse clients that no authority of the file signed. Later authorities of the file are added.
+        """Configure a TLS context to accept only clients whose certificate an authority of the file signed.
 
-        A context cannot forget an authority: one that leaves the file is trusted until the process ends.
+        Authorities that the file gains later are added. A TLS context cannot drop an authority, so an authority that
+        the file loses is trusted until the process ends.
 
         Raises:
-            ConfigError: The file cannot be read, or holds no certificate.
+            ConfigError: The file cannot be read, or contains no certificate.
         """
         try:
             text = Path(self._path).read_text(encoding="ascii")

@@ -1,6 +1,6 @@
 """Certificates from files, as cert-manager keeps them in a mounted Secret: read again when they change.
 
-The kubelet swaps all files of a mount at once; a pair that does not belong together is one that was read in between.
+The kubelet swaps all files of a mount at once. Files that do not form a pair were read during a swap.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ __all__ = ["CertificateFiles"]
 
 
 class CertificateFiles:
-    """A certificate, its key, and perhaps the authority."""
+    """A certificate, its key, and optionally the authority, from files."""
 
     def __init__(self, certificate: str, key: str, authority: str = "") -> None:
-        """Store the paths. Without a path of the authority, the trusted bundle is not managed here."""
+        """Store the paths. Without a path of an authority the CA bundle is not managed."""
         self._paths = certificate, key
         self._authority = authority
 
@@ -25,7 +25,7 @@ class CertificateFiles:
         """Read the files.
 
         Raises:
-            ConfigError: They cannot be read, or are no pair.
+            ConfigError: The files cannot be read, or certificate and key do not match.
         """
         return await asyncio.to_thread(self._read)
 

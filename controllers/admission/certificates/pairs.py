@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 __all__ = ["Pair", "certificates_of", "issue", "make_authority", "pair_of"]
 
 _SKEW: Final = timedelta(minutes=5)
-"""Certificates hold from a little before they are made: clocks of a cluster differ."""
+"""Certificates are valid from this long before their issue, because clocks in a cluster differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Pair:
 
     @property
     def parsed(self) -> x509.Certificate:
-        """The certificate, read."""
+        """The parsed certificate."""
         return x509.load_pem_x509_certificate(self.certificate)
 
     @property
@@ -41,11 +41,11 @@ class Pair:
         return self.parsed.not_valid_after_utc
 
     def is_premature(self, now: datetime) -> bool:
-        """Return whether clients would refuse it because it does not hold yet: it was made while a clock was ahead."""
+        """Return whether the certificate is not valid yet, because it was issued while a clock was ahead."""
         return now < self.parsed.not_valid_before_utc
 
     def is_due(self, now: datetime) -> bool:
-        """Return whether it should be renewed: two thirds of its life are over."""
+        """Return whether two thirds of the lifetime are over, so that the certificate is due for renewal."""
         return now >= self.made_at + (self.expires_at - self.made_at) * 2 / 3
 
     def names(self) -> frozenset[str]:
@@ -67,7 +67,7 @@ class Pair:
 
 
 def pair_of(certificate: bytes | None, key: bytes | None) -> Pair | None:
-    """Return a pair that can be used, None where one part is missing, unreadable or of another pair."""
+    """Return a usable pair, or None if a part is missing, unreadable or belongs to another pair."""
     if not certificate or not key:
         return None
     try:
@@ -89,7 +89,7 @@ def certificates_of(bundle: bytes | None) -> list[bytes]:
 
 
 def make_authority(now: datetime, life: timedelta) -> Pair:
-    """Make an authority that signs itself."""
+    """Create a self-signed authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     # The time makes the names of two authorities differ while one takes over from another.
     name = _name(f"pyroclast-admission-ca@{int(now.timestamp())}")
@@ -109,7 +109,7 @@ def issue(authority: Pair, names: Sequence[str], now: datetime, life: timedelta)
         authority: Certificate authority that signs.
         names: DNS names and addresses of the server; the first also names it.
         now: The time.
-        life: How long it holds, at most as long as the authority's own.
+        life: Validity of the certificate; it ends with the validity of the authority at the latest.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     signer = serialization.load_pem_private_key(authority.key, password=None)

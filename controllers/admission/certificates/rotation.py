@@ -1,6 +1,6 @@
-"""Renewing: the desired certificates of the replicas, as a pure function of the current ones and the time.
+"""Rotation: the desired certificates of the replicas, as a pure function of the current ones and the time.
 
-An authority takes over without a moment in which the API server trusts the wrong one:
+The API server trusts the signing authority at every moment of a rotation:
 
     nothing ──make──▶ current ──two thirds of its life──▶ current + next, both trusted
                          ▲                                    │ a day later
@@ -26,7 +26,7 @@ class Lives:
     authority: timedelta = timedelta(days=3650)
     serving: timedelta = timedelta(days=90)
     notice: timedelta = timedelta(days=1)
-    """Time from a new authority's being trusted to its first signature: for API servers and people to notice."""
+    """Time between publishing a new authority and its first signature, so that API servers can load it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +34,13 @@ class Material:
     """Certificates that the replicas share. Parts that are missing or unusable are None or left out."""
 
     authority: Pair | None = None
-    """Signs."""
+    """Authority that signs now."""
     next_authority: Pair | None = None
-    """Signs next, and is trusted already."""
+    """Authority that signs next; it is already in the CA bundle."""
     serving: Pair | None = None
     """Certificate that servers present."""
     trusted: bytes = b""
-    """Certificates of all authorities to be trusted, the one that signs first."""
+    """Certificates of all trusted authorities, beginning with the signing one."""
 
 
 def renewed(material: Material, names: Sequence[str], now: datetime, lives: Lives) -> Material:
@@ -65,14 +65,15 @@ def renewed(material: Material, names: Sequence[str], now: datetime, lives: Live
     if serving is None or serving.is_due(now) or serving.is_premature(now) or not serving.is_signed_by(authority):
         serving = issue(authority, names, now, lives.serving)
     elif not serving.names().issuperset(names):
-        # Replicas before and after an upgrade may go by different names: one must not take those of the other.
+        # Replicas before and after an upgrade may have different names. Neither version may drop the names of the
+        # other.
         serving = issue(authority, (*names, *sorted(serving.names().difference(names))), now, lives.serving)
     changed = replace(material, authority=authority, next_authority=following, serving=serving)
     return replace(changed, trusted=_trusted(changed, now))
 
 
 def _trusted(material: Material, now: datetime) -> bytes:
-    """Return the authorities in force, those that were, as long as they hold, and the next one."""
+    """Return the current and the next authority, and former authorities until they expire."""
     desired = [pair.certificate for pair in (material.authority, material.next_authority) if pair is not None]
     earlier = [each for each in certificates_of(material.trusted) if now < Pair(each, b"").expires_at]
     return b"".join(dict.fromkeys((*desired, *earlier)))

@@ -41,15 +41,15 @@ class SharedSecret:
         clock: Clock,
         lives: Lives | None = None,
     ) -> None:
-        """Take where it is.
+        """Store the location of the Secret.
 
         Args:
-            client: Speaks to the API server.
+            client: Client of the API server.
             namespace: Namespace of the Secret.
             name: Its name.
             names: DNS names and addresses of the servers.
-            clock: For what is due.
-            lives: How long certificates hold.
+            clock: Clock that decides which certificates are due.
+            lives: Lifetimes of certificates.
         """
         self._client, self._clock = client, clock
         self._namespace, self._name, self._names = namespace, name, tuple(names)
@@ -57,7 +57,7 @@ class SharedSecret:
         self._collection = f"/api/v1/namespaces/{namespace}/secrets"
 
     async def current(self) -> Material:
-        """Return certificates in force, renewed and written where something was due.
+        """Return the current certificates. Certificates that are due are renewed and written first.
 
         Raises:
             ApiError: The Secret cannot be read or written.
@@ -71,7 +71,7 @@ class SharedSecret:
             try:
                 await self._write(secret, desired)
             except ApiConflictError:
-                continue  # another replica was first: its certificates hold
+                continue  # another replica wrote first: use its certificates
             _log.info("certificates_renewed", secret=f"{self._namespace}/{self._name}", until=_until(desired.serving))
             return desired
         raise ApiConflictError(409, "Conflict", f"secret {self._namespace}/{self._name} changes again and again")
@@ -86,11 +86,11 @@ class SharedSecret:
         return found
 
     async def _write(self, secret: Mapping[str, Any] | None, material: Material) -> None:
-        """Write over exactly what was read.
+        """Write the Secret if it is unchanged since it was read.
 
         Raises:
             ApiConflictError: Another replica wrote meanwhile.
-            ApiError: It cannot be written.
+            ApiError: The Secret cannot be written.
         """
         data = _data(material)
         if secret is None:
@@ -104,7 +104,7 @@ class SharedSecret:
             }
             await self._client.request_json("POST", self._collection, body=body)
             return
-        # Keys that are not ours stay; ours that are not needed any more go.
+        # Keys of other programs stay. Our keys without a use are removed.
         kept = {key: value for key, value in (secret.get("data") or {}).items() if key not in _KEYS}
         body = {**secret, "data": {**kept, **data}}
         await self._client.request_json("PUT", f"{self._collection}/{self._name}", body=body)

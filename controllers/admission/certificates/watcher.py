@@ -1,6 +1,6 @@
-"""Keeping: in each round, loads the current certificate into the server and publishes its CA bundle.
+"""Certificate watcher: loads the current certificate into the server periodically and publishes its CA bundle.
 
-A failed renewal is retried in the next round. The current certificate stays until then.
+A failed renewal is retried in the next round. The current certificate stays in use until then.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ class CertificateSource(Protocol):
         """Return the current certificates.
 
         Raises:
-            ApiError: The API server has it and does not give it.
+            ApiError: The API server refused the request for the Secret.
             ConfigError: A file cannot be used.
         """
         ...
 
 
 class CertificateWatcher:
-    """Keeps the certificate of one server and its CA bundle up to date.
+    """Keeps the certificate and the CA bundle of one server up to date.
 
     States: made, showing (after the first `update` that succeeds).
     """
@@ -82,7 +82,7 @@ class CertificateWatcher:
         The order does not matter, because an authority signs only some time after its bundle was published.
 
         Raises:
-            ApiError: The API server does not answer as it should.
+            ApiError: The API server refused, or did not answer.
             ConfigError: A file cannot be used.
         """
         if self._clients is not None:
@@ -132,7 +132,7 @@ def show(context: ssl.SSLContext, pair: Pair) -> None:
     Raises:
         ssl.SSLError: The pair cannot be used.
     """
-    # The ssl module reads files alone; this one is memory.
+    # The ssl module only reads files; this file is in memory.
     descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         with open(descriptor, "wb", closefd=False) as memory:

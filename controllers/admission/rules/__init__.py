@@ -1,4 +1,5 @@
 """Rules: one file for each kind. `defaulted` returns the defaults, `faults_of` the faults.
 
-All are pure: objects and `lookups` in, patches or faults out. No clock, no network, no chance.
+All functions are pure: they compute patches or faults from objects and `lookups`, without clock, network and random
+numbers.
 """

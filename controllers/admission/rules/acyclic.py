@@ -1,4 +1,4 @@
-"""Acyclic: search for circles among names that wait for each other."""
+"""Cycle detection among names that depend on each other."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -7,10 +7,10 @@ __all__ = ["in_a_circle"]
 
 
 def in_a_circle(waits_for: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the names that wait forever, in order: those in a circle, and those that wait for one.
+    """Return the names in a cycle, and the names that depend on such a name, sorted.
 
     Args:
-        waits_for: Names that each name waits for. A name that is no key never starts.
+        waits_for: The dependencies of each name. A name without a key never starts.
     """
     open_waits = {name: len(set(targets)) for name, targets in waits_for.items()}
     waiting: defaultdict[str, list[str]] = defaultdict(list)

@@ -16,11 +16,11 @@ from pyroclast.model.api.meta import ObjectMeta
 __all__ = ["faults_of"]
 
 _LONGEST_NAME: Final = 52
-"""Names of its Jobs add 11 characters, and 63 is the longest label."""
+"""Names of Jobs add 11 characters, and a label has at most 63."""
 _MINUTES: Final = "00000000"
-"""Stands for the minutes since 1970 behind the name of each Job; they have eight digits until the year 2160."""
+"""Stands for the minutes since 1970 that end the name of each Job. They have eight digits until the year 2160."""
 _LONGEST_SCHEDULE: Final = 1000
-"""Longer than every schedule of five fields."""
+"""Maximum number of characters; no valid schedule of five fields is longer."""
 _SCHEDULES: Final = "five fields (minute, hour, day of month, month, day of week), or @hourly and the like"
 _ZONES: Final = "a name of the IANA database, such as Europe/Berlin"
 
@@ -34,7 +34,7 @@ def faults_of(
 
     Args:
         cron_job: The cron job, as JSON or as its struct.
-        old: What it was; None when it is new.
+        old: Previous cron job, None for a new one.
         lookups: Not used.
     """
     return the_first(_faults(cron_job, old))
@@ -108,7 +108,7 @@ def _zone_faults(zone: str | None) -> Iterator[Fault]:
 
 
 def _template_faults(cron_job: CronJob) -> Iterator[Fault]:
-    """Find names that the Jobs' pods, and the objects of their plugins, could not have."""
+    """Find invalid names of the Jobs' pods and of the objects of their plugins."""
     name = cron_job.metadata.name
     if not name or len(name) > _LONGEST_NAME:
         return

@@ -1,4 +1,4 @@
-"""Differences: fields in which two pieces of JSON differ in meaning, as clients of Kubernetes write them.
+"""Differences: fields with different values in two JSON objects, after normalization.
 
 Null equals absent. An empty list equals absent. Other fields that may be left out if they are empty, 0 or false are
 listed, because elsewhere an empty object has a meaning, such as a selector of everything. `1000m` equals `1`.
@@ -12,21 +12,21 @@ from pyroclast.model import quantity
 __all__ = ["differences"]
 
 _AMOUNTS: Final = frozenset({"requests", "limits", "capability", "deserved", "resource"})
-"""Members whose members are quantities."""
+"""Fields whose values are maps of quantities."""
 _EMPTY: Final = frozenset(
     {"annotations", "labels", "limits", "matchLabels", "metadata", "nodeSelector", "overhead", "plugins", "requests"}
     | {"resources", "spec", "emptyDir"}
 )
-"""Members that are the same when they are empty and when they are left out."""
+"""Fields that are equal if they are empty and if they are absent."""
 _MAPS: Final = frozenset(
     {"annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "plugins", "requests"}
 )
-"""Members whose keys are users': one with an empty value is there."""
+"""Maps with keys of users, in which an empty value is not absent."""
 _ZERO: Final = frozenset(
     {"failureThreshold", "hostIPC", "hostNetwork", "hostPID", "hostPort", "initialDelaySeconds", "optional"}
     | {"periodSeconds", "readOnly", "stdin", "stdinOnce", "successThreshold", "timeoutSeconds", "tty", "maxRetry"}
 )
-"""Members that are the same when they are 0 or false and when they are left out."""
+"""Fields that are equal if they are 0 or false and if they are absent."""
 _LISTS: Final = (list, tuple)
 
 

@@ -1,4 +1,4 @@
-"""ElasticQuotas: amounts that are some, a guarantee within the maximum, annotations that are read, a place in a tree.
+"""ElasticQuotas: valid amounts, a guarantee within the maximum, valid annotations, and a valid parent.
 
 A quota is validated if it is new, or if its spec, its parent or its namespaces change. Only the changes are validated.
 """
@@ -25,16 +25,16 @@ def faults_of(
 
     Args:
         quota: The ElasticQuota, as JSON or as its struct.
-        old: What it was; None when it is new.
-        quotas: All there are; without them nothing is said about others.
+        old: Previous ElasticQuota, None for a new one.
+        quotas: All ElasticQuotas. Without them, rules about other quotas are skipped.
     """
     return the_first(_faults(quota, old, quotas))
 
 
 def faults_of_deletion(namespace: str, name: str, quotas: Iterable[wire.ElasticQuota]) -> tuple[Fault, ...]:
-    """Find why an ElasticQuota must stay."""
+    """Find why an ElasticQuota must not be deleted."""
     others = (each for each in quotas if each.metadata.key != f"{namespace}/{name}")
-    # the server asks about each of a collection without its name: all of a namespace go, in whatever order
+    # the review of each object of a collection has no name: all objects of the namespace are deleted, in any order
     return the_first(deletion_faults(name, others)) if name else ()
 
 
@@ -67,14 +67,14 @@ def _said(quota: ParsedQuota) -> tuple[object, ...]:
 
 
 def _standing(before: wire.ElasticQuota, *, is_same_spec: bool) -> Iterator[tuple[str, str]]:
-    """Say what was wrong already with what has not changed, by path and message."""
+    """Return the faults of unchanged fields, by path and message."""
     for error in faults_in(before):
         if is_same_spec or not error.path.startswith("spec."):
             yield error.path, error.message
 
 
 def _is_near(quota: ParsedQuota, other: wire.ObjectMeta) -> bool:
-    """Return whether a rule can concern another quota. Parsing all of a thousand would delay the answer."""
+    """Return whether a rule can concern another quota. Parsing a thousand quotas would delay the response."""
     parent = other.labels.get(PARENT) or ROOT_QUOTA
     beside_it = parent in {quota.name, quota.parent} and parent != ROOT_QUOTA
     return beside_it or other.name in {quota.name, quota.parent} or NAMESPACES in other.annotations

@@ -1,4 +1,4 @@
-"""ElasticQuotas beside each other: names and namespaces once, trees that hold together, guarantees that fit.
+"""Trees of ElasticQuotas: unique names and namespaces, consistent trees, and guarantees within those of the parent.
 
 A missing parent is not a fault, because quotas of one file arrive in any order. The scheduler ignores quotas below it.
 """
@@ -23,7 +23,7 @@ __all__ = ["deletion_faults", "neighbour_faults"]
 
 
 def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[Fault]:
-    """Find why a quota must stay; not for those below it where another of its name does.
+    """Find why a quota must not be deleted. A quota of the same name can replace it as a parent.
 
     Args:
         name: Its name.
@@ -36,7 +36,7 @@ def deletion_faults(name: str, others: Iterable[wire.ElasticQuota]) -> Iterator[
 
 
 def neighbour_faults(quota: ParsedQuota, before: ParsedQuota | None, others: Sequence[ParsedQuota]) -> Iterator[Fault]:
-    """Find the faults of a quota among others that it did not have before.
+    """Find the new faults of a quota among other quotas.
 
     Args:
         quota: The quota.
@@ -101,14 +101,14 @@ def _misplaced(quota: ParsedQuota, before: ParsedQuota | None, above: ParsedQuot
 def _crowded(
     quota: ParsedQuota, before: ParsedQuota | None, above: ParsedQuota, siblings: Iterable[ParsedQuota]
 ) -> Iterator[Fault]:
-    """Find of what a quota is guaranteed more, so that it and its siblings have more than the one above them."""
+    """Find resources in which the guarantees of a quota and its siblings now exceed their parent's guarantee."""
     had = before.minimum if before is not None and before.parent == quota.parent else NO_AMOUNTS
     more = [name for name, least in quota.minimum.items() if least > had.get(name, 0)]
     yield from _guaranteed_beyond(quota, above, [quota, *siblings], more, f"it and its siblings below {above.name}")
 
 
 def _narrowed(quota: ParsedQuota, before: ParsedQuota | None, below: Sequence[ParsedQuota]) -> Iterator[Fault]:
-    """Find of what a quota has less than those below it need."""
+    """Find resources in which the guarantee of a quota is now less than the guarantees below it."""
     together = {name for each in below for name in each.minimum}
     less = [name for name in together if before is None or quota.minimum.get(name, 0) < before.minimum.get(name, 0)]
     yield from _guaranteed_beyond(quota, quota, below, less, "quotas below it")
@@ -121,7 +121,7 @@ def _narrowed(quota: ParsedQuota, before: ParsedQuota | None, below: Sequence[Pa
 def _guaranteed_beyond(
     quota: ParsedQuota, above: ParsedQuota, below: Sequence[ParsedQuota], names: Iterable[str], whose: str
 ) -> Iterator[Fault]:
-    """Find what quotas below one are guaranteed together beyond its own guarantee, unless that was asked for."""
+    """Find resources in which the guarantees of children exceed their parent's guarantee, unless this is permitted."""
     labels = quota.object.metadata.labels
     if "true" in {labels.get(ALLOW_FORCE_UPDATE), labels.get(IS_ROOT)}:
         return

@@ -1,4 +1,4 @@
-"""HyperNodes: at least one member, and patterns that are patterns."""
+"""HyperNodes: at least one member, and valid patterns."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Job changes: fields of a running Job that may change, which are its size, gang, priority and time to live."""
+"""Job changes: only size, gang, priority and time to live of a Job may change."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,9 +21,9 @@ _MOST_NAMED: Final = 5
 
 
 def is_settled(old: Job, job: Job) -> bool:
-    """Return whether validation is skipped: the spec is unchanged, or the Job is being deleted.
+    """Return whether validation is skipped, because the spec is unchanged or the Job is being deleted.
 
-    A Job that was stored before a rule came must still lose its finalizers.
+    The finalizers of a Job that is older than a rule must be removable.
     """
     return bool(job.metadata.deletion_timestamp) or old.spec == job.spec
 
@@ -58,7 +58,7 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
 
 
 def plugin_name_faults(job: Job) -> Iterator[Fault]:
-    """Find names that plugins cannot make anything of; with more replicas the last pod's name is longer."""
+    """Find names that plugins cannot use. With more replicas, the last pod's name is longer."""
     for fault in name_faults(job, plugins_of(job)):
         yield Fault(field=fault.path, value=fault.value, expected=fault.expected, rule=fault.message)
 
@@ -111,7 +111,7 @@ def _gang_faults(spec: JobSpec) -> Iterator[Fault]:
 def _fixed(spec: JobSpec) -> dict[str, Any]:
     """Return the immutable fields of a spec, as JSON.
 
-    The name of a claim that the controller makes is its to fill in.
+    The controller sets the names of the claims that it creates.
     """
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     for name in ("minAvailable", "priorityClassName", "ttlSecondsAfterFinished"):

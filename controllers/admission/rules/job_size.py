@@ -13,10 +13,10 @@ MOST_PODS: Final = 100_000
 
 
 def size_faults(tasks: Sequence[TaskSpec]) -> Iterator[Fault]:
-    """Find that there are too many pods.
+    """Find whether the number of pods exceeds the maximum.
 
     Args:
-        tasks: Those of a Job.
+        tasks: Tasks of a Job.
     """
     total = sum(task.replicas for task in tasks)
     if total > MOST_PODS:

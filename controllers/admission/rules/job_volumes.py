@@ -1,4 +1,4 @@
-"""Volumes of a Job: each at a path of its own, from one claim."""
+"""Volumes of a Job: a unique mount path and one claim each."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Job flows: each flow waits for flows that there are, and none waits for itself."""
+"""Job flows: dependencies exist and form no cycle."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def faults_of(
 
     Args:
         job_flow: The flow, as JSON or as its struct.
-        old: What it was; None when it is new.
+        old: Previous job flow, None for a new one.
         lookups: Not used.
     """
     return the_first(_faults(job_flow, old))
@@ -81,7 +81,7 @@ def _faults(value: Mapping[str, Any] | JobFlow, old: Mapping[str, Any] | JobFlow
 def _name_faults(job_flow: JobFlow) -> Iterator[Fault]:
     """Find the flows whose Job names would be invalid: `<JobFlow>-<flow>`."""
     if not job_flow.metadata.name:
-        return  # the server makes it up
+        return  # the server generates it
     for number, flow in enumerate(job_flow.spec.flows):
         job = f"{job_flow.metadata.name}-{flow.name}"
         if not (is_qualified_name(job) and is_dns_subdomain(job)):

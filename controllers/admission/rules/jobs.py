@@ -35,7 +35,7 @@ __all__ = ["defaulted", "faults_of", "made_name_faults", "warnings_of"]
 
 _MAX_RETRY: Final = 3
 _NEED_NAMES: Final = frozenset({"mpi", "pytorch", "ray", "tensorflow"})
-"""Plugins whose pods find each other by the names that `svc` gives."""
+"""Plugins that use the host names of `svc`."""
 
 
 def defaulted(job: Mapping[str, Any], *, scheduler_name: str = DEFAULT_SCHEDULER) -> list[Patch]:
@@ -141,7 +141,7 @@ def _task_defaults(task: Mapping[str, Any], number: int) -> Iterator[Patch]:
 
 
 def _minimum(task: Mapping[str, Any]) -> int | None:
-    """Return how many pods of a task must run together; None where a number is no number."""
+    """Return the number of pods of a task that must run together, None if a value is not a number."""
     minimum = task.get("minAvailable")
     if minimum is None:
         partitions = member(task, "partitionPolicy", "minPartitions") or 0
@@ -272,7 +272,7 @@ def _pod_name_faults(job: str, task: TaskSpec, number: int) -> Iterator[Fault]:
 
 
 def made_name_faults(job: Job) -> Iterator[Fault]:
-    """Find names that pods of a Job that is yet to be made, or objects of its plugins, could not have."""
+    """Find invalid names of the pods of a new Job and of the objects of its plugins."""
     whole = _whole(job)
     for number, task in enumerate(whole.spec.tasks):
         yield from _pod_name_faults(whole.metadata.name, task, number)

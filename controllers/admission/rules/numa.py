@@ -1,4 +1,4 @@
-"""NUMA alignment of a task: it is given in whole CPUs."""
+"""NUMA alignment of a task: containers request whole CPUs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -52,5 +52,5 @@ def _is_whole(cpu: object) -> bool:
     try:
         amount = quantity.parse(cpu)
     except quantity.QuantityError:
-        return True  # the rules of templates report it
+        return True  # the rules for templates report it
     return amount != 0 and amount.denominator == 1

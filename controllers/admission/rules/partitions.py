@@ -1,4 +1,4 @@
-"""Partitions of a task: their sizes add up."""
+"""Partitions of a task: their sizes match the numbers of the task."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Pod groups: the queue of their namespace, and which queues take them."""
+"""Pod groups: the queue of their namespace, and validation of their queue."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,14 +17,17 @@ __all__ = ["defaulted", "faults_of", "queue_of", "warnings_of"]
 
 
 def defaulted(pod_group: Mapping[str, Any], namespace_annotations: Mapping[str, str]) -> list[Patch]:
-    """Return the defaults of a new pod group: the queue that its namespace names, if it is in the default queue."""
+    """Return the defaults of a new pod group.
+
+    In the default queue it gets the queue of its namespace, if there is one.
+    """
     named = member(pod_group, "spec", "queue")
     queue = queue_of(named, namespace_annotations)
     return [add("spec", "queue", value=queue)] if queue != named else []
 
 
 def queue_of(named: str, namespace_annotations: Mapping[str, str]) -> str:
-    """Return the queue of a new pod group: that of its namespace, where it names the default one."""
+    """Return the queue of a new pod group. The queue of its namespace replaces the default queue."""
     of_namespace = namespace_annotations.get(POD_QUEUE_NAME, "")
     return of_namespace if of_namespace and named == DEFAULT_QUEUE else named
 
@@ -38,8 +41,8 @@ def faults_of(
 
     Args:
         pod_group: The pod group, as JSON or as its struct.
-        old: What it was; None when it is new.
-        lookups: The queues; without them nothing is said about queues.
+        old: Previous pod group, None for a new one.
+        lookups: The queues. Without them, rules about queues are skipped.
     """
     return () if old is not None else the_first(_faults(pod_group, lookups))
 

@@ -1,7 +1,7 @@
-"""Pods: disruption budgets of gangs, resource groups, the gate of their queue, and the nodes of their tree of quotas.
+"""Pods: disruption budgets of gangs, resource groups, scheduling gates, and the nodes of quota trees.
 
-Only pods of our schedulers are validated. Only they get a gate, because no other scheduler would remove it, and the
-nodes of a tree.
+Only pods of our schedulers are validated. Only they get a scheduling gate, because no other scheduler would remove it,
+and the node selector of a quota tree.
 
 The operator configures resource groups. The first group that matches a new pod gives it node labels, tolerations, an
 affinity if it has none, and a scheduler.
@@ -54,11 +54,11 @@ def defaulted(
 
     Args:
         pod: The pod, as JSON.
-        namespace: Where it is made; a new pod does not say it itself.
+        namespace: Namespace of the request; a new pod need not have it.
         groups: Resource groups, in order.
-        gates_pods: Pods of our schedulers that ask for it wait behind a gate until their queue admits them.
+        gates_pods: Add a scheduling gate to pods of our schedulers that request it.
         scheduler_names: Our schedulers.
-        tree_nodes: What selects the nodes of the tree of quotas that the pod is in; None where it is in none.
+        tree_nodes: Node selector of the pod's quota tree, None if the pod is in no tree.
     """
     annotations = member(pod, "metadata", "annotations")
     known = annotations if isinstance(annotations, Mapping) else {}
@@ -91,12 +91,12 @@ def faults_of(
 
     Args:
         pod: The pod, as JSON.
-        old: What it was; None when it is new.
+        old: Previous pod, None for a new one.
         lookups: Not used.
-        namespace: Where it is made; a new pod does not say it itself.
+        namespace: Namespace of the request; a new pod need not have it.
         scheduler_names: Our schedulers.
-        allows_node_name: Whether a new pod may name its node, past the scheduler.
-        quotas: All elastic quotas, of which a pod may name those alone that serve its namespace; None: any.
+        allows_node_name: Whether a new pod may have `nodeName`, which bypasses the scheduler.
+        quotas: All elastic quotas. A pod may only name quotas that serve its namespace. None: any quota.
     """
     if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
         return ()
@@ -122,11 +122,11 @@ def _faults(
 
 
 def _quota_faults(label: str, namespace: str, quotas: Sequence[wire.ElasticQuota] | None) -> Iterator[Fault]:
-    """Find whether a label names a quota that serves another namespace, or none that is there."""
+    """Find a label with a quota that does not exist, or does not serve the namespace."""
     if not label or quotas is None:
         return
     named = [quota for quota in quotas if quota.metadata.name == label]
-    # of several quotas of one name the oldest counts, as in the scheduler
+    # if several quotas have the name, the oldest counts, as in the scheduler
     counts = min(named, key=age, default=None)
     if counts is None or namespace not in {counts.metadata.namespace, *listed_namespaces(counts)}:
         yield Fault(
@@ -199,12 +199,12 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def _tree_patches(affinity: Mapping[str, Any], requirements: Sequence[Mapping[str, Any]]) -> Iterator[Patch]:
-    """Have each way to a node lead to the tree's nodes; nothing where all do already."""
+    """Restrict the node selector and all affinity terms to the nodes of the tree, if they are not restricted yet."""
     node_affinity = _mapping(affinity.get("nodeAffinity"))
     required = _mapping(node_affinity.get(_REQUIRED))
     listed = required.get("nodeSelectorTerms")
     terms = [_mapping(term) for term in listed] if isinstance(listed, list) else []
-    # an empty term matches no node, and must not begin to
+    # an empty term matches no node, and must not match one afterwards
     narrowed = [_narrowed(term, requirements) if term else term for term in terms or [{"matchExpressions": []}]]
     if requirements and narrowed != terms:
         desired = {**node_affinity, _REQUIRED: {**required, "nodeSelectorTerms": narrowed}}

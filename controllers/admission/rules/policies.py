@@ -20,7 +20,7 @@ EVENTS: Final = (
     "TaskFailed",
     "Unknown",
 )
-"""Events that a policy may name; the others are the controllers' own."""
+"""Events that a policy may name. Other events are internal."""
 
 ACTIONS: Final = (
     "AbortJob",

@@ -1,4 +1,4 @@
-"""Paths of queues in the tree of hierarchical drf: two annotations, names and weights, of equal length."""
+"""Paths of queues for hierarchical DRF: two annotations of equal length, names and weights."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ def path_faults(queue: Queue, others: Iterable[Queue]) -> Iterator[Fault]:
 
     Args:
         queue: The queue.
-        others: Queues that existed before it. The queue itself does not count.
+        others: Existing queues. The queue itself is ignored.
     """
     path, weights = (queue.metadata.annotations.get(key, "") for key in (HIERARCHY, HIERARCHY_WEIGHTS))
     if not path and not weights:

@@ -1,4 +1,4 @@
-"""Queue tree: rules of parents, and of amounts that must fit the amounts above.
+"""Queue tree: rules for parents, and for amounts within the amounts of ancestors.
 
 Amounts are not compared with the root, whose amounts are those of the cluster.
 """
@@ -19,16 +19,16 @@ from pyroclast.model.api.scheduling import Queue
 __all__ = ["SharedSums", "allocated_pods", "parent_faults", "tree_amount_faults"]
 
 _TOP: Final = frozenset({"", ROOT_QUEUE})
-"""Parents above which there is nothing to check."""
+"""Parents without further ancestors to check."""
 
 
 def parent_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator[Fault]:
-    """Find why a queue cannot be where it is put.
+    """Find the faults of a queue's parent.
 
     Args:
         queue: The queue.
         lookups: The other queues.
-        max_depth: Most queues from one below the root down to this one.
+        max_depth: Maximum depth below the root.
     """
     name, parent_name, field = queue.metadata.name, queue.spec.parent, "spec.parent"
     if parent_name in _TOP:
@@ -63,7 +63,7 @@ def parent_faults(queue: Queue, lookups: Lookups, max_depth: int) -> Iterator[Fa
 
 
 def allocated_pods(queue: Queue) -> int:
-    """Count the pods that have places out of a queue."""
+    """Return the number of allocated pods of a queue."""
     return int(amounts_of(queue.status.allocated).get("pods", 0))
 
 
@@ -102,7 +102,7 @@ def tree_amount_faults(queue: Queue, lookups: Lookups, sums: SharedSums | None =
 
 
 def _ancestors(queue: Queue, lookups: Lookups) -> tuple[list[str], str]:
-    """Walk up to the root: names on the way, up to the first that comes again; and the name that is missing, if any."""
+    """Return the names of the ancestors up to the root or to a repeated name, and the name of a missing ancestor."""
     chain: list[str] = []
     name = queue.spec.parent
     while name not in _TOP and name not in chain:
@@ -147,7 +147,7 @@ def _ancestor_faults(queue: Queue, lookups: Lookups) -> Iterator[Fault]:
 def _descendant_faults(queue: Queue, children: Iterable[Queue], lookups: Lookups) -> Iterator[Fault]:
     for name, amount in amounts_of(queue.spec.capability).items():
         if not amount:
-            continue  # 0 sets no limit
+            continue  # 0 means no limit
         largest = _largest_below(children, name, lookups, {queue.metadata.name})
         if largest is not None and (limit := _capability(largest, name)) and amount < limit:
             text = largest.spec.capability[name]
@@ -161,11 +161,11 @@ def _descendant_faults(queue: Queue, children: Iterable[Queue], lookups: Lookups
 
 
 def _largest_below(children: Iterable[Queue], name: str, lookups: Lookups, seen: set[str]) -> Queue | None:
-    """Return the queue with the largest capability: of each branch, the first that has one holds."""
+    """Return the queue with the largest capability. In each branch, the topmost queue with a capability counts."""
     found: Queue | None = None
     for child in children:
         if child.metadata.name in seen:
-            continue  # a circle: fenced elsewhere
+            continue  # a cycle: reported elsewhere
         seen.add(child.metadata.name)
         if _capability(child, name):
             best: Queue | None = child
@@ -177,7 +177,7 @@ def _largest_below(children: Iterable[Queue], name: str, lookups: Lookups, seen:
 
 
 def _capability(queue: Queue, name: str) -> Fraction:
-    """Return a capability; 0, which sets no limit, where there is none."""
+    """Return a capability. 0 means no limit."""
     return (
         amounts_of({name: queue.spec.capability[name]}).get(name, Fraction())
         if name in queue.spec.capability
@@ -186,7 +186,7 @@ def _capability(queue: Queue, name: str) -> Fraction:
 
 
 def _sum_faults_with(queue: Queue, parent: Queue, lookups: Lookups) -> Iterator[Fault]:
-    """Find the faults of the sums below `parent` once `queue` is there as it is asked for."""
+    """Find the faults of the sums below `parent` with the requested `queue`."""
     siblings = [each for each in lookups.children(queue.spec.parent) if each.metadata.name != queue.metadata.name]
     yield from _sum_faults(parent, [*siblings, queue], f"parent queue {parent.metadata.name}")
 
@@ -219,7 +219,7 @@ def _sums(lists: Iterable[ResourceList]) -> Mapping[str, Fraction]:
 
 
 def _written(amount: Fraction) -> str:
-    """Write a sum: whole with a suffix, broken in thousandths."""
+    """Return a sum as text: with a suffix if it is whole, otherwise in thousandths."""
     if amount.denominator != 1:
         return quantity.format_millis(quantity.millis(amount))
     return quantity.format_bytes(int(amount)) if int(amount) % 1024 == 0 else quantity.format_count(int(amount))

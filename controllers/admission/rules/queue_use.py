@@ -15,13 +15,13 @@ _OPEN: Final = frozenset({"", QueueState.OPEN})
 
 
 def queue_use_faults(name: str, what: str, lookups: Lookups, *, only_leaves: bool) -> Iterator[Fault]:
-    """Find why a queue takes no work.
+    """Find why a queue does not accept work.
 
     Args:
         name: Name of the queue.
         what: Kind of the submitted object: `job` or `PodGroup`.
         lookups: The queues.
-        only_leaves: Neither the root queue nor one with queues below it takes this work.
+        only_leaves: Only leaf queues accept this work.
     """
     field, queue = "spec.queue", lookups.queue(name)
     if queue is None:

@@ -1,6 +1,6 @@
 """Queues: defaults of a new queue, validation of a new or changed queue, and queues that cannot be deleted.
 
-The rules are Volcano's, its words are in the messages; docs/admission.md lists them. Amounts are compared exactly.
+The rules and most messages are Volcano's. docs/admission.md lists them. Amounts are compared exactly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ from pyroclast.model.queues import rooted
 __all__ = ["QueueLimits", "defaulted", "deletion_faults", "faults_of", "root_faults", "standing_faults"]
 
 _STATES: Final = ("", QueueState.OPEN, QueueState.CLOSED)
-"""States that users may write; the others are the controller's."""
+"""States that users may write. Only the controller writes the others."""
 _KEPT_STATES: Final = (*_STATES, QueueState.CLOSING)
-"""States that the controller supports."""
+"""States that a queue may keep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class QueueLimits:
     """Settings of the operator."""
 
     max_depth: int = 5
-    """Most queues from one below the root down to the deepest."""
+    """Maximum depth of the tree below the root."""
     protects_root: bool = True
     """The amounts of the root queue may not be changed."""
     keeps_queues_in_use: bool = False
@@ -70,9 +70,9 @@ def faults_of(
     """Find the faults of a queue.
 
     Args:
-        queue: The queue, as JSON or as its struct; defaults are filled in.
-        old: What it was; None when it is new.
-        lookups: The other queues; without them nothing is said about the tree.
+        queue: The queue, as JSON or as its struct, with its defaults.
+        old: Previous queue, None for a new one.
+        lookups: The other queues. Without them, rules about the tree are skipped.
         limits: What the operator chose.
     """
     return the_first(_faults(queue, old, lookups, limits))
@@ -105,7 +105,7 @@ def root_faults(old: Queue, queue: Queue) -> Iterator[Fault]:
 
 
 def deletion_faults(name: str, lookups: Lookups, limits: QueueLimits = QueueLimits()) -> tuple[Fault, ...]:
-    """Find why a queue must stay.
+    """Find why a queue must not be deleted.
 
     Args:
         name: Name of the queue.
@@ -153,7 +153,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth
     yield from _amount_faults(queue.spec)
     yield from _state_faults(queue, _KEPT_STATES)
     made = queue.metadata.creation_timestamp
-    # A path that goes on from one which is there is allowed: who came first is not at fault.
+    # A path that extends an existing path is allowed, because the older queue has no fault.
     yield from path_faults(queue, (each for each in lookups.queues() if each.metadata.creation_timestamp <= made))
     misplaced = tuple(parent_faults(queue, lookups, max_depth))
     yield from misplaced
@@ -162,7 +162,7 @@ def _standing_faults(queue: Queue, lookups: Lookups, sums: SharedSums, max_depth
 
 
 def _is_unchanged(old: Queue, queue: Queue) -> bool:
-    """Return whether nothing that a rule is about changed; labels and finalizers may always."""
+    """Return whether all fields that rules check are unchanged. Labels and finalizers are not checked."""
     return (
         old.spec == queue.spec
         and old.status.state == queue.status.state
@@ -214,7 +214,7 @@ def _state_faults(queue: Queue, allowed: Sequence[str]) -> Iterator[Fault]:
 
 
 def _amounts(spec: QueueSpec) -> dict[str, dict[str, object]]:
-    """Return all amounts of a queue by field, in a form in which equal amounts are equal."""
+    """Return all amounts of a queue by field, in canonical form."""
     return {
         "capability": {**spec.capability, **amounts_of(spec.capability)},
         "deserved": {**spec.deserved, **amounts_of(spec.deserved)},

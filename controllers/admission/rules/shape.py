@@ -16,7 +16,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
 def read(kind: type[T], value: object, field: str = "") -> T | Fault:
-    """Turn JSON into a struct.
+    """Convert JSON to a struct.
 
     Args:
         kind: The struct.
@@ -36,7 +36,7 @@ def read(kind: type[T], value: object, field: str = "") -> T | Fault:
 
 
 def member(value: object, *path: str) -> Any:
-    """Return the value at a path of keys. Return None if it is absent, or a value on the path has no members."""
+    """Return the value at a path of keys, None if it is absent."""
     for key in path:
         if not isinstance(value, Mapping):
             return None
@@ -45,7 +45,7 @@ def member(value: object, *path: str) -> Any:
 
 
 def without_nulls(value: object) -> object:
-    """Drop null members and items at any depth: null means absent, as in Kubernetes."""
+    """Drop null members and items at any depth. As in Kubernetes, null means absent."""
     if isinstance(value, Mapping):
         return {key: without_nulls(each) for key, each in value.items() if each is not None}
     if isinstance(value, list | tuple):
@@ -54,7 +54,7 @@ def without_nulls(value: object) -> object:
 
 
 def _found(value: object, path: str) -> object:
-    """Return the value that a path of msgspec's leads to; None where it leads nowhere, or into a mapping by no key."""
+    """Return the value at a path in msgspec's notation, None if the path does not identify one."""
     for name, index in _STEP.findall(path):
         if name and isinstance(value, Mapping):
             value = value.get(name)

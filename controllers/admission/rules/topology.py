@@ -1,4 +1,4 @@
-"""Rules of `networkTopology`, which jobs, partitions and pod groups share."""
+"""Rules for `networkTopology`, for jobs, partitions and pod groups."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ __all__ = ["topology_faults"]
 
 
 def topology_faults(topology: NetworkTopologySpec | None, field: str, *, of: str = "") -> Iterator[Fault]:
-    """Find both tiers given, of which only one can hold, and modes that there are not.
+    """Find two tiers where one is permitted, and unknown modes.
 
     Args:
         topology: The network topology, if there is one.

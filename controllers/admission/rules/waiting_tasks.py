@@ -1,4 +1,4 @@
-"""Tasks that wait for others: pods that a gang needs before any runs must not be made only when others run."""
+"""Dependencies of tasks in a gang: a pod that the gang needs before any pod runs must not depend on a running pod."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,7 +8,7 @@ __all__ = ["waiting_warnings"]
 
 
 def waiting_warnings(spec: JobSpec) -> Iterator[str]:
-    """Find a gang that can never start: its tasks wait for each other's pods, and the scheduler waits for all pods.
+    """Find a gang that never starts, because the scheduler waits for pods of tasks that wait for running pods.
 
     Args:
         spec: Spec of the Job, with its defaults.
@@ -19,7 +19,7 @@ def waiting_warnings(spec: JobSpec) -> Iterator[str]:
         return
     most = sum(task.replicas for task in spec.tasks) - sum(task.replicas for task in waiting)
     if any(map(_least, waiting)):
-        # From the sum of their minimums on the scheduler asks for the minimum of each task.
+        # If the gang needs at least the sum of the minimums, the scheduler requires the minimum of each task.
         most = min(most, sum(least.values()) - 1)
     if spec.min_available > most:
         names = ", ".join(task.name for task in waiting)

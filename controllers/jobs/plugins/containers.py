@@ -1,4 +1,4 @@
-"""Containers: changes of the containers of a pod in plain JSON, which are variables, ports and mounts."""
+"""Containers: adds variables, ports and mounts to the containers of a pod in plain JSON."""
 
 import hashlib
 from collections.abc import Iterator
@@ -27,29 +27,29 @@ def all_containers(pod: Json) -> Iterator[Json]:
 
 
 def add_env(container: Json, variables: list[Json]) -> None:
-    """Append variables; of one name the last holds, so that a user's own is overruled."""
+    """Append variables. They take precedence over the user's variables of the same name."""
     container["env"] = [*(container.get("env") or ()), *(dict(each) for each in variables)]
 
 
 def add_port(container: Json, name: str, port: int) -> None:
-    """Open a port unless it is open."""
+    """Add a port if it is missing."""
     ports: list[dict[str, Any]] = container.get("ports") or []
     if all(each.get("containerPort") != port for each in ports):
         container["ports"] = [*ports, {"name": name, "containerPort": port}]
 
 
 def mount(container: Json, volume_mount: Json) -> None:
-    """Append a mount."""
+    """Add a mount."""
     container["volumeMounts"] = [*(container.get("volumeMounts") or ()), dict(volume_mount)]
 
 
 def add_volume(pod: Json, volume: Json) -> None:
-    """Append a volume."""
+    """Add a volume."""
     pod["spec"]["volumes"] = [*(pod["spec"].get("volumes") or ()), volume]
 
 
 def volume_name(name: str) -> str:
-    """Return the name of the volume of an object that is named after the Job: a DNS label, which that may not be."""
+    """Return the volume name of an object that is named after the Job. Unlike that name, it is always a DNS label."""
     if is_dns_label(name):
         return name
     return f"{name.replace('.', '-')[:_HEAD]}-{hashlib.sha256(name.encode()).hexdigest()[:_TAIL]}"

@@ -1,4 +1,4 @@
-"""Plugin env: containers learn their index, as `VC_TASK_INDEX` and, for older users, as `VK_TASK_INDEX`."""
+"""Plugin env: variables with the index of the pod, `VC_TASK_INDEX` and, for compatibility, `VK_TASK_INDEX`."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,7 +11,7 @@ __all__ = ["Env"]
 
 
 class Env(Plain):
-    """Give containers their index in a variable."""
+    """Adds the index of the pod to all containers."""
 
     name: ClassVar[str] = "env"
 
@@ -19,7 +19,7 @@ class Env(Plain):
         """Ignore the arguments, as in Volcano."""
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Find nothing wrong."""
+        """Return no faults, because there are no arguments."""
         return ()
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's

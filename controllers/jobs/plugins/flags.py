@@ -1,8 +1,8 @@
 """Arguments of Job plugins: command-line flags (`--name=value`), read into a frozen dataclass.
 
 The rules are those of Go's flag package, which Volcano's plugins use: one dash or two, the value after `=` or as the
-next argument, a bool alone means true, integers in any base. Reading ends at the first argument that cannot be read:
-what stands before it holds, and the rest keeps its defaults.
+next argument, a bool alone means true, integers in any base. Parsing ends at the first invalid argument. Earlier
+arguments have effect, and the other flags keep their defaults.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 def flag(name: str, default: str | bool | int) -> Any:
-    """Declare a flag as a field of a dataclass; its type is that of the default."""
+    """Declare a flag as a field of a dataclass. The default determines its type."""
     return dataclasses.field(default=default, metadata={"flag": name})
 
 
 def parse(kind: type[T], plugin: str, arguments: Sequence[str]) -> tuple[T, tuple[PluginFault, ...]]:
-    """Read arguments.
+    """Parse arguments.
 
     Args:
         kind: Dataclass whose fields were declared by `flag`.
@@ -54,10 +54,10 @@ def _undashed(argument: str) -> str:
 
 
 def _known(fields: dict[str, tuple[str, Any]], spelling: str) -> tuple[str, Any]:
-    """Return name and default of a flag's field.
+    """Return the name and the default of a flag's field.
 
     Raises:
-        ValueError: There is no such flag.
+        ValueError: The flag is unknown.
     """
     if spelling not in fields:
         raise ValueError(f"a flag of: {', '.join(f'--{each}' for each in sorted(fields))}")
@@ -65,7 +65,7 @@ def _known(fields: dict[str, tuple[str, Any]], spelling: str) -> tuple[str, Any]
 
 
 def _value(default: str | bool | int, text: str | None, rest: deque[str]) -> str | bool | int:
-    """Read a value, from the next argument where none was given with the flag.
+    """Return the value of a flag. Without `=`, it is the next argument.
 
     Raises:
         ValueError: The message contains the expected value.

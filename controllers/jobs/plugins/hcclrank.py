@@ -20,19 +20,19 @@ class HcclRankFlags:
     """Flags of hcclrank."""
 
     master: str = flag("master", "master")
-    """Task that is ranked first."""
+    """Task with the first ranks."""
     worker: str = flag("worker", "worker")
-    """Task that is ranked after it."""
+    """Task with the following ranks."""
 
 
 class HcclRank(Plain):
-    """Ranks pods; comes last, so that it sees the rank that another plugin gave."""
+    """Sets the rank of pods. It runs last, because it uses the rank variable of another plugin."""
 
     name: ClassVar[str] = "hcclrank"
     is_recorded: ClassVar[bool] = False
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(HcclRankFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
@@ -40,13 +40,13 @@ class HcclRank(Plain):
         return self._faults
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
-        """Write the rank, unless the template has."""
+        """Add the rank annotation, unless the template has it."""
         annotations: dict[str, str] = pod["metadata"]["annotations"]
         if not annotations.get(_RANK) and (rank := _given_rank(pod) or self._rank(job, task, index)):
             annotations[_RANK] = rank
 
     def _rank(self, job: Job, task: TaskSpec, index: int) -> str:
-        """Return the rank by task, empty for tasks that have none."""
+        """Return the rank by task, empty for tasks without ranks."""
         key = task_key(task)
         if key == self.flags.master:
             return str(index)
@@ -54,6 +54,6 @@ class HcclRank(Plain):
 
 
 def _given_rank(pod: Json) -> str:
-    """Return what the first variable `RANK` of a container says."""
+    """Return the value of the first variable `RANK` in the containers."""
     variables = (each for container in containers(pod) for each in container.get("env") or ())
     return next((each.get("value") or "" for each in variables if each.get("name") == "RANK"), "")

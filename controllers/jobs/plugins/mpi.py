@@ -1,4 +1,4 @@
-"""Plugin mpi: the master knows its workers, and each pod opens the port at which it is reached."""
+"""Plugin mpi: the master gets the list of workers, and each pod opens the port of ssh."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ class MpiFlags:
 
 
 class Mpi(Plain):
-    """Gives the master the list of workers."""
+    """Adds the list of workers to the master."""
 
     name: ClassVar[str] = "mpi"
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(MpiFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, and what does not fit; a missing master is admission's to refuse."""
+        """Return the faults of the flags, and conflicts with other plugins. Admission refuses a missing master."""
         return (*self._faults, *self._other_port(job), *self._too_long(job))
 
     def _other_port(self, job: Job) -> Iterator[PluginFault]:
-        """Two plugins have a port of ssh, each with a flag of its own."""
+        """Return the port of plugin ssh if it differs. Each of the two plugins has a flag for it."""
         arguments = job.spec.plugins.get(Ssh.name)
         if Ssh.name not in job.spec.plugins:
             return
@@ -71,7 +71,7 @@ class Mpi(Plain):
             )
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
-        """Open the port, and give a master the hosts of its workers. A master without workers stays unchanged."""
+        """Open the port, and add the hosts of the workers to a master. A master without workers is unchanged."""
         variables: list[Json] = []
         if task_key(task) == self.flags.master:
             workers = task_named(job, self.flags.worker)

@@ -1,4 +1,4 @@
-"""Names that plugins make out of a Job's: Services and hosts have shorter ones than Jobs may have, and without dots."""
+"""Names that plugins derive from the name of a Job. Names of Services and hosts are shorter, and have no dots."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -12,14 +12,14 @@ from pyroclast.model.api.batch import Job
 __all__ = ["name_faults"]
 
 _NAMES_HOSTS: Final = "svc"
-"""The plugin that makes a host of each pod."""
+"""The plugin that sets the host name of each pod."""
 
 
 def name_faults(job: Job, plugins: Sequence[JobPlugin]) -> Iterator[PluginFault]:
-    """Find names that would keep a plugin's objects, or pods that it completed, from being made.
+    """Find derived names that are invalid for the objects or pods of a plugin.
 
     Args:
-        job: The Job, its tasks named.
+        job: The Job, with the names of its tasks.
         plugins: Those of the Job.
     """
     name = job.metadata.name

@@ -21,11 +21,11 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
-"""An object as JSON has it."""
+"""A JSON object."""
 
 
 class OwnedKey(NamedTuple):
-    """Which object of the Job's namespace."""
+    """Identity of an object in the Job's namespace."""
 
     kind: str
     """`ConfigMap`, `Service`, `NetworkPolicy` or `Secret`."""
@@ -34,12 +34,12 @@ class OwnedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """An object that is to be there while the Job runs."""
+    """An object that exists while the Job runs."""
 
     manifest: Json
-    """Whole, with the Job as its controller."""
+    """Complete manifest, with the Job as its controller."""
     is_kept_true: bool = False
-    """Its `data` is written again when it differs; otherwise an object that is there already stays as it is."""
+    """Whether its `data` is updated if it differs. Otherwise an existing object is not changed."""
 
     @property
     def key(self) -> OwnedKey:
@@ -58,7 +58,7 @@ class PluginFault:
     expected: str
     message: str
     is_fatal: bool = False
-    """No pod may be created. Otherwise the plugin works with the arguments that it could parse."""
+    """Whether no pod may be created. Otherwise the plugin uses the valid arguments."""
 
 
 class JobPlugin(Protocol):
@@ -66,18 +66,18 @@ class JobPlugin(Protocol):
 
     name: ClassVar[str]
     is_recorded: ClassVar[bool]
-    """The Job's status names it under `controlledResources` while its objects are there."""
+    """Whether the Job's status lists the plugin in `controlledResources` while its objects exist."""
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
         """Return the faults of its arguments, and missing parts of the Job."""
         ...
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
-        """Complete a pod, in place."""
+        """Complete a pod in place."""
         ...
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
-        """Name the objects it owns: those to be deleted when the Job is killed."""
+        """Return the identities of its objects, which are deleted when the Job is killed."""
         ...
 
     def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:
@@ -91,26 +91,26 @@ class JobPlugin(Protocol):
 
 
 class Plain:
-    """Base of plugins that have no objects and miss nothing."""
+    """Base class of plugins without objects."""
 
     is_recorded: ClassVar[bool] = True
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:  # noqa: ARG002  the protocol's
-        """Own nothing."""
+        """Return nothing."""
         return ()
 
     def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:  # noqa: ARG002  the protocol's
-        """Own nothing."""
+        """Return nothing."""
         return ()
 
 
 def task_named(job: Job, name: str) -> TaskSpec | None:
-    """Find a task."""
+    """Return a task, None if it does not exist."""
     return next((task for task in job.spec.tasks if task.name == name), None)
 
 
 def replicas_of(job: Job, *names: str) -> int:
-    """Count the pods of some tasks."""
+    """Return the number of replicas of some tasks."""
     return sum(task.replicas for task in job.spec.tasks if task.name in names)
 
 

@@ -1,4 +1,4 @@
-"""Plugin pytorch: processes of torch.distributed find their master, know how many they are, and which they are."""
+"""Plugin pytorch: variables with master address, world size and rank for torch.distributed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ until nc -z {host} {port} 2>/dev/null || (echo > /dev/tcp/{host}/{port}) 2>/dev/
   waited=$((waited + 2))
 done
 """
-"""Busybox has nc, bash has /dev/tcp: either will do."""
+"""Works with nc (Busybox) and with /dev/tcp (bash)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,28 +40,28 @@ class PyTorchFlags:
     port: int = flag("port", 23456)
     """Port at which the master listens."""
     wait_master_enabled: bool = flag("wait-master-enabled", default=False)
-    """Workers start when the master listens."""
+    """Whether workers wait until the master listens."""
     wait_master_timeout: int = flag("wait-master-timeout", 300)
     """Seconds after which a worker gives up waiting."""
     wait_master_image: str = flag("wait-master-image", "busybox:1.36.1")
-    """Image of the container that waits; it needs sh, and nc or a shell that knows /dev/tcp."""
+    """Image of the waiting container. It needs sh, and nc or a shell with /dev/tcp."""
 
 
 class PyTorch(Plain):
-    """Makes one process group of master and workers."""
+    """Configures master and workers as one process group."""
 
     name: ClassVar[str] = "pytorch"
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(PyTorchFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:  # noqa: ARG002  the protocol's
-        """Say which flags could not be read; a Job without master is left as it is."""
+        """Return the faults of the flags. A Job without a master is unchanged."""
         return self._faults
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
-        """Give regular containers the address of the master, the number of processes, and their rank."""
+        """Add the address of the master, the number of processes and the rank to regular containers."""
         flags = self.flags
         host = first_host(job, flags.master)
         if host is None:
@@ -73,7 +73,7 @@ class PyTorch(Plain):
             "MASTER_PORT": str(flags.port),
             "WORLD_SIZE": str(replicas_of(job, flags.master, flags.worker)),
         }
-        # As a worker first: a task that is named as both is ranked as one.
+        # A task that is named as both counts as a worker.
         if task_key(task) == flags.worker:
             variables["RANK"] = str(index + 1)
         elif task_key(task) == flags.master:
@@ -83,7 +83,7 @@ class PyTorch(Plain):
             add_env(container, [{"name": name, "value": value} for name, value in variables.items()])
 
     def _add_wait(self, pod: Json, host: str) -> None:
-        """Have the pod wait for the master, unless it does already."""
+        """Add an init container that waits for the master, unless the pod has it."""
         waiting: list[Json] = pod["spec"].get("initContainers") or []
         if any(container.get("name") == _WAIT for container in waiting):
             return

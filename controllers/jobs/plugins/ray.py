@@ -1,4 +1,4 @@
-"""Plugin ray: a head and workers start as one Ray cluster, and a service leads to the head."""
+"""Plugin ray: starts head and workers as one Ray cluster, with a Service for the head."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["Ray"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayFlags:
-    """Flags of ray, in the spelling of each."""
+    """Flags of ray."""
 
     head: str = flag("head", "head")
     """Task of the head."""
@@ -46,11 +46,11 @@ class Ray:
     is_recorded: ClassVar[bool] = True
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(RayFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
-        """Say which flags could not be read, that there is no head, and which containers do not run Ray as meant."""
+        """Return the faults of the flags, a missing head, and containers that do not start Ray."""
         found = list(self._faults)
         if task_named(job, self.flags.head) is None:
             found.append(
@@ -68,7 +68,7 @@ class Ray:
         return tuple(found)
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
-        """Start Ray in the container that runs it; a command that starts Ray itself is kept."""
+        """Set the command of the Ray container. A command that starts Ray stays."""
         flags, key = self.flags, task_key(task)
         container = self._container_of(key, containers(pod))
         if container is None:
@@ -88,7 +88,7 @@ class Ray:
     def _container_of(self, task: str, among: Sequence[Json]) -> Json | None:
         """Return the container of a task's pods that runs Ray.
 
-        It has the name that the flags give. The only container of a pod needs no name where it brings no command.
+        The flags contain its name. The only container of a pod needs no name if it has no command.
         """
         if task not in {self.flags.head, self.flags.worker}:
             return None
@@ -118,11 +118,11 @@ class Ray:
         )
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
-        """Name the head's service."""
+        """Return the identity of the head's Service."""
         return (OwnedKey("Service", f"{job.metadata.name}-head-svc"),)
 
     def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:  # noqa: ARG002  the protocol's
-        """Return the head's service."""
+        """Return the head's Service."""
         (key,) = self.keys(job)
         manifest = {
             "apiVersion": "v1",
@@ -134,7 +134,7 @@ class Ray:
                     names.JOB_NAMESPACE: job.metadata.namespace,
                     names.TASK_SPEC: self.flags.head,
                 },
-                # The target is a number, because the user may have opened the port under another name.
+                # The target port is a number, because the user's port may have another name.
                 "ports": [
                     {"name": name, "port": port, "targetPort": port, "protocol": "TCP"}
                     for name, port in self.flags.ports().items()
@@ -145,7 +145,7 @@ class Ray:
 
 
 def _starts_ray(container: Json) -> bool:
-    """Return whether a container's own command starts Ray."""
+    """Return whether the command of a container starts Ray."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     return "ray start" in " ".join(map(str, words))
 

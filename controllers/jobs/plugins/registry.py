@@ -1,7 +1,7 @@
 """The plugins of Jobs by name, in the order in which they complete a pod.
 
-Volcano's order is that of a map, another each time. Here hosts, keys and indexes come first, then the frameworks, and
-what reads their variables last.
+In Volcano the order is random. Here hosts, keys and indexes come first, then frameworks, then plugins that read their
+variables.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,12 @@ PLUGINS: Final[dict[str, Callable[[Sequence[str]], JobPlugin]]] = {
 
 
 def plugins_of(job: Job) -> tuple[JobPlugin, ...]:
-    """Return a Job's plugins in the fixed order; names that are none of ours are in `plugin_faults` alone."""
+    """Return a Job's plugins in the fixed order. `plugin_faults` reports unknown names."""
     return tuple(build(job.spec.plugins[name] or ()) for name, build in PLUGINS.items() if name in job.spec.plugins)
 
 
 def plugin_faults(job: Job) -> tuple[PluginFault, ...]:
-    """Return what is wrong with a Job's plugins; with a fatal fault no pod may be made."""
+    """Return the faults of a Job's plugins. With a fatal fault no pod may be created."""
     unknown = [
         PluginFault(
             plugin=name,

@@ -1,4 +1,4 @@
-"""Plugin ssh: pods of a Job log in to each other without a password.
+"""Plugin ssh: pods of a Job can log in to each other without a password.
 
 A Secret holds one key pair for all pods and a configuration with all hosts; it is mounted as the `.ssh` of each
 container. The pair is created once and stays while the Secret exists. The hosts are updated.
@@ -31,7 +31,7 @@ _EXPONENT: Final = 65537
 
 
 class KeyPair(NamedTuple):
-    """A private key and the line of `authorized_keys` that lets it in."""
+    """A private key and its line in `authorized_keys`."""
 
     private: str
     """PEM, PKCS #1."""
@@ -39,7 +39,7 @@ class KeyPair(NamedTuple):
 
 
 def new_key_pair() -> KeyPair:
-    """Make a pair."""
+    """Generate a key pair."""
     key = rsa.generate_private_key(public_exponent=_EXPONENT, key_size=_BITS)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
@@ -53,21 +53,21 @@ class SshFlags:
     key_file_path: str = flag("ssh-key-file-path", _HOME)
     """Directory of the keys in containers. Outside of root's home the keys are readable by all users."""
     private_key: str = flag("ssh-private-key", "")
-    """Private key to use, instead of one made for the Job."""
+    """Private key to use, instead of a generated one."""
     public_key: str = flag("ssh-public-key", "")
     """Public key that belongs to it."""
     port: int = flag("ssh-port", _DEFAULT_PORT)
-    """Port of the pods' servers. An invalid port counts as 22."""
+    """Port of the ssh servers. An invalid port counts as 22."""
 
 
 class Ssh:
-    """Gives pods of a Job a common key."""
+    """Mounts a common key pair into the pods of a Job."""
 
     name: ClassVar[str] = "ssh"
     is_recorded: ClassVar[bool] = True
 
     def __init__(self, arguments: Sequence[str], *, make_keys: Callable[[], KeyPair] = new_key_pair) -> None:
-        """Read flags; `make_keys` makes a pair, which takes a tenth of a second."""
+        """Parse the flags. `make_keys` generates a key pair, which takes a tenth of a second."""
         self.flags, self._faults = parse(SshFlags, self.name, arguments)
         self._make_keys = make_keys
 
@@ -94,11 +94,11 @@ class Ssh:
             mount(container, {"name": volume, "mountPath": self.flags.key_file_path, "subPath": _FOLDER})
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
-        """Name the Secret."""
+        """Return the identity of the Secret."""
         return (OwnedKey("Secret", _secret_name(job)),)
 
     def objects(self, job: Job, existing: Mapping[OwnedKey, Json]) -> Sequence[Owned]:
-        """Return the Secret: with the pair it has, the user's, or a new one."""
+        """Return the Secret, with its existing key pair, the user's pair, or a new one."""
         (key,) = self.keys(job)
         data = {**self._pair_of(existing.get(key)), _CONFIG: _base64(ssh_config(job, self._port))}
         manifest = {
@@ -110,7 +110,7 @@ class Ssh:
         return (Owned(manifest=manifest, is_kept_true=True),)
 
     def _pair_of(self, secret: Json | None) -> dict[str, str]:
-        """Return the pair's entries in the Secret's own encoding."""
+        """Return the key pair as entries of the Secret, in base64."""
         if self.flags.private_key:
             pair = KeyPair(private=self.flags.private_key, public=self.flags.public_key)
         elif secret is not None and (secret.get("data") or {}).get(_PRIVATE):
@@ -126,7 +126,7 @@ class Ssh:
 
 
 def ssh_config(job: Job, port: int) -> str:
-    """Write the client's configuration: all hosts of the Job, none of them asked about."""
+    """Return the client's configuration: all hosts of the Job, without host key checks."""
     lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
     for task in job.spec.tasks:
         for hostname, subdomain in hosts_of(job, task):

@@ -1,7 +1,8 @@
-"""Plugin svc: pods of a Job reach each other by name.
+"""Plugin svc: host names for the pods of a Job.
 
-Each pod gets a hostname and the Job's subdomain, which a headless service makes names of; all host names stand in a
-ConfigMap, mounted at `/etc/volcano` and given as variables. A NetworkPolicy lets only pods of the Job in.
+Each pod gets a hostname and the Job's subdomain, and a headless Service creates their DNS names. A ConfigMap contains
+all host names. It is mounted at `/etc/volcano`, and its entries are variables. A NetworkPolicy only admits connections
+from pods of the Job.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,21 +28,21 @@ class SvcFlags:
     """Flags of svc."""
 
     publish_not_ready_addresses: bool = flag("publish-not-ready-addresses", default=False)
-    """Names resolve before pods are ready."""
+    """Whether names resolve before pods are ready."""
     disable_network_policy: bool = flag("disable-network-policy", default=False)
-    """Create no NetworkPolicy, so that the pods accept connections from everywhere."""
+    """Whether no NetworkPolicy is created, so that the pods accept all connections."""
     inject_hosts_env: bool = flag("inject-hosts-env", default=True)
-    """Set host names as variables too. Very many would not fit into a process's environment."""
+    """Whether host names are variables too. Very many do not fit into the environment of a process."""
 
 
 class Svc:
-    """Makes pods of a Job reach each other by name."""
+    """Sets host names, and creates the objects for them."""
 
     name: ClassVar[str] = "svc"
     is_recorded: ClassVar[bool] = True
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(SvcFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
@@ -72,7 +73,7 @@ class Svc:
             )
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:  # noqa: ARG002  the protocol's
-        """Name the pod's host, and give its containers the names of all."""
+        """Set the host name of the pod, and add the host names of all pods to its containers."""
         spec = pod["spec"]
         spec["hostname"] = spec.get("hostname") or pod["metadata"]["name"]
         spec["subdomain"] = spec.get("subdomain") or job.metadata.name
@@ -86,7 +87,7 @@ class Svc:
             mount(container, {"name": volume, "mountPath": _MOUNT_PATH})
 
     def keys(self, job: Job) -> Sequence[OwnedKey]:
-        """Name the hosts, the service, and the policy unless it is switched off."""
+        """Return the identities of ConfigMap, Service, and NetworkPolicy unless it is disabled."""
         policy = () if self.flags.disable_network_policy else (OwnedKey("NetworkPolicy", job.metadata.name),)
         return (OwnedKey("ConfigMap", _hosts_name(job)), OwnedKey("Service", job.metadata.name), *policy)
 
@@ -108,7 +109,7 @@ class Svc:
 
 
 def hosts_data(job: Job) -> dict[str, str]:
-    """Return host names by task: one a line, joined by commas, and how many."""
+    """Return the host names by task: one per line, separated by commas, and their number."""
     data: dict[str, str] = {}
     for task in job.spec.tasks:
         hosts = [".".join(host) for host in hosts_of(job, task)]
@@ -155,13 +156,13 @@ def _plain(task: TaskSpec) -> str:
 
 
 def _variables(task: TaskSpec) -> tuple[str, str]:
-    """Name the variables of a task: its hosts, and how many they are."""
+    """Return the names of the variables of a task: its hosts, and their number."""
     name = _plain(task).upper()
     return f"VC_{name}_HOSTS", f"VC_{name}_NUM"
 
 
 def _fitting(job: Job, task: TaskSpec) -> Iterator[str]:
-    """Name the variables of a task, without a list that is too long for a process to start with."""
+    """Return the names of the variables of a task, without a list that is too long for a process."""
     list_key, count_key = _variables(task)
     if fits_in_env(list_key, hosts_bytes(job, task)):
         yield list_key

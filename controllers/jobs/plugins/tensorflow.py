@@ -16,9 +16,9 @@ __all__ = ["TensorFlow"]
 
 _CONFIG: Final = "TF_CONFIG"
 _IN_CLUSTER: Final = ("ps", "worker", "chief", "evaluator")
-"""Roles as the cluster lists them."""
+"""Roles in the order of the cluster specification."""
 _BY_RANK: Final = ("chief", "worker", "ps", "evaluator")
-"""Roles as a process that was named for several takes one."""
+"""Roles in the order of precedence, for tasks with several roles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +38,14 @@ class TensorFlowFlags:
 
 
 class TensorFlow(Plain):
-    """Describes the cluster to each process."""
+    """Adds the cluster specification to each process."""
 
     name: ClassVar[str] = "tensorflow"
     _described: ClassVar[tuple[Job, TensorFlowFlags, str] | None] = None
-    """The Job that was described last, by which flags, and its addresses."""
+    """Cache for the last Job: the Job, the flags, and its addresses."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flags."""
+        """Parse the flags."""
         self.flags, self._faults = parse(TensorFlowFlags, self.name, arguments)
 
     def faults(self, job: Job) -> Sequence[PluginFault]:
@@ -64,7 +64,7 @@ class TensorFlow(Plain):
         return (*self._faults, too_long)
 
     def on_pod(self, job: Job, task: TaskSpec, index: int, pod: Json) -> None:
-        """Add `TF_CONFIG` to regular containers; a single process has no cluster to know of."""
+        """Add `TF_CONFIG` to regular containers, unless the Job has a single process."""
         if len(job.spec.tasks) == 1 and job.spec.tasks[0].replicas == 1:
             return
         key = task_key(task)
@@ -74,14 +74,14 @@ class TensorFlow(Plain):
             add_env(container, [{"name": _CONFIG, "value": value}])
 
     def _cluster_text(self, job: Job) -> str:
-        """Return the addresses as JSON, made once for the pods of a Job that are built one after the other."""
+        """Return the addresses as JSON. They are computed once for the pods of a Job."""
         known = TensorFlow._described
         if known is None or known[0] is not job or known[1] != self.flags:
             known = TensorFlow._described = job, self.flags, _json(self._cluster(job))
         return known[2]
 
     def _cluster(self, job: Job) -> dict[str, list[str]]:
-        """Return addresses by role, without roles that have no task."""
+        """Return addresses by role, for roles with a task."""
         addresses = {
             self._role(task.name, _IN_CLUSTER): [
                 f"{'.'.join(host_of(job, task, index))}:{self.flags.port}" for index in range(task.replicas)
@@ -91,7 +91,7 @@ class TensorFlow(Plain):
         return {role: found for role in _IN_CLUSTER if (found := addresses.get(role))}
 
     def _role(self, task: str, order: Sequence[str]) -> str | None:
-        """Return the first role that a task was named for."""
+        """Return the first role of a task."""
         return next((role for role in order if getattr(self.flags, role) == task), None)
 
 

@@ -30,13 +30,13 @@ _VARIABLE = re.compile(r"[ -<>-~]+")
 def container_faults(
     container: TemplateContainer, field: str, *, volumes: Collection[str], is_init: bool
 ) -> Iterator[Fault]:
-    """Find the faults of one container.
+    """Find the faults of a container.
 
     Args:
         container: The container.
         field: Path of the object.
         volumes: Names of the pod's volumes.
-        is_init: It runs before the others.
+        is_init: Whether it is an init container.
     """
     if not container.name:
         yield Fault(field=f"{field}.name", rule="Required value", expected=DNS_LABEL)
@@ -63,7 +63,7 @@ def container_faults(
 
 
 def host_port_faults(spec: TemplateSpec, field: str) -> Iterator[Fault]:
-    """Find ports of the node that are taken twice, or that differ from the container's where they are the same."""
+    """Find duplicate host ports, and host ports that differ from container ports with `hostNetwork`."""
     taken: set[tuple[int, str, str]] = set()
     for number, container in enumerate(spec.containers):
         for place, port in enumerate(container.ports):

@@ -1,4 +1,4 @@
-"""Placement: rules of tolerations, affinities, spread constraints and gates."""
+"""Placement: rules for tolerations, affinities, spread constraints and scheduling gates."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

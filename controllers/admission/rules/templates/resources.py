@@ -1,4 +1,4 @@
-"""Resources: rules of the amounts that containers request."""
+"""Resources: rules for the amounts that containers request."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -17,12 +17,12 @@ _HUGE_PAGES: Final = "hugepages-"
 
 
 def is_extended(name: str) -> bool:
-    """Return whether a resource comes from outside Kubernetes; such are counted in whole units."""
+    """Return whether a resource is an extended resource, which is counted in whole units."""
     return "/" in name and "kubernetes.io/" not in name
 
 
 def amounts_of(resources: ResourceList) -> dict[str, Fraction]:
-    """Return the amounts that can be read."""
+    """Return the valid amounts."""
     found = {}
     for name, text in resources.items():
         try:
@@ -33,7 +33,7 @@ def amounts_of(resources: ResourceList) -> dict[str, Fraction]:
 
 
 def amount_faults(resources: Mapping[str, Quantity], field: str) -> Iterator[Fault]:
-    """Find amounts that cannot be read, are negative, or are broken where only whole ones exist."""
+    """Find invalid, negative, and fractional amounts where only whole amounts exist."""
     for name, text in resources.items():
         place = f"{field}.{name}"
         try:

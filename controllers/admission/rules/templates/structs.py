@@ -29,7 +29,7 @@ __all__ = [
 
 
 class TemplatePort(Wire, frozen=True, kw_only=True):
-    """A port."""
+    """A port of a container."""
 
     name: str = ""
     container_port: int = 0
@@ -39,7 +39,7 @@ class TemplatePort(Wire, frozen=True, kw_only=True):
 
 
 class EnvVar(Wire, frozen=True, kw_only=True):
-    """A variable."""
+    """An environment variable."""
 
     name: str = ""
     value: str = ""
@@ -56,7 +56,7 @@ class VolumeMount(Wire, frozen=True, kw_only=True):
 
 
 class TemplateProbe(Wire, frozen=True, kw_only=True):
-    """A question to a container; exactly one way of asking."""
+    """A probe of a container, with exactly one handler."""
 
     exec_: Mapping[str, Any] | None = msgspec.field(default=None, name="exec")
     http_get: Mapping[str, Any] | None = None
@@ -70,7 +70,7 @@ class TemplateProbe(Wire, frozen=True, kw_only=True):
 
 
 class TemplateContainer(Wire, frozen=True, kw_only=True):
-    """A container."""
+    """A container of a pod template."""
 
     name: str = ""
     image: str = ""
@@ -133,7 +133,7 @@ class TemplateSpec(Wire, frozen=True, kw_only=True):
 
 
 class Template(Wire, frozen=True, kw_only=True):
-    """A template of a pod."""
+    """A pod template."""
 
     metadata: TemplateMeta = TemplateMeta()
     spec: TemplateSpec = TemplateSpec()

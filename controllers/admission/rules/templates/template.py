@@ -1,4 +1,4 @@
-"""The template as a whole: metadata, containers, volumes, names, and where its pods go."""
+"""Pod template: metadata, containers, volumes, names and placement."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
@@ -46,7 +46,7 @@ def template_faults(template: Mapping[str, Any], field: str) -> Iterator[Fault]:
 
 
 def unreadable(template: Mapping[str, Any], field: str) -> Fault | None:
-    """Return what keeps a template from being read at all, None for nothing; schemas let anything stand there.
+    """Return the fault of a template that cannot be decoded, otherwise None. The schema of Jobs accepts any template.
 
     Args:
         template: As for `template_faults`.

@@ -1,4 +1,4 @@
-"""Volumes: names, and one source each."""
+"""Volumes: valid names, and one source each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
