@@ -63,7 +63,7 @@ def is_alive(pod: Pod) -> bool:
 
 
 def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
-    """Return whether a pod needs a generated group: it is alive, of our schedulers, without a group or with a generated one.
+    """Return whether a pod needs a generated group: alive, of our schedulers, without a group or with a generated one.
 
     A pod of a Koordinator gang needs none: the scheduler forms a job of the gang or, if its configuration has no gangs,
     of the pod.

@@ -118,7 +118,7 @@ def behind_gates(task: Task) -> Refusal:
     return Refusal(
         plugin="scheduler",
         reason="SchedulingGated",
-        message=f"waits behind scheduling gates: {gates}",
+        message=f"waits for the removal of scheduling gates: {gates}",
         resolvable=False,
     )
 

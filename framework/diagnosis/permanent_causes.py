@@ -39,7 +39,7 @@ def _note_veto(job: SessionJob) -> None:
     """Refuse a job that has a minimum of places and that a plugin keeps from starting."""
     waiting = job.counts[TaskStatus.PENDING] + job.counts[TaskStatus.ALLOCATED]
     if job.vetoed_by and waiting and not job.waiting_count:
-        message = f"plugin {job.vetoed_by} does not let the job start, although nodes have room for its minimum"
+        message = f"plugin {job.vetoed_by} prevents the start of the job, although nodes have capacity for its minimum"
         job.refuse(Refusal(plugin=job.vetoed_by, reason="StartRefused", message=message))
 
 
@@ -89,5 +89,5 @@ def _refused_by_queue(session: Session, job: SessionJob, tasks: Sequence[Task], 
     if excess is None:
         return None
     least, most = (quantities(session.resources, each.tolist(), excess.rows) for each in (excess.asked, excess.limit))
-    message = f"the job needs {least} at least, queue {excess.queue} may have {most}"
+    message = f"the job needs at least {least}, and the limit of queue {excess.queue} is {most}"
     return Refusal(plugin="scheduler", reason=CAN_NEVER_RUN, message=message, resolvable=False)

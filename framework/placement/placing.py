@@ -321,7 +321,7 @@ def _goes_on_with(site: _Site, role: str) -> bool:
 
 
 _LIES_NOWHERE: Final = Refusal(
-    plugin="allocate", reason="NoDomainFits", message="its network topology lets it lie on no node", resolvable=False
+    plugin="allocate", reason="NoDomainFits", message="no node is within its network topology", resolvable=False
 )
 
 

@@ -1090,7 +1090,7 @@ class PreemptionPlanner:
         return [name for name in above if name != ROOT_QUEUE or queues[name].capability]
 
     def _no_room(self, attempt: PlanBuilder, task: Task) -> Refusal:
-        """Return why no evictions make room for a task on any node, after all nodes were tried."""
+        """Return why no evictions free enough capacity for a task on any node, after all nodes were tried."""
         session = self._session
         nodes = np.ones(len(session.nodes), dtype=np.bool_) if attempt.domain is None else attempt.domain
         helped = np.logical_or.reduce(

@@ -34,15 +34,15 @@ __all__ = [
     "whoever_goes",
 ]
 
-NO_HELP: Final = "node(s) that no eviction makes fit"
+NO_HELP: Final = "node(s) that evictions cannot make suitable"
 NOBODY: Final = "node(s) without pods to evict"
 NO_ROOM: Final = "node(s) on which all pods that could be evicted free too little"
 ALL_SPARED: Final = "node(s) on which all pods are protected"
 TOO_FEW_GO: Final = "node(s) on which the pods that are not protected free too little"
-TRIED_BEFORE: Final = "node(s) on which evictions were tried in vain in the cycles before"
+TRIED_BEFORE: Final = "node(s) on which evictions failed in previous cycles"
 TOO_FEW_TASKS: Final = "TooFewTasks"
 QUEUE_FULL: Final = "node(s) on which evictions leave the queue at its limit"
-OUT_OF_TURN: Final = "node(s) on which its tasks would take each other's places"
+OUT_OF_TURN: Final = "node(s) on which its tasks conflict with each other"
 
 
 def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried: Mapping[int, str]) -> Counter[str]:
@@ -74,7 +74,7 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
     """
     texts = sorted(set(found))
     counted = [f"{counts[text]} {text}" if text in counts else text for text in texts]
-    message = f"no evictions make room: {', '.join(counted) or 'there are no nodes'}"
+    message = f"no evictions free enough capacity: {', '.join(counted) or 'there are no nodes'}"
     search = session.evictions.search_for(task)
     considered = search.in_words() if not _AFTER_QUESTIONS.isdisjoint(texts) else ""
     return Refusal(plugin=action, reason=NO_PLAN, message="; ".join(filter(None, (message, considered))), counts=counts)
@@ -99,13 +99,13 @@ def search_ended(action: str, tried: Refusal | None) -> Refusal:
 
 def no_domain(action: str) -> Refusal:
     """Refuse because no domain permits the job."""
-    message = "there is no domain in which its topology lets it lie"
+    message = "no domain of its network topology can hold the job"
     return Refusal(plugin=action, reason="NoDomain", message=message)
 
 
 def too_few_tasks(action: str, able: int) -> Refusal:
     """Refuse because too few tasks of a job can preempt. The other tasks wait, or can preempt no pods."""
-    message = f"{able} of its tasks may cause evictions, too few for its minimum"
+    message = f"only {able} of its tasks can preempt, fewer than its minimum"
     return Refusal(plugin=action, reason=TOO_FEW_TASKS, message=message)
 
 
@@ -123,7 +123,7 @@ def whoever_goes(session: Session, action: str, task: Task) -> Refusal | None:
     if refusal is not None or session.candidates.fits_empty_nodes(task):
         return refusal
     if session.candidates.answers.permitted_by_facts(task).any():
-        message = "no node that permits it is large enough, even when empty"
+        message = "no permitted node is large enough, even if it were empty"
         return Refusal(plugin=action, reason="TooGreat", message=message, resolvable=False)
     nodes = len(session.nodes)
     counts = {NO_HELP: nodes} if nodes else {}

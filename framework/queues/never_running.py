@@ -102,7 +102,7 @@ class _Answers:
         running = self._allocated[:, job.column]
         excess = None if still_to_come else beyond_capability(self._session, job.queue, running, pending, needed)
         if excess is not None:
-            return f"the job can never run: its pods ask for more than the capability of queue {excess.queue}"
+            return f"the job can never run: its pods request more than the capability of queue {excess.queue}"
         return ""
 
     def _places(self, tasks: list[Task], count: Mapping[int, int]) -> int:

@@ -180,7 +180,7 @@ class QueueLedger(Ledger):
             return None
         request = request or self._nothing
         over = queue_usage.over_deserved(request, self._rows)
-        message = f"queue {queue.name} would have more than it deserves of all that is asked for"
+        message = f"queue {queue.name} would exceed its deserved amount of every requested resource"
         if over:
             message += f" ({in_words(self._session.resources, queue_usage.deserved, over)})"
         return Refusal(
@@ -352,7 +352,7 @@ class QueueLedger(Ledger):
         unfit = self._not_open(queue) or self._fenced(queue)
         if unfit is not None or self.tree.is_leaf(queue.name):
             return unfit
-        message = f"queue {queue.name} has queues below it; jobs belong into these"
+        message = f"queue {queue.name} has child queues; submit the job to one of them"
         return Refusal(plugin=Capacity.name, reason="QueueNotLeaf", message=message, resolvable=False)
 
     def _not_open(self, queue: Queue) -> Refusal | None:
@@ -390,17 +390,17 @@ class QueueLedger(Ledger):
         used = [amount - more for amount, more in zip(would, request, strict=True)]
         details = usage_text(space, queue_usage.name, short, used=used, limit=queue_usage.limit, asked=request)
         return self._more_than(
-            queue_usage.name, list(over), over, what=self._what_binds(queue_usage.name, short), details=details
+            queue_usage.name, list(over), over, limit=self._binding_limit(queue_usage.name, short), details=details
         )
 
-    def _what_binds(self, name: QueueName, short: Sequence[int]) -> str:
+    def _binding_limit(self, name: QueueName, short: Sequence[int]) -> str:
         """Return the limit that binds. A queue elsewhere helps only if the capability binds."""
         limits = self._limits[name]
         if any(limits.limit[row] >= limits.capability[row] for row in short):
-            return "it may"
+            return "its capability of {}"
         if all(limits.limit[row] >= self._session.total[row] for row in short):
-            return "all nodes have"
-        return "the guarantees of others leave it"
+            return "the {} of all nodes"
+        return "the {} that the guarantees of other queues leave"
 
     def _more_than(
         self,
@@ -408,10 +408,10 @@ class QueueLedger(Ledger):
         names: Sequence[str],
         over: Mapping[str, tuple[int, int]] = NO_AMOUNTS,
         *,
-        what: str = "it may",
+        limit: str = "its capability of {}",
         details: str = "",
     ) -> Refusal:
-        message = f"queue {queue} would have more {', '.join(names)} than {what}"
+        message = f"queue {queue} would exceed {limit.format(', '.join(names))}"
         return Refusal(plugin=Capacity.name, reason="QueueOverCapacity", message=message, amounts=over, details=details)
 
     def _line(self, name: QueueName) -> list[QueueUsage]:

@@ -29,6 +29,9 @@ __all__ = ["ElasticQuota"]
 MOST: Final = 1 << 30
 
 
+_RUNTIME: Final = "its guarantee and the unused part of other quotas"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticQuota(Plugin):
     """Share the cluster by quotas that lend unused resources."""
@@ -130,7 +133,7 @@ class QuotaLimits:
             short = [] if each.parent is None else _beyond(each, minimum)
             if short:
                 names = ", ".join(self._session.resources.names[row] for row in short)
-                message = f"the job's minimum of {names} is more than quota {each.name} may ever have"
+                message = f"the minimum of the job exceeds the maximum of quota {each.name}: {names}"
                 over = amounts_beyond(self._session.resources, short, minimum, each.maximum)
                 return _refusal("QuotaTooSmall", message, amounts=over)
         return Vote.ABSTAIN
@@ -146,14 +149,14 @@ class QuotaLimits:
         self, book: QuotaBook, short: Sequence[int], request: Sequence[int], limit: Sequence[int], *, below: str = ""
     ) -> Refusal:
         space = self._session.resources
-        where = f"quota {book.name}, above {below}," if below else f"quota {book.name}"
+        where = f"quota {book.name}, an ancestor of {below}," if below else f"quota {book.name}"
         names = ", ".join(space.names[row] for row in short)
         at_most = all(limit[row] >= book.maximum[row] for row in short)
-        what = "its maximum" if at_most else "it may now: its guarantee, and what others leave"
+        limit_in_words = f"maximum of {names}" if at_most else f"runtime of {names}: {_RUNTIME}"
         would = [used + amount for used, amount in zip(book.used, request, strict=True)]
         return _refusal(
             "InsufficientQuota",
-            f"Insufficient quotas: {where} would have more {names} than {what}",
+            f"Insufficient quotas: {where} would exceed its {limit_in_words}",
             amounts=amounts_beyond(space, short, would, limit),
         )
 
@@ -163,8 +166,7 @@ class QuotaLimits:
         would = [used + amount for used, amount in zip(book.unpreemptible_used, request, strict=True)]
         return _refusal(
             "InsufficientGuarantee",
-            f"Insufficient quotas: pods that may not be evicted would have more {names} than quota {book.name}"
-            " is guaranteed",
+            f"Insufficient quotas: non-preemptible pods of quota {book.name} would exceed its guarantee of {names}",
             amounts=amounts_beyond(space, kept, would, book.minimum),
         )
 

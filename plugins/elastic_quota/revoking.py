@@ -57,7 +57,7 @@ class Revoking:
         moves: list[Move] = []
         for book in self.due:
             victims = self._victims(book, by_quota.get(book.name, ()))
-            budget = f"to bring quota {book.name} down to what it may have"
+            budget = f"to bring quota {book.name} down to its limit"
             moves += [
                 Move(task=task, strategy=STRATEGY, budget=budget, breaks_gangs=True)
                 for task in self._with_gangs(victims, by_job)

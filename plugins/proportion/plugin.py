@@ -224,7 +224,7 @@ class Division(Ledger):
         return Refusal(
             plugin=Proportion.name,
             reason="QueueOverDeserved",
-            message=f"queue {queue} would have more {', '.join(over)} than it deserves",
+            message=f"queue {queue} would exceed its deserved amount of {', '.join(over)}",
             amounts=over,
             details=usage_text(self._session.resources, queue, short, used=used, limit=most, asked=request),
             lendable=lendable,

@@ -65,5 +65,6 @@ def test_what_is_lent_comes_back(ground: Ground, tmp_path: Path) -> None:
         wanting(ground, "third", "left")
         daemon.wait_for(lambda: "message" in ground.condition_of("third"))
         assert ground.condition_of("third")["message"] == (
-            "Insufficient quotas: quota left would have more cpu than it may now: its guarantee, and what others leave"
+            "Insufficient quotas: quota left would exceed its runtime of cpu: "
+            "its guarantee and the unused part of other quotas"
         )

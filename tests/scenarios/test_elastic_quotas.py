@@ -44,7 +44,7 @@ def test_a_waiting_gang_is_told_of_its_quota() -> None:
     outcome = run(scenario)
     assert placed(outcome, "gang") == 0
     (told,) = {refusal.message for refusals in outcome.report.task_refusals.values() for refusal in refusals[:1]}
-    assert told == "Insufficient quotas: quota a would have more cpu than its maximum"
+    assert told == "Insufficient quotas: quota a would exceed its maximum of cpu"
 
 
 def test_one_job_may_have_pods_of_several_quotas() -> None:
@@ -65,7 +65,7 @@ def test_equal_jobs_of_several_quotas_are_told_apart_in_later_cycles() -> None:
     outcome = run(scenario, cycles=4, later={2: later})
     assert outcome.bindings.keys() == {"second-0"}
     waiting = {refusals[0].message for refusals in outcome.report.task_refusals.values()}
-    assert waiting == {"Insufficient quotas: quota full would have more cpu than its maximum"}
+    assert waiting == {"Insufficient quotas: quota full would exceed its maximum of cpu"}
 
 
 def test_more_important_pods_of_a_quota_evict_less_important_ones_of_it() -> None:

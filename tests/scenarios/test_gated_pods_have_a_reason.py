@@ -5,7 +5,7 @@ from pyroclast.testing import Scenario
 PLUGINS = ("gang", "predicates")
 GATED = {"schedulingGates": [{"name": "example.com/quota"}, {"name": "example.com/data"}]}
 THERE = Scenario().node("n1")
-WAITS = "waits behind scheduling gates: example.com/quota, example.com/data"
+WAITS = "waits for the removal of scheduling gates: example.com/quota, example.com/data"
 
 
 def test_a_gated_pod_names_its_gates() -> None:
@@ -32,4 +32,4 @@ def test_a_pod_at_the_gate_of_its_queue_alone_says_so() -> None:
     gate = "scheduling.volcano.sh/queue-allocation-gate"
     outcome = THERE.job("a", pod={"schedulingGates": [{"name": gate}]}).run("enqueue", "allocate", plugins=PLUGINS)
 
-    assert outcome.why_pod("a-0") == f"scheduler: waits behind scheduling gates: {gate}"
+    assert outcome.why_pod("a-0") == f"scheduler: waits for the removal of scheduling gates: {gate}"

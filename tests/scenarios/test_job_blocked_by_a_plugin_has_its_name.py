@@ -9,7 +9,7 @@ from pyroclast.framework.extension.contract import Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.testing import Outcome, Scenario
 
-MESSAGE = "plugin licences does not let the job start, although nodes have room for its minimum"
+MESSAGE = "plugin licences prevents the start of the job, although nodes have capacity for its minimum"
 
 
 class Licences(Plugin):
@@ -86,4 +86,4 @@ def test_nothing_is_evicted_for_it_in_that_cycle(action: str) -> None:
 
     assert scenario.run("allocate", action, plugins=refusing).evictions == []
     told = scenario.run("allocate", action, plugins=refusing).why("a")
-    assert "plugin licences does not let the job start" in told
+    assert "plugin licences prevents the start of the job" in told

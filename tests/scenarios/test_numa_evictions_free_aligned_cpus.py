@@ -44,7 +44,9 @@ def test_a_pod_for_which_nobody_goes_hears_why() -> None:
     batch = NODE.running("batch", on=["n1", "n1"], priority_class="low", **guaranteed(4))
     full = batch.add(numatopology("n1", free="", listed=["default-batch-0", "default-batch-1"]))
     told = {
-        named: urgent(full, **guaranteed(4, policy=named)).why("urgent").partition("no evictions make room: ")[2]
+        named: urgent(full, **guaranteed(4, policy=named))
+        .why("urgent")
+        .partition("no evictions free enough capacity: ")[2]
         for named in ("", "single-numa-node")
     }
 

@@ -96,7 +96,7 @@ def test_a_gang_above_the_capability_of_its_queue_or_one_above_says_so() -> None
     plugins = ("gang", "predicates", {"name": "capacity", "enableHierarchy": True})
     outcome = tree.job("g", tasks=3, cpu=2, queue="leaf").run("enqueue", "allocate", plugins=plugins)
 
-    cause = "the job needs 6 cpu at least, queue top may have 4 cpu"
+    cause = "the job needs at least 6 cpu, and the limit of queue top is 4 cpu"
     assert outcome.conditions("g")["Unschedulable"].message.endswith(f"Origin reason is {cause}")
 
 
@@ -128,7 +128,7 @@ def test_what_keeps_a_job_is_not_repeated_by_actions_that_evict() -> None:
     outcome = decided(scenario.job("p", queue="q", cpu=1), "reclaim", "gangreclaim")
 
     message = outcome.conditions("p")["Unschedulable"].message
-    assert message.count("queue q would have more") == 1
+    assert message.count("queue q would exceed") == 1
 
 
 def test_a_plan_that_is_given_up_promises_no_room() -> None:
@@ -173,7 +173,7 @@ def test_a_queue_that_may_have_more_ends_a_permanent_cause() -> None:
         cluster.settle([], report, now=now + 0.5, recreate_evicted=False)
 
     assert [[text.rpartition("Origin reason is ")[2] for text in texts] for texts in told] == [
-        ["the job needs 6 cpu at least, queue q may have 4 cpu"],
+        ["the job needs at least 6 cpu, and the limit of queue q is 4 cpu"],
         [],
-        ["g-1: queue q would have more cpu than it may. q: 6 of 6 cpu used; asks 2; fits when default/busy ends"],
+        ["g-1: queue q would exceed its capability of cpu. q: 6 of 6 cpu used; asks 2; fits when default/busy ends"],
     ]

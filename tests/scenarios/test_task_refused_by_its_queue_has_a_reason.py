@@ -5,7 +5,7 @@ import pytest
 from pyroclast.testing import Scenario
 
 
-@pytest.mark.parametrize(("plugin", "limit"), [("proportion", "it deserves"), ("capacity", "it may")])
+@pytest.mark.parametrize(("plugin", "limit"), [("proportion", "deserved amount"), ("capacity", "capability")])
 def test_the_second_of_two(plugin: str, limit: str) -> None:
     """The queue has room for one pod of 1 CPU."""
     outcome = (
@@ -17,4 +17,4 @@ def test_the_second_of_two(plugin: str, limit: str) -> None:
     )
 
     assert outcome.bindings == {"j-0": "n"}
-    assert outcome.why_pod("j-1") == f"{plugin}: queue small would have more cpu than {limit}"
+    assert outcome.why_pod("j-1") == f"{plugin}: queue small would exceed its {limit} of cpu"

@@ -58,9 +58,7 @@ def _evicting(profile: Profile) -> Iterator[tuple[Severity, str]]:
         if action in profile.actions and _known_only(profile) and not _has_shares(profile):
             yield Severity.WARNING, f"{action} without capacity or proportion: nothing says what a queue deserves"
     if "elastic-quota" in plugins and "shuffle" not in profile.actions:
-        message = (
-            "without shuffle nobody is evicted of quotas that have had more than they may for long (elastic-quota)"
-        )
+        message = "without shuffle no pods are evicted from quotas that exceed their limit for too long (elastic-quota)"
         yield Severity.NOTE, message
     if "shuffle" in profile.actions:
         yield from _needs(profile, "shuffle", "enabledVictim", "names pods to move")

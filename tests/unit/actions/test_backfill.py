@@ -66,4 +66,4 @@ def test_members_that_no_domain_may_hold_say_so() -> None:
     outcome = there.run("allocate", "backfill", plugins=(*PLUGINS, "network-topology-aware"))
 
     assert outcome.bindings == {}
-    assert "its network topology lets it lie on no node" in outcome.why_pod("a-0")
+    assert "no node is within its network topology" in outcome.why_pod("a-0")

@@ -43,7 +43,7 @@ def test_nodes_without_victims_are_counted(action: str) -> None:
     assert (reason.action, reason.reason) == (action, "NoEvictionHelps")
     assert "node(s) without pods to evict" in reason.message
     if action == "preempt":
-        assert reason.counts == {"node(s) without pods to evict": 2, "node(s) that no eviction makes fit": 1}
+        assert reason.counts == {"node(s) without pods to evict": 2, "node(s) that evictions cannot make suitable": 1}
 
 
 def test_no_node_is_large_enough() -> None:
@@ -105,7 +105,7 @@ def test_plugins_spare_all(action: str) -> None:
 
     count = "1 " * (action == "preempt")
     assert reason.message.startswith(
-        f"no evictions make room: {count}node(s) on which all pods are protected; of 2 pods"
+        f"no evictions free enough capacity: {count}node(s) on which all pods are protected; of 2 pods"
     )
     assert "protected by conformance" in reason.message
     if action == "preempt":
@@ -184,14 +184,14 @@ def test_a_queue_that_deserves_nothing_hears_of_nothing() -> None:
     """Not of an empty list."""
     reason = told(decided(high(SPACE.queue("q").priority_class("high", 9).node("n1", cpu=1), cpu=2), "reclaim"))
 
-    assert reason.message == "queue q would have more than it deserves of all that is asked for (cpu 0)"
+    assert reason.message == "queue q would exceed its deserved amount of every requested resource (cpu 0)"
 
 
 def test_pods_and_groups_are_told_in_words() -> None:
     """What the node lacks first, then why nobody goes."""
     outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
     lacks = "0/1 nodes are unavailable: 1 Insufficient cpu."
-    words = f"{lacks} preempt: no evictions make room: 1 node(s) without pods to evict"
+    words = f"{lacks} preempt: no evictions free enough capacity: 1 node(s) without pods to evict"
 
     assert outcome.told("p-0") == words
     assert outcome.conditions("p")["Unschedulable"].message.endswith(words)

@@ -115,8 +115,9 @@ def test_a_job_that_can_never_fit_evicts_no_pod() -> None:
     outcome = preempt(high(low(low(base.node("n1", cpu=12), "a"), "b"), cpu=4))
 
     assert outcome.evictions == []
-    assert "preempt: no evictions make room: 1 node(s) on which evictions leave the queue at its limit" in outcome.why(
-        "high"
+    assert (
+        "preempt: no evictions free enough capacity: 1 node(s) on which evictions leave the queue at its limit"
+        in outcome.why("high")
     )
 
 

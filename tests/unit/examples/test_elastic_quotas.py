@@ -34,7 +34,8 @@ def test_the_guarantee_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
 def test_who_comes_back_waits(capsys: pytest.CaptureFixture[str]) -> None:
     """With the reason that the page quotes."""
     reason = (
-        "Insufficient quotas: quota research would have more cpu than it may now: its guarantee, and what others leave"
+        "Insufficient quotas: quota research would exceed its runtime of cpu: "
+        "its guarantee and the unused part of other quotas"
     )
 
     assert reason in json.dumps(decided(capsys, "--recreate-evicted")[-1])

@@ -73,12 +73,16 @@ def test_capability_stops_reclaim() -> None:
 
     answer = holding(there).preemptive(there.queue("q"), there.tasks("b"))
     assert isinstance(answer, Refusal)
-    assert answer.message == "queue q would have more cpu than it may"
+    assert answer.message == "queue q would exceed its capability of cpu"
 
 
 @pytest.mark.parametrize(
     ("capability", "guarantee", "what"),
-    [("80", "0", "it may"), (None, "0", "all nodes have"), (None, "20", "the guarantees of others leave it")],
+    [
+        ("80", "0", "its capability of cpu"),
+        (None, "0", "the cpu of all nodes"),
+        (None, "20", "the cpu that the guarantees of other queues leave"),
+    ],
 )
 def test_it_is_told_what_binds(capability: str | None, guarantee: str, what: str) -> None:
     """Of 100 CPU nobody can have 110, whatever the capability; and nobody what others are promised."""
@@ -91,7 +95,7 @@ def test_it_is_told_what_binds(capability: str | None, guarantee: str, what: str
     answer = holding(there).allocatable(there.queue("q"), there.tasks("b")[0])
 
     assert answer is not None
-    assert answer.message == f"queue q would have more cpu than {what}"
+    assert answer.message == f"queue q would exceed {what}"
 
 
 @pytest.mark.parametrize(("level", "gone"), [(0, ["b"]), (1, ["b"]), (2, [])])
@@ -182,7 +186,7 @@ def test_a_broken_branch_is_fenced_and_the_rest_goes_on() -> None:
     assert {name: refusal and refusal.message for name, refusal in refusals.items()} == {
         "x": "queue x is out of service: its ancestors form a circle at queue x",
         "lost": "queue lost is out of service: parent nowhere of queue lost does not exist",
-        "top": "queue top has queues below it; jobs belong into these",
+        "top": "queue top has child queues; submit the job to one of them",
         "leaf": None,
     }
 
@@ -304,7 +308,7 @@ def test_a_leaf_inherits_what_its_capability_does_not_say() -> None:
     assert held.allocatable(there.queue("q51"), there.task("a")) is None
     refusal = held.allocatable(there.queue("q51"), there.task("b"))
     assert refusal is not None
-    assert refusal.message == "queue q51 would have more memory than it may"
+    assert refusal.message == "queue q51 would exceed its capability of memory"
 
 
 def told(there: World) -> dict[str, tuple[str, str]]:

@@ -76,7 +76,7 @@ def refused(there: World, name: str) -> str:
     ("count", "device_class", "why"),
     [
         (1, "gpu.com", ""),
-        (2, "gpu.com", "queue q would have more deviceclass/gpu.com than it may"),
+        (2, "gpu.com", "queue q would exceed its capability of deviceclass/gpu.com"),
         (9, "nic.com", ""),
     ],
 )
@@ -141,7 +141,7 @@ def test_capacity_of_devices(consumable: bool, why: str) -> None:
         DRAConsumableCapacityEnable=consumable,
     )
 
-    assert refused(there, "a") == (f"queue q would have more {why} than it may" if why else "")
+    assert refused(there, "a") == (f"queue q would exceed its capability of {why}" if why else "")
 
 
 def test_switched_off() -> None:

@@ -113,7 +113,7 @@ def test_gates_go_as_far_as_the_queue_has_room() -> None:
     assert there.plans == []
     assert not fits(there, "d")
     refused = there.job("late").reasons.task_refusals[there.task("c").id]
-    assert refused.message == "queue q would have more cpu than it may"
+    assert refused.message == "queue q would exceed its capability of cpu"
 
 
 def test_room_that_is_taken_opens_no_gate() -> None:

@@ -69,21 +69,22 @@ def test_a_cluster_without_quotas_is_not_touched() -> None:
     assert not session.extensions.ledgers
 
 
-def over(quota: str, names: str, what: str = "it may now: its guarantee, and what others leave") -> str:
-    """What is said where a quota has no room."""
-    return f"Insufficient quotas: quota {quota} would have more {names} than {what}"
+def over(quota: str, names: str, limit: str = "runtime") -> str:
+    """Return the message of a quota whose limit is reached."""
+    rest = ": its guarantee and the unused part of other quotas" if limit == "runtime" else ""
+    return f"Insufficient quotas: quota {quota} would exceed its {limit} of {names}{rest}"
 
 
 @pytest.mark.parametrize(
     ("running", "asked", "refused"),
     [
-        pytest.param({"cpu": 6}, {"cpu": 2}, over("q", "cpu", "its maximum"), id="over in cpu"),
+        pytest.param({"cpu": 6}, {"cpu": 2}, over("q", "cpu", "maximum"), id="over in cpu"),
         pytest.param({"cpu": 5}, {"cpu": 2}, None, id="just enough"),
         pytest.param({"cpu": 1}, {"cpu": 1, "gpu": 8}, None, id="what it does not speak of is not limited"),
         pytest.param(
             {"cpu": 1, "memory": "12Gi"},
             {"cpu": 1, "memory": None},
-            over("q", "memory", "its maximum"),
+            over("q", "memory", "maximum"),
             id="over already in what is not asked for",
         ),
     ],
@@ -105,7 +106,7 @@ def test_a_quota_has_room_up_to_what_it_may(
 def test_gpus_that_it_forbids_are_refused() -> None:
     """A maximum of zero is one, an absent one is none."""
     scenario = BIG.add(elastic_quota("q", most={"cpu": 7, "nvidia.com/gpu": 0})).job("j", gpu=1, labels=uses("q"))
-    assert why(opened(scenario)) == over("q", "nvidia.com/gpu", "its maximum")
+    assert why(opened(scenario)) == over("q", "nvidia.com/gpu", "maximum")
 
 
 def test_pods_that_may_not_be_evicted_stay_within_the_guarantee() -> None:
@@ -118,9 +119,7 @@ def test_pods_that_may_not_be_evicted_stay_within_the_guarantee() -> None:
         .job("free", cpu=2, labels=uses("q"))
     )
     session = opened(scenario)
-    assert why(session) == (
-        "Insufficient quotas: pods that may not be evicted would have more cpu than quota q is guaranteed"
-    )
+    assert why(session) == ("Insufficient quotas: non-preemptible pods of quota q would exceed its guarantee of cpu")
     assert room(session) == 0
     assert why(session, "small-0") is None
     assert room(session, "small-0") == 1
@@ -149,7 +148,7 @@ def test_quotas_above_must_have_room_for_what_is_asked_for() -> None:
     assert why(session) is None
     assert room(session) == 1
     refused = opened(below_a_full_parent(cpu=1, memory="1Gi"))
-    assert why(refused) == "Insufficient quotas: quota org, above team, would have more memory than its maximum"
+    assert why(refused) == "Insufficient quotas: quota org, an ancestor of team, would exceed its maximum of memory"
     assert room(refused) == 0
     unchecked = opened(below_a_full_parent(cpu=1, memory="1Gi"), enableCheckParentQuota=False)
     assert why(unchecked) is None
@@ -200,9 +199,9 @@ def test_the_default_quota_is_limited_where_somebody_says_so() -> None:
     scenario = BIG.add(elastic_quota("q", most={"cpu": 9})).job("j", cpu=3)
     assert why(opened(scenario)) is None
     limited = opened(scenario, defaultQuotaGroupMax={"cpu": "2"})
-    assert why(limited) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    assert why(limited) == over(DEFAULT_QUOTA, "cpu", "maximum")
     by_object = scenario.add(elastic_quota(DEFAULT_QUOTA, most={"cpu": 2}))
-    assert why(opened(by_object, defaultQuotaGroupMax={"cpu": "20"})) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    assert why(opened(by_object, defaultQuotaGroupMax={"cpu": "20"})) == over(DEFAULT_QUOTA, "cpu", "maximum")
 
 
 def test_the_default_quota_is_limited_without_any_quota() -> None:
@@ -214,7 +213,7 @@ def test_the_default_quota_is_limited_without_any_quota() -> None:
     )
 
     assert room(opened(scenario, defaultQuotaGroupMax={"cpu": "4"})) == 3
-    assert why(opened(scenario, defaultQuotaGroupMax={"cpu": "1"})) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    assert why(opened(scenario, defaultQuotaGroupMax={"cpu": "1"})) == over(DEFAULT_QUOTA, "cpu", "maximum")
     assert why(opened(scenario)) is None
 
 
@@ -272,7 +271,7 @@ def test_of_two_quotas_of_one_name_the_older_counts() -> None:
     old = elastic_quota("q", most={"cpu": 1}, namespace="b", creationTimestamp="2026-01-01T00:00:00Z")
     new = elastic_quota("q", most={"cpu": 9}, namespace="a", creationTimestamp="2026-01-02T00:00:00Z")
     session = opened(BIG.add(new, old).job("j", cpu=2, labels=uses("q")))
-    assert why(session) == over("q", "cpu", "its maximum")
+    assert why(session) == over("q", "cpu", "maximum")
 
 
 def test_a_job_that_could_never_fit_waits_at_the_gate() -> None:
@@ -284,7 +283,7 @@ def test_a_job_that_could_never_fit_waits_at_the_gate() -> None:
     session = opened(scenario)
     refused = {job.job.name: session.jobs.job_enqueueable(job) for job in session.jobs.all()}
     (large,) = refused["large"]
-    assert large.message == "the job's minimum of cpu is more than quota org may ever have"
+    assert large.message == "the minimum of the job exceeds the maximum of quota org: cpu"
     assert large.amounts == {"cpu": (6000, 5000)}
     assert refused["small"] == []
 
@@ -347,6 +346,6 @@ def test_a_default_quota_that_makes_no_sense_counts_as_absent() -> None:
     """Its maximum is that of the arguments, and the object is told so."""
     quotas = [elastic_quota("other", most={"cpu": 1}), elastic_quota(DEFAULT_QUOTA, most={"cpu": "many"})]
     session = opened(BIG.add(*quotas).job("j", cpu=2), defaultQuotaGroupMax={"cpu": 1})
-    assert why(session) == over(DEFAULT_QUOTA, "cpu", "its maximum")
+    assert why(session) == over(DEFAULT_QUOTA, "cpu", "maximum")
     (event,) = [event for event in session.report.events if event.kind == "ElasticQuota"]
     assert event.message == "counts as absent: spec.max.cpu: 'many' is not a quantity"

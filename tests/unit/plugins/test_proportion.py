@@ -190,7 +190,7 @@ def test_a_task_beyond_the_deserved_is_refused_by_name() -> None:
     refusal = there.session.queues.allocatable(own, there.task("b0"))
 
     assert refusal is not None
-    assert refusal.message == "queue q1 would have more cpu than it deserves"
+    assert refusal.message == "queue q1 would exceed its deserved amount of cpu"
     assert there.session.queues.allocatable(own, there.task("none")) is None
     assert there.session.queues.allocatable(there.queue("q2"), there.task("c0")) is None
 

@@ -43,4 +43,4 @@ def test_the_table_says_first_what_is_lacking() -> None:
     text = table(elastic.run("enqueue", "allocate", "reclaim", plugins=PLUGINS).rounds)
     line = next(each for each in text.splitlines() if "default/old-3" in each)
 
-    assert "1 node(s) were unschedulable. reclaim: queue a would have more than it deserves of all" in line
+    assert "1 node(s) were unschedulable. reclaim: queue a would exceed its deserved amount of every" in line

@@ -79,10 +79,13 @@ def test_other_words_are_told_and_what_else_was_told_stands() -> None:
     reports = cycles(scenario, comes=scenario.running("w", on=["n1"], queue="other", min_available=0))
     first, last = reports[0], reports[3]
 
-    assert of_evictions(first).counts == {"node(s) without pods to evict": 1, "node(s) that no eviction makes fit": 1}
+    assert of_evictions(first).counts == {
+        "node(s) without pods to evict": 1,
+        "node(s) that evictions cannot make suitable": 1,
+    }
     assert of_evictions(last).counts == {
         "node(s) on which all pods that could be evicted free too little": 1,
-        "node(s) that no eviction makes fit": 1,
+        "node(s) that evictions cannot make suitable": 1,
     }
     lacks = "0/2 nodes are unavailable: 1 Insufficient cpu, 1 node(s) were unschedulable"
     told = [each.message for each in reports[3].pod_conditions if each.name == "big-0"]
