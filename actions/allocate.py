@@ -65,7 +65,8 @@ class Allocate(Action):
                 order.return_job(job)
             order.return_queue(queue)
         for job in behind_gates:
-            job.reasons.misfit = None  # its next turn may lift gates, even if no node fits its ungated tasks
+            # Its next turn may lift gates, even if no node fits its ungated tasks.
+            job.reasons.unschedulable_template = None
         if not backfill_follows(session.following_actions):
             complete_deferred(session)
 

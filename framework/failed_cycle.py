@@ -51,8 +51,8 @@ def _waits(task: Task) -> bool:
 
 
 def _is_told(job: Job, message: str) -> bool:
-    told = (UNSCHEDULABLE, "True", REASON, message)
-    return any((each.type, each.status, each.reason, each.message) == told for each in job.group.status.conditions)
+    expected = (UNSCHEDULABLE, "True", REASON, message)
+    return any((each.type, each.status, each.reason, each.message) == expected for each in job.group.status.conditions)
 
 
 def _status(job: Job, message: str) -> GroupStatus:

@@ -340,8 +340,8 @@ def _shown(default: object) -> str:
         return "[" + ", ".join(map(_shown, default)) + "]"
     if dataclasses.is_dataclass(default):
         values = ((field, getattr(default, field.name)) for field in dataclasses.fields(default))
-        told = (f"{camel_case(field.name)}: {_shown(value)}" for field, value in values if not _is_empty(field, value))
-        return "{" + ", ".join(told) + "}"
+        texts = (f"{camel_case(field.name)}: {_shown(value)}" for field, value in values if not _is_empty(field, value))
+        return "{" + ", ".join(texts) + "}"
     return repr(default)
 
 

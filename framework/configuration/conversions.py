@@ -26,7 +26,7 @@ MAX_DIGITS: Final = 64
 
 
 class Mismatch(ValueError):  # noqa: N818 - it is caught and reported as a fault or a warning, never shown as an error
-    """A value is not of the wanted type."""
+    """A value is not of the expected type."""
 
     def __init__(self, got: object, expected: str, path: str = "", others: Sequence["Mismatch"] = ()) -> None:
         """Return what was found, what would do, where inside the value, and what else is wrong inside it."""
@@ -43,34 +43,34 @@ class Mismatch(ValueError):  # noqa: N818 - it is caught and reported as a fault
         return Mismatch(self.got, self.expected, path + self.path, [other.below(path) for other in self.others])
 
 
-def convert(wanted: Any, value: object) -> Any:
-    """Return `value` as `wanted`.
+def convert(value_type: Any, value: object) -> Any:
+    """Return `value` as `value_type`.
 
     Types: int, float, bool, str, Fraction, Literal, Enum, unions, tuple, Mapping, dataclasses.
 
     Raises:
         Mismatch: The value cannot be read as this type.
-        TypeError: `wanted` is no type that configurations can hold (a mistake in the program).
+        TypeError: `value_type` is no type that configurations can hold (a mistake in the program).
     """
-    if wanted is Any or wanted is object:
+    if value_type is Any or value_type is object:
         return value
-    simple = SIMPLE.get(wanted)
+    simple = SIMPLE.get(value_type)
     if simple is not None:
         return simple(value)
-    origin = get_origin(wanted)
+    origin = get_origin(value_type)
     if origin in {Union, types.UnionType}:
-        return _union(get_args(wanted), value)
+        return _union(get_args(value_type), value)
     if origin is Literal:
-        return _one_of(get_args(wanted), value)
+        return _one_of(get_args(value_type), value)
     if origin in SEQUENCES:
-        return _sequence(get_args(wanted)[0], value)
+        return _sequence(get_args(value_type)[0], value)
     if origin in {Mapping, dict}:
-        return _mapping(get_args(wanted)[1], value)
-    if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
-        return wanted(_one_of([member.value for member in wanted], value))
-    if isinstance(wanted, type) and is_dataclass(wanted):
-        return _structure(wanted, value)
-    raise TypeError(f"arguments cannot be of type {wanted!r}")
+        return _mapping(get_args(value_type)[1], value)
+    if isinstance(value_type, type) and issubclass(value_type, enum.Enum):
+        return value_type(_one_of([member.value for member in value_type], value))
+    if isinstance(value_type, type) and is_dataclass(value_type):
+        return _structure(value_type, value)
+    raise TypeError(f"arguments cannot be of type {value_type!r}")
 
 
 def duration(value: object) -> Fraction:
@@ -225,13 +225,13 @@ def _structure(kind: type[Any], value: object) -> Any:
     """
     if not isinstance(value, Mapping):
         raise Mismatch(value, "a mapping")
-    wanted = field_types(kind)
+    types = field_types(kind)
     values = {str(key).lower(): (str(key), item) for key, item in value.items() if item is not None}
     parts = {}
     for name, spelled, required in _spelled(kind):
         if spelled.lower() in values:
             key, item = values[spelled.lower()]
-            parts[name] = (f".{key}", wanted[name], item)
+            parts[name] = (f".{key}", types[name], item)
         elif required:
             raise Mismatch(value, f"a mapping with {spelled}")
     given = dict(zip(parts, _all_inside(parts.values()), strict=True))
@@ -260,9 +260,9 @@ def camel_case(name: str) -> str:
 def _all_inside(parts: Iterable[tuple[str, Any, object]]) -> list[Any]:
     """Convert parts of a value, each given with its path inside and its type. All faults are reported together."""
     converted, mismatches = [], []
-    for path, wanted, value in parts:
+    for path, value_type, value in parts:
         try:
-            converted.append(convert(wanted, value))
+            converted.append(convert(value_type, value))
         except Mismatch as mismatch:
             mismatches.append(mismatch.below(path))
     if mismatches:
@@ -271,9 +271,9 @@ def _all_inside(parts: Iterable[tuple[str, Any, object]]) -> list[Any]:
     return converted
 
 
-def unknown_keys(wanted: Any, value: object) -> Iterator[tuple[str, str]]:
+def unknown_keys(value_type: Any, value: object) -> Iterator[tuple[str, str]]:
     """Yield keys inside a value that no structure of the type reads: the path, and a hint with the nearest name."""
-    arguments, origin = get_args(wanted), get_origin(wanted)
+    arguments, origin = get_args(value_type), get_origin(value_type)
     if origin in {Union, types.UnionType}:
         shapes = [each for each in arguments if _has_shape(each, value)]
         yield from unknown_keys(shapes[0], value) if len(shapes) == 1 else ()
@@ -283,8 +283,8 @@ def unknown_keys(wanted: Any, value: object) -> Iterator[tuple[str, str]]:
     elif origin in {Mapping, dict} and isinstance(value, Mapping):
         for key, item in value.items():
             yield from _below(f".{key}", arguments[1], item)
-    elif isinstance(wanted, type) and is_dataclass(wanted) and isinstance(value, Mapping):
-        types_by_key = {spelled: field_types(wanted)[name] for name, spelled, _ in _spelled(wanted)}
+    elif isinstance(value_type, type) and is_dataclass(value_type) and isinstance(value, Mapping):
+        types_by_key = {spelled: field_types(value_type)[name] for name, spelled, _ in _spelled(value_type)}
         by_lower = {key.lower(): kind for key, kind in types_by_key.items()}
         for key, item in value.items():
             if str(key).lower() in by_lower:
@@ -293,13 +293,13 @@ def unknown_keys(wanted: Any, value: object) -> Iterator[tuple[str, str]]:
                 yield f".{key}", did_you_mean_inside(str(key), item, types_by_key)
 
 
-def _below(path: str, wanted: Any, value: object) -> Iterator[tuple[str, str]]:
-    return ((path + inside, hint) for inside, hint in unknown_keys(wanted, value))
+def _below(path: str, value_type: Any, value: object) -> Iterator[tuple[str, str]]:
+    return ((path + inside, hint) for inside, hint in unknown_keys(value_type, value))
 
 
-def _has_shape(wanted: Any, value: object) -> bool:
+def _has_shape(value_type: Any, value: object) -> bool:
     """Return whether a value looks like a type that has something inside."""
-    if get_origin(wanted) in SEQUENCES:
+    if get_origin(value_type) in SEQUENCES:
         return isinstance(value, (list, tuple))
-    is_structure = isinstance(wanted, type) and is_dataclass(wanted)
-    return isinstance(value, Mapping) and (is_structure or get_origin(wanted) in {Mapping, dict})
+    is_structure = isinstance(value_type, type) and is_dataclass(value_type)
+    return isinstance(value, Mapping) and (is_structure or get_origin(value_type) in {Mapping, dict})

@@ -80,7 +80,7 @@ class _Search:
             tasks = [task for task in pending if not (task.gated or task.template.best_effort)]
             if not tasks or self._session.jobs.job_valid(job) is not None:
                 continue
-            known = None if job.standing is None else job.standing.remedy
+            known = None if job.last_result is None else job.last_result.remedy
             if known is not None and self._session.jobs.skipped.stands(known):
                 job.reasons.remedy = known
                 continue
@@ -162,7 +162,7 @@ class _Search:
             return None
         self._trials -= 1
         touched = [(each, each.touched) for each in (*choice.ended, job)]
-        told = job.reasons.copy()
+        reasons = job.reasons.copy()
         job.reasons.forget_tasks()
         try:
             with session.statement(trial=True) as trial:
@@ -173,7 +173,7 @@ class _Search:
                 places = trial.placed().values()
                 return {task.node for task in places if task.node} if session.jobs.job_pipelined(job) else None
         finally:
-            job.reasons = told
+            job.reasons = reasons
             for each, was_touched in touched:
                 each.touched = was_touched
 

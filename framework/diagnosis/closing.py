@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pyroclast.framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
-from pyroclast.framework.diagnosis.pod_group_notes import tell_group_notes
+from pyroclast.framework.diagnosis.pod_group_notes import record_group_notes
 from pyroclast.framework.queues.device_claims import claimed_by_queue
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.state.jobs import NOBODY, SessionJob
-from pyroclast.framework.state.last_result import Standing
+from pyroclast.framework.state.jobs import NONE_DEPARTED, SessionJob
+from pyroclast.framework.state.last_result import LastResult
 from pyroclast.model import wire
 from pyroclast.model.api.names import ALLOCATED_HYPER_NODE
 from pyroclast.model.api.scheduling import PodGroupPhase
@@ -82,7 +82,7 @@ class Closing:
             settled.note(table, job.job.column, is_settled=self._close_job(job))
             stands = session.jobs.is_left_out(job) or (session.jobs.skipped.is_passed_over(job) and not job.touched)
             if not stands:  # otherwise the last result and its reasons stand
-                settled.remember(job.job, _standing(job, int(table.revision[job.job.column])))
+                settled.remember(job.job, _last_result(job, int(table.revision[job.job.column])))
         settled.forget_gone(session.snapshot.jobs)
         self._close_outsiders()
         self.queue_statuses = tuple(self._queue_statuses())
@@ -95,14 +95,14 @@ class Closing:
         phase = self.phases[job.id] = phase_of(job, is_unschedulable=is_unschedulable)
         status = self._changed_status(job, phase, conditions)
         # a skipped job got its result and events before, but the server does not show it yet
-        has_heard = self._session.jobs.skipped.is_passed_over(job) and not job.touched
+        is_unchanged = self._session.jobs.skipped.is_passed_over(job) and not job.touched
         if status is not None:
             self.group_statuses.append(status)
-            if not has_heard:
+            if not is_unchanged:
                 self._note_event(job, phase, conditions)
-        told = self._tell_tasks(job, has_heard=has_heard)
-        tell_group_notes(self._session, job)
-        return status is None and not told and not _is_untold(job, conditions)
+        is_changed = self._update_task_conditions(job, is_unchanged=is_unchanged)
+        record_group_notes(self._session, job)
+        return status is None and not is_changed and not _lacks_condition(job, conditions)
 
     def _conditions(self, job: SessionJob) -> list[GroupCondition]:
         conditions = list(self._session.report.conditions.get(job.id, ()))
@@ -131,7 +131,7 @@ class Closing:
         old = job.job.group.status
         known = {each.type: each for each in old.conditions}
         changed = [each for each in conditions if _says_more(each, known.get(each.type))]
-        departed = self._session.snapshot.departed.get(job.id, NOBODY)
+        departed = self._session.snapshot.departed.get(job.id, NONE_DEPARTED)
         running, succeeded, failed = _member_counts(job, departed)
         same = (old.phase or "", old.running, old.succeeded, old.failed) == (phase.value, running, succeeded, failed)
         annotations = self._annotations(job)
@@ -173,14 +173,14 @@ class Closing:
         elif job.may_start and job.tasks:
             self._session.report.group_event(job, "Normal", SCHEDULED, READY)
 
-    def _tell_tasks(self, job: SessionJob, *, has_heard: bool) -> bool:
+    def _update_task_conditions(self, job: SessionJob, *, is_unchanged: bool) -> bool:
         if not any(job.counts[status] for status in _UNBOUND):
             return False
-        told, is_left_out = False, self._session.jobs.is_left_out(job)
+        is_changed, is_left_out = False, self._session.jobs.is_left_out(job)
         fallback = ""
         verdicts = TaskVerdicts(job)
         for task in job.in_status(*_UNBOUND):
-            if task.gated or (is_left_out and is_told(task)):
+            if task.gated or (is_left_out and has_condition(task)):
                 continue
             reason, message, place = verdicts.of(task)
             if not message:
@@ -188,12 +188,12 @@ class Closing:
                 message = fallback
             nominated = place if task.id in self._session.report.nominated else _none_any_more(task)
             if differs(task, reason, message, nominated):
-                self._tell(task, reason, message, nominated, has_heard=has_heard)
-                told = True
-        return told
+                self._add_condition(task, reason, message, nominated, is_unchanged=is_unchanged)
+                is_changed = True
+        return is_changed
 
-    def _tell(
-        self, task: Task, reason: str, message: str, nominated: NodeName | None, *, has_heard: bool = False
+    def _add_condition(
+        self, task: Task, reason: str, message: str, nominated: NodeName | None, *, is_unchanged: bool = False
     ) -> None:
         self.pod_conditions.append(
             PodCondition(
@@ -205,7 +205,7 @@ class Closing:
                 nominated_node=nominated,
             )
         )
-        if has_heard:
+        if is_unchanged:
             return
         self._session.report.record_events(
             EventNote(
@@ -229,7 +229,7 @@ class Closing:
             if abs(self._session.now - task.created) < GRACE_SECONDS:
                 untold.append(task.created + GRACE_SECONDS)
             else:
-                self._tell(task, UNSCHEDULABLE, message, None)
+                self._add_condition(task, UNSCHEDULABLE, message, None)
         self.grace_ends = min(untold, default=None)
 
     # Queues -----------------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ class Closing:
                 yield QueueAllocation(queue=name, allocated=amounts)
 
 
-def _is_untold(job: SessionJob, conditions: list[GroupCondition]) -> bool:
+def _lacks_condition(job: SessionJob, conditions: list[GroupCondition]) -> bool:
     """Return whether a job without pods has no condition yet, which it gets when they are missing for long."""
     return not (job.tasks or conditions) and job.phase in _WAITING_PHASES
 
@@ -270,8 +270,8 @@ def _member_counts(job: SessionJob, departed: Departed) -> tuple[int, int, int]:
     return running, succeeded + departed.succeeded, failed + departed.failed
 
 
-def _standing(job: SessionJob, revision: int) -> Standing:
-    return Standing(
+def _last_result(job: SessionJob, revision: int) -> LastResult:
+    return LastResult(
         revision,
         tuple(job.reasons.refusals),
         job.reasons.cause,
@@ -279,8 +279,8 @@ def _standing(job: SessionJob, revision: int) -> Standing:
         dict(job.reasons.eviction_refusals),
         dict(job.reasons.task_refusals),
         job.reasons.remedy,
-        job.reasons.misfit,
-        job.reasons.misfits_queue,
+        job.reasons.unschedulable_template,
+        job.reasons.is_unschedulable_by_queue,
         job.all_refusals,
     )
 
@@ -290,7 +290,7 @@ def _none_any_more(task: Task) -> NodeName | None:
     return NodeName("") if task.pod.status.nominated_node_name else None
 
 
-def is_told(task: Task) -> bool:
+def has_condition(task: Task) -> bool:
     """Return whether a pod's conditions have the reason that it waits."""
     return any(each.type == "PodScheduled" and each.status == "False" for each in task.pod.status.conditions)
 

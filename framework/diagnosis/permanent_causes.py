@@ -32,7 +32,8 @@ def note_permanent_causes(session: Session) -> None:
             continue
         job.note_cause(_cause(session, job) if _is_refused(job) else None)
         if job.reasons.cause is not None:
-            job.reasons.misfit = None  # nodes and queues may change without changing what its tasks are refused for
+            # Nodes and queues may change while the refusals of its tasks stay the same.
+            job.reasons.unschedulable_template = None
 
 
 def _note_veto(job: SessionJob) -> None:
@@ -80,7 +81,7 @@ def _refuse_member(session: Session, job: SessionJob, task: Task) -> None:
     known = job.reasons.task_refusals.get(task.id)
     if known is None or known.resolvable:
         job.refuse_task(task, session.candidates.explain(task))
-        job.reasons.misfit = None
+        job.reasons.unschedulable_template = None
 
 
 def _refused_by_queue(session: Session, job: SessionJob, tasks: Sequence[Task], needed: int) -> Refusal | None:

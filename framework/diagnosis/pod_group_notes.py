@@ -11,10 +11,10 @@ from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.sub_jobs import group_of
 from pyroclast.model.group_notes import selector_faults, topology_faults, topology_notes
 
-__all__ = ["tell_group_notes"]
+__all__ = ["record_group_notes"]
 
 
-def tell_group_notes(session: Session, job: SessionJob) -> None:
+def record_group_notes(session: Session, job: SessionJob) -> None:
     """Record an event for each note about a PodGroup, each note once."""
     if not (job.has_topology or job.has_sub_group_policy or job.job.lacks_priority_class):
         return

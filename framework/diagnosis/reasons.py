@@ -27,33 +27,37 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
     known, behind = session.jobs.known(), _nodes_behind_queues(session)
     for job in session.jobs.skipped.jobs:
-        standing, again = session.jobs.standing(job), known.get(job.id)
-        if standing is None or (again is not None and again.touched):
+        last_result, again = session.jobs.last_result(job), known.get(job.id)
+        if last_result is None or (again is not None and again.touched):
             continue
         evictions = None if again is None else again.reasons.eviction_refusals
-        refusals[job.id] = standing.told if not evictions else standing.told_with(evictions)
-        for task_id, refusal in standing.task_refusals.items():
-            own = session.queues.kind(job.tasks[task_id]) if standing.misfits_queue else ()
-            kind = (job.queue if standing.misfits_queue else None, standing.misfit, own)
+        refusals[job.id] = last_result.all_refusals if not evictions else last_result.refusals_with(evictions)
+        for task_id, refusal in last_result.task_refusals.items():
+            own = session.queues.kind(job.tasks[task_id]) if last_result.is_unschedulable_by_queue else ()
+            kind = (
+                job.queue if last_result.is_unschedulable_by_queue else None,
+                last_result.unschedulable_template,
+                own,
+            )
             if kind not in of_kind:  # the first of a job is of that kind, or the job would have been tried again
                 of_kind[kind] = behind(job.tasks[task_id], session.jobs.skipped.refreshed_reasons.get(kind, refusal))
             alike = of_kind[kind]
-            is_same = len(standing.task_refusals) == 1 or refusal == alike[0]
+            is_same = len(last_result.task_refusals) == 1 or refusal == alike[0]
             of_tasks[task_id] = alike if is_same else behind(job.tasks[task_id], refusal)
-    for left_out, standing in session.jobs.standings_of_left_out():
+    for left_out, last_result in session.jobs.last_results_of_left_out():
         first = session.jobs.window.left_out[left_out.id]
-        if standing is None:
+        if last_result is None:
             refusals[left_out.id] = (first,)
             continue
-        refusals[left_out.id] = (first, *standing.told)
-        for task_id, of_task in standing.task_refusals.items():
+        refusals[left_out.id] = (first, *last_result.all_refusals)
+        for task_id, of_task in last_result.task_refusals.items():
             of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):
-        told = each.all_refusals
-        if each.standing is not None and not each.touched:  # tried again with the same result: its verdict stands
-            told = each.standing.told_with(each.reasons.eviction_refusals, tuple(each.reasons.refusals))
-        if told:
-            refusals.setdefault(job_id, told)
+        all_refusals = each.all_refusals
+        if each.last_result is not None and not each.touched:  # tried again with the same result: its verdict stands
+            all_refusals = each.last_result.refusals_with(each.reasons.eviction_refusals, tuple(each.reasons.refusals))
+        if all_refusals:
+            refusals.setdefault(job_id, all_refusals)
         for task_id, refusal in each.reasons.task_refusals.items():
             of_tasks[task_id] = behind(each.tasks[task_id], refusal)
     for task in _gated_tasks(session):
@@ -76,7 +80,7 @@ def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Re
     """Return what puts behind a queue's refusal of a task that of the nodes, where none would take the task either."""
     known: dict[int, tuple[Refusal, ...]] = {}
 
-    def told(task: Task, refusal: Refusal) -> tuple[Refusal, ...]:
+    def refusals_of(task: Task, refusal: Refusal) -> tuple[Refusal, ...]:
         if not refusal.amounts or refusal.reason == NO_NODE_FITS:
             return (refusal,)
         number = task.template.number
@@ -85,4 +89,4 @@ def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Re
             known[number] = () if of_nodes is None else (of_nodes,)
         return (refusal, *known[number])
 
-    return told
+    return refusals_of

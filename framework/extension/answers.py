@@ -153,7 +153,7 @@ def _refusal(value: Refusal) -> Refusal:
 
 
 def _amounts(value: Any) -> dict[str, tuple[int, int]]:
-    return {_text(key): (int(wanted), int(there)) for key, (wanted, there) in _mapping(value).items()}
+    return {_text(key): (int(requested), int(there)) for key, (requested, there) in _mapping(value).items()}
 
 
 def _hashable(value: Any, _about: Sequence[Any]) -> Any:

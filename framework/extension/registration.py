@@ -218,24 +218,24 @@ class Extensions:
         """Return what the binding of a task to the node of a column shall carry; raises `BindingRefused`."""
         if not self._annotators:
             return {}
-        told = [self._ask_for_binding(each, task, column) for each in self._annotators]
-        return {key: value for each in told for key, value in each.items()}
+        found = [self._ask_for_binding(each, task, column) for each in self._annotators]
+        return {key: value for each in found for key, value in each.items()}
 
     def annotations_for_plan(self, tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
         """Return by task what bindings shall carry beside that, of all that a plan binds; raises `BindingRefused`."""
-        told: dict[TaskId, dict[str, str]] = {}
+        found: dict[TaskId, dict[str, str]] = {}
         for each in self._plan_annotators if tasks else ():
             for task_id, annotations in self._ask_for_binding(each, tasks).items():
-                told.setdefault(task_id, {}).update(annotations)
-        return told
+                found.setdefault(task_id, {}).update(annotations)
+        return found
 
     def preparations_for(self, task: Task, column: int) -> tuple[Preparation, ...]:
         """Return what must be done before a task may be bound to the node of a column; raises `BindingRefused`."""
         steps: tuple[Preparation, ...] = ()
         for each in self._preparers:
-            told = self._ask_for_binding(each, task, column)
-            if told:
-                steps = (*steps, *told)
+            found = self._ask_for_binding(each, task, column)
+            if found:
+                steps = (*steps, *found)
         return steps
 
     def delegate_for(self, task: Task, column: int) -> str:

@@ -28,22 +28,22 @@ def companions_of(session: Session, tasks: Sequence[Task]) -> list[Companions]:
     if not session.extensions.serves(POD_AFFINITY):
         return []
     pods = session_pods(session)
-    wanting: dict[tuple[Any, str], list[bool]] = {}
+    sources: dict[tuple[Any, str], list[bool]] = {}
     for kind, task in enumerate(tasks):
         terms = pods.terms(task).required_affinity if task.template.spec.affinity is not None else ()
         every = tuple(dict.fromkeys(term.pods for term in terms))
         for term in terms:
-            wanting.setdefault((every, term.topology_key), [False] * len(tasks))[kind] = True
+            sources.setdefault((every, term.topology_key), [False] * len(tasks))[kind] = True
     found = []
-    for (every, key), kinds in wanting.items():
+    for (every, key), kinds in sources.items():
         labels = [(task.namespace, task.pod.metadata.labels) for task in tasks]
-        wanted = [all(matcher.matches(*each) for matcher in every) for each in labels]
-        if not any(a and b for a, b in zip(kinds, wanted, strict=True)):
+        targets = [all(matcher.matches(*each) for matcher in every) for each in labels]
+        if not any(a and b for a, b in zip(kinds, targets, strict=True)):
             counts = pods.domains(every, key)
             found.append(
                 Companions(
-                    wanting=np.array(kinds),
-                    wanted=np.array(wanted),
+                    sources=np.array(kinds),
+                    targets=np.array(targets),
                     domains=counts.codes,
                     before=counts.counts.copy(),
                 )

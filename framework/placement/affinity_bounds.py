@@ -14,8 +14,8 @@ class AffinityBounds:
     def __init__(self, problem: AssignmentProblem, companions: Companions) -> None:
         self._companions = companions
         self._requests = problem.requests
-        self._wanted: IntArray = np.flatnonzero(companions.wanted)
-        self._wanting: IntArray = np.flatnonzero(companions.wanting)
+        self._targets: IntArray = np.flatnonzero(companions.targets)
+        self._wanting: IntArray = np.flatnonzero(companions.sources)
         self._there = companions.before.copy()
         """Required companion pods in each domain, shape (D,)."""
         self._in_need: IntArray = np.zeros_like(self._there)
@@ -27,12 +27,12 @@ class AffinityBounds:
         """Count tasks that are placed on a node, or with a negative number undone."""
         domain = self._companions.domains[column]
         if domain >= 0:
-            self._there[domain] += times * int(self._companions.wanted[kind])
-            self._in_need[domain] += times * int(self._companions.wanting[kind])
+            self._there[domain] += times * int(self._companions.targets[kind])
+            self._in_need[domain] += times * int(self._companions.sources[kind])
 
     def inside(self, kind: int) -> BoolArray | None:
         """Return where a task of a kind may lie as of the last check, shape (N,); anywhere where None."""
-        return self._inside if self._companions.wanting[kind] else None
+        return self._inside if self._companions.sources[kind] else None
 
     def is_dead(self, slots: IntArray, room: IntArray, left: IntArray, spare: int) -> bool:
         """Return whether the tasks that are left cannot all satisfy their affinity. Only counts are checked.
@@ -44,7 +44,7 @@ class AffinityBounds:
             spare: Number of tasks that may stay without a node.
         """
         domains = self._companions.domains
-        to_come = self._wanted[left[self._wanted] > 0]
+        to_come = self._targets[left[self._targets] > 0]
         may_come: BoolArray = np.zeros(self._there.size, dtype=np.bool_)
         columns = slots[to_come].any(axis=0) & (domains >= 0)
         may_come[domains[columns]] = True

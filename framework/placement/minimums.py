@@ -78,10 +78,10 @@ class _Choice:
         self._extend(lambda _: self._total > 0)
         self._make_up(lambda _: self._total > 0)
 
-    def _make_up(self, is_wanted: Callable[[SubJob], bool], *, then: Callable[[Task], bool] = lambda _: False) -> None:
+    def _make_up(self, is_needed: Callable[[SubJob], bool], *, then: Callable[[Task], bool] = lambda _: False) -> None:
         """Add each selected sub-group in turn, and then single selected tasks."""
         for part in self._parts:
-            if 0 < self._missing[part.id] <= len(self._left[part.id]) and is_wanted(part):
+            if 0 < self._missing[part.id] <= len(self._left[part.id]) and is_needed(part):
                 self.steps.append((part, self._whole(part)))
                 self._groups[part.group] -= 1
                 self._extend(then)
@@ -100,12 +100,12 @@ class _Choice:
                     taken += [self._take(part, task)]
         return taken
 
-    def _extend(self, is_wanted: Callable[[Task], bool]) -> None:
+    def _extend(self, is_needed: Callable[[Task], bool]) -> None:
         """Add each selected task of completed sub-groups in turn."""
         for part in self._parts:
             if self._missing[part.id] <= 0:
                 for task in list(self._left[part.id].values()):
-                    if is_wanted(task):
+                    if is_needed(task):
                         self.steps.append((part, [self._take(part, task)]))
 
     def _take(self, part: SubJob, task: Task) -> Task:

@@ -167,7 +167,7 @@ def _note_full_queue(site: _Site, task: Task) -> None:
     ):
         return
     if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps room
-        site.job.note_misfit(task.template, in_queue=True)
+        site.job.record_unschedulable(task.template, in_queue=True)
 
 
 _MANY: Final = 1 << 30
@@ -248,7 +248,7 @@ def _place_one(site: _Site, task: Task) -> bool:
 def _fail_alike(site: _Site, refusal: Refusal) -> None:
     """Refuse what comes next and is equal to a task that no node has room for, but for one, with the same words."""
     if site.worksheet.is_uniform:
-        site.job.note_misfit(site.worksheet.next_task.template)
+        site.job.record_unschedulable(site.worksheet.next_task.template)
     alike = site.worksheet.run_length(_MANY, _of_kind(site, site.worksheet.next_task, partial(_stands_alone, site)))
     _fail(site, site.worksheet.take(alike - 1), refusal)
 

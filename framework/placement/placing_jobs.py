@@ -103,7 +103,7 @@ def _place_in_order(
     ):
         return session.jobs.job_ready(job)
     statement.undo_to(before)
-    told = job.reasons.copy()
+    reasons = job.reasons.copy()
     job.reasons.forget_tasks()
     job.reasons.refusals = refusals
     by_need = worksheets_by_need(session, job)
@@ -113,7 +113,7 @@ def _place_in_order(
         sheets[:] = by_need
     else:
         statement.undo_to(before)
-        job.reasons = told
+        job.reasons = reasons
     return session.jobs.job_ready(job)
 
 
@@ -123,7 +123,7 @@ class _Attempt:
 
     operations: int
     """Length of the statement."""
-    told: Reasons
+    reasons: Reasons
     root: int | None
 
 
@@ -140,17 +140,17 @@ def _place_by_search(
         return False
     if len(tasks) == 1 and not job.has_topology:
         return False  # all nodes were asked, and there is nothing that it could be placed together with
-    waits, told = session.jobs.job_pipelined(job), job.reasons.copy()
+    waits, reasons = session.jobs.job_pipelined(job), job.reasons.copy()
     done = statement.operations[attempt.operations :]
     statement.undo_to(attempt.operations)
-    job.reasons = attempt.told
+    job.reasons = attempt.reasons
     waiting = _waiting(session, job)
     root = session.topology.domains.topology.root if attempt.root is None else attempt.root
     search = GangSearch(session, job, waiting, root=root)
     found = search.run(on_idle=True)
     if not (found or waits) and session.nodes.releases_room:
         found = search.run(on_idle=False)
-    job.reasons = attempt.told if found else told
+    job.reasons = attempt.reasons if found else reasons
     if found and _take(statement, job, found):
         sheets[:] = worksheets_of(session, job)
         return session.jobs.job_ready(job)

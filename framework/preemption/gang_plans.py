@@ -16,7 +16,7 @@ from pyroclast.framework.preemption.plans import PlanBuilder, PreemptionPlanner
 from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
     NO_ROOM,
-    NOBODY,
+    NO_VICTIMS,
     OUT_OF_TURN,
     TOO_FEW_GO,
     no_domain,
@@ -214,13 +214,13 @@ class GangPlanner:
         freed_at_most = self._planner.freed(attempt)
         inside = freed_at_most if domain.mask is None else freed_at_most[:, domain.mask]
         if not self._could_hold(attempt, tasks, freed_at_most):
-            return NO_ROOM if inside.any() else NOBODY
+            return NO_ROOM if inside.any() else NO_VICTIMS
         why = self._evict_in_turn(attempt, domain, tasks, goes_on)
         if why is not None:
             attempt.undo_to((0, 0, 0))
             if self._evict_by_node(attempt, domain, tasks, goes_on):
                 return None
-        return why if why != ALL_SPARED or inside.any() else NOBODY
+        return why if why != ALL_SPARED or inside.any() else NO_VICTIMS
 
     def _evict_in_turn(
         self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]

@@ -18,9 +18,9 @@ from pyroclast.model.tasks import Task
 
 __all__ = [
     "ALL_SPARED",
-    "NOBODY",
     "NO_HELP",
     "NO_ROOM",
+    "NO_VICTIMS",
     "OUT_OF_TURN",
     "QUEUE_FULL",
     "TOO_FEW_GO",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 NO_HELP: Final = "node(s) that evictions cannot make suitable"
-NOBODY: Final = "node(s) without pods to evict"
+NO_VICTIMS: Final = "node(s) without pods to evict"
 NO_ROOM: Final = "node(s) on which all pods that could be evicted free too little"
 ALL_SPARED: Final = "node(s) on which all pods are protected"
 TOO_FEW_GO: Final = "node(s) on which the pods that are not protected free too little"
@@ -57,7 +57,7 @@ def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried:
     untried = nodes.copy()
     untried[list(tried)] = False
     counts = Counter(reason for column, reason in tried.items() if nodes[column])
-    for mask, reason in ((~helped, NO_HELP), (helped & ~lose, NOBODY), (helped & lose, NO_ROOM)):
+    for mask, reason in ((~helped, NO_HELP), (helped & ~lose, NO_VICTIMS), (helped & lose, NO_ROOM)):
         counts[reason] += int(np.count_nonzero(untried & mask))
     return +counts
 

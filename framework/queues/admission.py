@@ -527,12 +527,12 @@ def _are_enough(need: IntArray, gain: IntArray, chosen: Sequence[Job]) -> bool:
 
 def was_tried(job: Job) -> bool:
     """Return whether enough of a job's pods for its minimum have places, or wait with an unschedulable condition."""
-    told = sum(task.status is TaskStatus.PENDING and _was_told(task) for task in job.tasks.values())
+    refused = sum(task.status is TaskStatus.PENDING and _was_refused(task) for task in job.tasks.values())
     placed = sum(task.status in COUNTED for task in job.tasks.values())
-    return told > 0 and told + placed >= job.min_available
+    return refused > 0 and refused + placed >= job.min_available
 
 
-def _was_told(task: Task) -> bool:
+def _was_refused(task: Task) -> bool:
     conditions = task.pod.status.conditions
     return not task.gated and any(each.type == "PodScheduled" and each.status == "False" for each in conditions)
 

@@ -96,7 +96,7 @@ class _Lending:
         shape = self._shape(job, sheets)
         if not any(sheets) or shape in self._refused or not any(map(self._might_fit, sheets)):
             return False
-        told = job.reasons.copy()
+        reasons = job.reasons.copy()
         with session.statement() as statement:
             if place_job(session, statement, job, sheets) and _is_on_idle_room(statement):
                 _settle(job)
@@ -107,7 +107,7 @@ class _Lending:
                 else:
                     statement.commit()
                 return any(sheets)
-        job.reasons = told
+        job.reasons = reasons
         if shape is not None:
             self._refused.add(shape)
         return False
@@ -138,7 +138,7 @@ def _is_on_idle_room(statement: Statement) -> bool:
 
 def _settle(job: SessionJob) -> None:
     """Forget the share's refusals of what has its place now."""
-    job.reasons.misfit = None
+    job.reasons.unschedulable_template = None
     job.reasons.refusals = SealedList(each for each in job.reasons.refusals if not each.lendable)
     pending = {task.id for task in job.in_status(TaskStatus.PENDING)}
     job.reasons.task_refusals = SealedDict(

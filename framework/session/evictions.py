@@ -263,17 +263,17 @@ class SessionEvictions:
 def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
     """Query a strategy, and read its whole answer, because it may fail while it is read."""
     return [
-        Move(task=_task(told), strategy=each.plugin, budget="no budget") if not isinstance(told, Move) else told
-        for told in each.function(tasks)
+        Move(task=_task(answer), strategy=each.plugin, budget="no budget") if not isinstance(answer, Move) else answer
+        for answer in each.function(tasks)
     ]
 
 
 def _ids_of(each: Registered[Any], tasks: Sequence[Task]) -> set[TaskId]:
     """Query the tasks that may be evicted, and read the whole answer."""
-    return {_task(told).id for told in each.function(tasks)}
+    return {_task(answer).id for answer in each.function(tasks)}
 
 
-def _task(told: object) -> Task:
-    if not isinstance(told, Task):
-        raise TypeError(f"a task was expected, got {type(told).__name__}")
-    return told
+def _task(answer: object) -> Task:
+    if not isinstance(answer, Task):
+        raise TypeError(f"a task was expected, got {type(answer).__name__}")
+    return answer

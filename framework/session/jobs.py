@@ -13,8 +13,8 @@ from pyroclast.framework.extension.votes import cast_votes, first_refusal
 from pyroclast.framework.session.memory import Assignment, Settled
 from pyroclast.framework.session.namespace_windows import NO_WINDOW, NamespaceWindow
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
-from pyroclast.framework.state.jobs import NOBODY, SessionJob, SubJob
-from pyroclast.framework.state.last_result import Standing
+from pyroclast.framework.state.jobs import NONE_DEPARTED, SessionJob, SubJob
+from pyroclast.framework.state.last_result import LastResult
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
@@ -148,14 +148,14 @@ class SessionJobs:
             if self.skipped.is_passed_over(job):
                 job.recall()
 
-    def standing(self, job: Job) -> Standing | None:
+    def last_result(self, job: Job) -> LastResult | None:
         """Return the result of a job in the last cycle; None if the job changed since."""
-        return self._settled.standing(job, self._snapshot.job_table)
+        return self._settled.last_result(job, self._snapshot.job_table)
 
-    def standings_of_left_out(self) -> Iterator[tuple[Job, Standing | None]]:
+    def last_results_of_left_out(self) -> Iterator[tuple[Job, LastResult | None]]:
         """Yield the jobs that are left out of this cycle, with their results of the last one."""
         jobs = self._snapshot.jobs
-        return self._settled.standings((jobs[each] for each in self.window.left_out), self._snapshot.job_table)
+        return self._settled.last_results((jobs[each] for each in self.window.left_out), self._snapshot.job_table)
 
     def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
         """Return what a search for places came to that found nothing, by a key of all that it depends on."""
@@ -175,9 +175,9 @@ class SessionJobs:
             known = self._jobs[job.id] = SessionJob(
                 job,
                 table,
-                departed=self._snapshot.departed.get(job.id, NOBODY),
+                departed=self._snapshot.departed.get(job.id, NONE_DEPARTED),
                 was_broken=job.id in self._snapshot.broken_gangs,
-                standing=self._settled.standing(job, table),
+                last_result=self._settled.last_result(job, table),
                 caller=self._caller,
             )
         return known
@@ -254,12 +254,12 @@ class SessionJobs:
         return self._missing(contract.JOB_READY, job)
 
     def _missing(self, point: Point[Any], subject: SessionJob | SubJob) -> int:
-        told = (
+        missing = (
             self._extensions.ask_or(each, 1, subject, asking=each.missing)
             for each in self._extensions.functions(point)
             if each.missing
         )
-        most: int = max((1, *told))
+        most: int = max((1, *missing))
         return most
 
     def sub_job_ready(self, sub_job: SubJob) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from pyroclast.framework.session.promises import Promise
-from pyroclast.framework.state.last_result import Remedy, Standing
+from pyroclast.framework.state.last_result import LastResult, Remedy
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job, JobTable
@@ -108,21 +108,21 @@ class Settled:
     __slots__ = (
         "_by_queue",
         "_failed_searches",
-        "_misfits",
+        "_last_results",
         "_refused",
         "_revisions",
-        "_standing",
         "_told",
         "_told_jobs",
+        "_unschedulable_templates",
         "remedies",
     )
 
     def __init__(self) -> None:
         self._revisions: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._refused: IntArray = np.full(0, _NEVER, dtype=np.int64)
-        self._misfits: IntArray = np.full(0, _NEVER, dtype=np.int64)
+        self._unschedulable_templates: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._standing: dict[JobId, Standing] = {}
+        self._last_results: dict[JobId, LastResult] = {}
         self.remedies: dict[JobId, Remedy] = {}
         """Last blocking jobs of each job."""
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
@@ -140,33 +140,33 @@ class Settled:
         self._fit(table.revision.size)
         self._revisions[column] = table.revision[column] if is_settled else _NEVER
 
-    def standing(self, job: Job, table: JobTable) -> Standing | None:
+    def last_result(self, job: Job, table: JobTable) -> LastResult | None:
         """Return the result of a job in the last cycle; None if the job changed since."""
-        known = self._standing.get(job.id)
+        known = self._last_results.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
-    def standings(self, jobs: Iterable[Job], table: JobTable) -> Iterator[tuple[Job, Standing | None]]:
+    def last_results(self, jobs: Iterable[Job], table: JobTable) -> Iterator[tuple[Job, LastResult | None]]:
         """Yield jobs with the same."""
-        revisions, known = table.revision.tolist(), self._standing
+        revisions, known = table.revision.tolist(), self._last_results
         for job in jobs:
-            standing = known.get(job.id)
-            is_same = standing is not None and standing.revision == revisions[job.column]
-            yield job, standing if is_same else None
+            last_result = known.get(job.id)
+            is_same = last_result is not None and last_result.revision == revisions[job.column]
+            yield job, last_result if is_same else None
 
-    def remember(self, job: Job, standing: Standing) -> None:
+    def remember(self, job: Job, last_result: LastResult) -> None:
         """Store the result of a job."""
         self._fit(job.column + 1)
-        self._standing[job.id] = standing
-        if standing.remedy is not None:
-            self.remedies[job.id] = standing.remedy
+        self._last_results[job.id] = last_result
+        if last_result.remedy is not None:
+            self.remedies[job.id] = last_result.remedy
         else:
             self.remedies.pop(job.id, None)
-        misfit = standing.misfit
-        self._refused[job.column] = standing.revision if misfit is not None else _NEVER
-        self._misfits[job.column] = _NEVER if misfit is None else misfit
-        self._by_queue[job.column] = standing.misfits_queue
+        unschedulable_template = last_result.unschedulable_template
+        self._refused[job.column] = last_result.revision if unschedulable_template is not None else _NEVER
+        self._unschedulable_templates[job.column] = _NEVER if unschedulable_template is None else unschedulable_template
+        self._by_queue[job.column] = last_result.is_unschedulable_by_queue
 
-    def misfits(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
+    def unschedulable_templates(self, table: JobTable) -> tuple[BoolArray, IntArray, BoolArray]:
         """Return which unchanged jobs found no room in the last cycle, by which template, and whether in their queue.
 
         Returns:
@@ -174,7 +174,7 @@ class Settled:
         """
         self._fit(table.revision.size)
         columns = slice(0, table.revision.size)
-        return self._refused[columns] == table.revision, self._misfits[columns], self._by_queue[columns]
+        return self._refused[columns] == table.revision, self._unschedulable_templates[columns], self._by_queue[columns]
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Return whether a text differs from the last one about the same thing, and keep it.
@@ -193,8 +193,8 @@ class Settled:
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
         """Forget results of jobs that no longer exist."""
-        if len(self._standing) > len(jobs):
-            self._standing = {job_id: known for job_id, known in self._standing.items() if job_id in jobs}
+        if len(self._last_results) > len(jobs):
+            self._last_results = {job_id: known for job_id, known in self._last_results.items() if job_id in jobs}
             self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
         self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
         self._failed_searches = {job_id: known for job_id, known in self._failed_searches.items() if job_id in jobs}
@@ -216,5 +216,5 @@ class Settled:
             more = np.full(missing, _NEVER, dtype=np.int64)
             self._revisions = np.append(self._revisions, more)
             self._refused = np.append(self._refused, more)
-            self._misfits = np.append(self._misfits, more)
+            self._unschedulable_templates = np.append(self._unschedulable_templates, more)
             self._by_queue = np.append(self._by_queue, np.zeros(missing, dtype=np.bool_))

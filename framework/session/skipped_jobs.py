@@ -59,7 +59,7 @@ class SkippedJobs:
         of their tasks.
         """
         table = self._snapshot.job_table
-        unchanged, templates, by_queue = self._settled.misfits(table)
+        unchanged, templates, by_queue = self._settled.unschedulable_templates(table)
         waiting: BoolArray = unchanged & pending
         mask = waiting & ~by_queue
         too_great = np.zeros_like(mask)
@@ -146,8 +146,8 @@ class SkippedJobs:
         return job.id in self._passed[1]
 
     def _was_told(self, job: Job, reason: Refusal) -> bool:
-        standing = self._settled.standing(job, self._snapshot.job_table)
-        return standing is not None and next(iter(standing.task_refusals.values()), None) == reason
+        last_result = self._settled.last_result(job, self._snapshot.job_table)
+        return last_result is not None and next(iter(last_result.task_refusals.values()), None) == reason
 
 
 def _task_of(job: Job, number: int) -> Task | None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.departed_members import Needs, needs_without
-from pyroclast.framework.state.last_result import Standing, said_once
+from pyroclast.framework.state.last_result import LastResult, said_once
 from pyroclast.framework.state.reasons import Reasons
 from pyroclast.framework.state.sub_jobs import SubJobDivision, group_of
 from pyroclast.model.api.scheduling import PodGroupPhase
@@ -23,9 +23,9 @@ from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
 from pyroclast.model.wire import NetworkTopologySpec, SubGroupPolicySpec
 
-__all__ = ["NOBODY", "SessionJob", "SubJob"]
+__all__ = ["NONE_DEPARTED", "SessionJob", "SubJob"]
 
-NOBODY: Final = Departed(0, 0)
+NONE_DEPARTED: Final = Departed(0, 0)
 """Departed members of jobs whose pods all exist."""
 _PENDING: Final = TaskStatus.PENDING
 _NO_MINIMUMS: Final[Mapping[str, int]] = SealedDict()
@@ -51,11 +51,11 @@ class SessionJob:
         "id",
         "job",
         "kept_by_share",
+        "last_result",
         "min_available",
         "phase",
         "queue",
         "reasons",
-        "standing",
         "start_refused_by",
         "touched",
         "unplaceable",
@@ -68,9 +68,9 @@ class SessionJob:
         job: Job,
         table: JobTable,
         *,
-        departed: Departed = NOBODY,
+        departed: Departed = NONE_DEPARTED,
         was_broken: bool = False,
-        standing: Standing | None = None,
+        last_result: LastResult | None = None,
         caller: Caller | None = None,
     ) -> None:
         self._caller = caller or Caller()
@@ -79,7 +79,7 @@ class SessionJob:
         """`namespace/name`."""
         self.queue: QueueName = job.queue
         """Name of its queue."""
-        self.standing = standing
+        self.last_result = last_result
         """Result of the last cycle; None if the job changed since."""
         self._tasks: dict[TaskId, Task] = job.tasks  # type: ignore[assignment]  # copied before the first write
         self._owns_tasks = False
@@ -143,8 +143,8 @@ class SessionJob:
 
     def _missed_of(self, departed: Departed) -> Departed:
         """Return how many of the members that have departed the minimum misses; those that succeeded count first."""
-        if departed is NOBODY:
-            return NOBODY
+        if departed is NONE_DEPARTED:
+            return NONE_DEPARTED
         missed = max(self.job.min_available - len(self.job.tasks) + self.counts[TaskStatus.FAILED], 0)
         succeeded = min(departed.succeeded, missed)
         return Departed(succeeded, min(departed.failed, missed - succeeded))
@@ -413,7 +413,7 @@ class SessionJob:
         if self._caller.guard is not None:
             self._caller.for_actions("note_cause")
         self.reasons.cause = cause
-        if self.standing is not None and self.standing.cause != cause:
+        if self.last_result is not None and self.last_result.cause != cause:
             self.touched = True
 
     def refuse(self, refusal: Refusal) -> bool:
@@ -423,7 +423,7 @@ class SessionJob:
         if all((known.plugin, known.reason) != (refusal.plugin, refusal.reason) for known in self.reasons.refusals):
             list.append(self.reasons.refusals, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
-        is_news = self.standing is None or refusal not in self.standing.refusals
+        is_news = self.last_result is None or refusal not in self.last_result.refusals
         self.touched = self.touched or is_news
         return is_news
 
@@ -434,23 +434,26 @@ class SessionJob:
         """
         if self._caller.guard is not None:
             self._caller.for_actions("refuse_eviction")
-        told = replace(refusal, action=action)
-        dict.__setitem__(self.reasons.eviction_refusals, action, told)
-        known = None if self.standing is None else self.standing.eviction_refusals.get(action)
-        self.touched = self.touched or known is None or _words(known) != _words(told)
+        named = replace(refusal, action=action)
+        dict.__setitem__(self.reasons.eviction_refusals, action, named)
+        known = None if self.last_result is None else self.last_result.eviction_refusals.get(action)
+        self.touched = self.touched or known is None or _words(known) != _words(named)
 
     def recall(self) -> None:
         """Restore the reasons of the last cycle that this cycle has not set."""
         if self._caller.guard is not None:
             self._caller.for_actions("recall")
-        if self.standing is not None:
-            self.reasons.refusals = self.reasons.refusals or SealedList(self.standing.refusals)
-            self.reasons.task_refusals = SealedDict({**self.standing.task_refusals, **self.reasons.task_refusals})
-            self.reasons.remedy = self.standing.remedy
+        if self.last_result is not None:
+            self.reasons.refusals = self.reasons.refusals or SealedList(self.last_result.refusals)
+            self.reasons.task_refusals = SealedDict({**self.last_result.task_refusals, **self.reasons.task_refusals})
+            self.reasons.remedy = self.last_result.remedy
             if not self.waiting_count:
-                self.reasons.misfit, self.reasons.misfits_queue = self.standing.misfit, self.standing.misfits_queue
+                self.reasons.unschedulable_template, self.reasons.is_unschedulable_by_queue = (
+                    self.last_result.unschedulable_template,
+                    self.last_result.is_unschedulable_by_queue,
+                )
 
-    def note_misfit(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
+    def record_unschedulable(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
         """Note that no node, or not the queue, has room for a task of the one template of all that `allocate` places.
 
         It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
@@ -459,8 +462,8 @@ class SessionJob:
         if self._caller.guard is not None:
             self._caller.for_actions("note_misfit")
         if not (self._pending_best_effort or self.has_sub_group_policy or self.job.phase is PodGroupPhase.PENDING):
-            self.reasons.misfit = template.number
-            self.reasons.misfits_queue = in_queue
+            self.reasons.unschedulable_template = template.number
+            self.reasons.is_unschedulable_by_queue = in_queue
 
     def forget_refusal(self, task: TaskId) -> None:
         """Forget why a task was not placed, because it is tried again."""
@@ -492,7 +495,7 @@ class SessionJob:
             self._caller.for_actions("refuse_task")
         dict.__setitem__(self.reasons.task_refusals, task.id, refusal)
         self.kept_by_share = self.kept_by_share or refusal.lendable
-        if self.standing is None or self.standing.task_refusals.get(task.id) != refusal:
+        if self.last_result is None or self.last_result.task_refusals.get(task.id) != refusal:
             self.touched = True
 
 

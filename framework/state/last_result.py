@@ -8,7 +8,7 @@ from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
 
-__all__ = ["Remedy", "Standing", "said_once"]
+__all__ = ["LastResult", "Remedy", "said_once"]
 
 
 class Remedy(msgspec.Struct, frozen=True, gc=False):
@@ -21,7 +21,7 @@ class Remedy(msgspec.Struct, frozen=True, gc=False):
     """Room free now or later on these nodes: as long as it is the same, so is the answer."""
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class LastResult(msgspec.Struct, frozen=True, gc=False):
     """Result of a job, valid while the job does not change."""
 
     revision: int
@@ -36,20 +36,22 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     task_refusals: Mapping[TaskId, Refusal]
     remedy: Remedy | None
     """Jobs whose end would let it run, if known."""
-    misfit: int | None
+    unschedulable_template: int | None
     """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
-    misfits_queue: bool
+    is_unschedulable_by_queue: bool
     """Whether it was the queue."""
 
-    told: tuple[Refusal, ...]
+    all_refusals: tuple[Refusal, ...]
     """All of it that concerns the whole job."""
 
-    def told_with(self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()) -> tuple[Refusal, ...]:
+    def refusals_with(
+        self, evictions: Mapping[str, Refusal], refusals: tuple[Refusal, ...] = ()
+    ) -> tuple[Refusal, ...]:
         """Return the same with the current eviction refusals, by action, and without repeated ones."""
         verdict = self.verdict or self.cause
         causes = self.refusals if self.cause is None else (*self.refusals, self.cause)
-        told = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
-        return (*(refusals or self.refusals), *(() if verdict is None else (verdict,)), *told.values())
+        all_refusals = said_once({**self.eviction_refusals, **evictions}, causes, self.task_refusals)
+        return (*(refusals or self.refusals), *(() if verdict is None else (verdict,)), *all_refusals.values())
 
 
 def said_once(

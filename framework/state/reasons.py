@@ -20,12 +20,12 @@ class Reasons:
     __slots__ = (
         "cause",
         "eviction_refusals",
+        "is_unschedulable_by_queue",
         "last_places",
-        "misfit",
-        "misfits_queue",
         "refusals",
         "remedy",
         "task_refusals",
+        "unschedulable_template",
         "verdict",
     )
 
@@ -38,9 +38,9 @@ class Reasons:
         """Reasons that no pods are evicted for the job, by action."""
         self.last_places: SealedDict[TaskId, Task] = SealedDict()
         """Places of tasks in undone attempts, for messages only."""
-        self.misfit: int | None = None
+        self.unschedulable_template: int | None = None
         """Number of the template of all its pending tasks, where there is no room for even one of them."""
-        self.misfits_queue = False
+        self.is_unschedulable_by_queue = False
         """Whether it is the queue that has no room, else no node."""
         self.verdict: Refusal | None = None
         """Reason that it lacks its minimum, summarised when the session closes."""
@@ -56,7 +56,10 @@ class Reasons:
         other.task_refusals = SealedDict(self.task_refusals)
         other.eviction_refusals = SealedDict(self.eviction_refusals)
         other.last_places = SealedDict(self.last_places)
-        other.misfit, other.misfits_queue = self.misfit, self.misfits_queue
+        other.unschedulable_template, other.is_unschedulable_by_queue = (
+            self.unschedulable_template,
+            self.is_unschedulable_by_queue,
+        )
         other.verdict, other.cause, other.remedy = self.verdict, self.cause, self.remedy
         return other
 

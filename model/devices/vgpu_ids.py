@@ -35,8 +35,8 @@ def write_ids(given: Iterable[Given]) -> str:
     """Write the cards of a pod, container after container."""
     texts: dict[int, str] = {}
     for each in given:
-        told = f"{each.uuid},{NVIDIA},{each.memory},{each.cores}:"
-        texts[each.container] = texts.get(each.container, "") + told
+        entry = f"{each.uuid},{NVIDIA},{each.memory},{each.cores}:"
+        texts[each.container] = texts.get(each.container, "") + entry
     return ";".join(texts[container] for container in sorted(texts))
 
 

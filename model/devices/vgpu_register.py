@@ -116,8 +116,8 @@ def read_register(register: str, settings: VgpuSettings) -> VgpuCards | None:
     if not cards:
         return None
     _check_names([card.uuid for card in cards])
-    told = [(card.index, card.shares, card.memory, card.model, card.is_healthy) for card in cards]
-    return VgpuCards(mode, tuple(cards), f"{mode} {told}", {card.uuid: at for at, card in enumerate(cards)})
+    entries = [(card.index, card.shares, card.memory, card.model, card.is_healthy) for card in cards]
+    return VgpuCards(mode, tuple(cards), f"{mode} {entries}", {card.uuid: at for at, card in enumerate(cards)})
 
 
 def _check_names(uuids: Sequence[str]) -> None:

@@ -146,12 +146,14 @@ class _Said:
         total = self.read(TOTAL_NUMBER, _whole) or minimum
         if demands_gathering(annotations.get(GATHER_SPEC, "")):
             fault = fault or "it must gather by network topology, which no plugin serves"
-        wanted = rules.waiting_seconds if seconds is None else seconds
-        if wanted > rules.longest_wait_seconds:
+        waiting_seconds = rules.waiting_seconds if seconds is None else seconds
+        if waiting_seconds > rules.longest_wait_seconds:
             path = (
                 "spec.scheduleTimeoutSeconds" if self._kind == "PodGroup" else f"metadata.annotations[{WAITING_TIME}]"
             )
-            self.note(path, f"{wanted:g} seconds are above the longest waiting time, {rules.longest_wait_seconds:g}")
+            self.note(
+                path, f"{waiting_seconds:g} seconds are above the longest waiting time, {rules.longest_wait_seconds:g}"
+            )
         return Gang(
             id=gang_id,
             group=self._group(gang_id),
@@ -159,7 +161,7 @@ class _Said:
             total=max(total, minimum),
             mode=self.read(MODE, lambda text: _one_of(text, MODES)) or STRICT,
             match_policy=self.read(policy_key, lambda text: _one_of(text, MATCH_POLICIES)) or rules.match_policy,
-            waiting_seconds=min(wanted, rules.longest_wait_seconds),
+            waiting_seconds=min(waiting_seconds, rules.longest_wait_seconds),
             created=created,
             fault=fault,
             notes=tuple(self.notes),

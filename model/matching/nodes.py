@@ -34,8 +34,10 @@ def requirement_mask(facts: NodeFacts, key: str, operator: str, values: Iterable
     Operators are those of node selectors. `Gt` and `Lt` compare integers; other values meet neither. No node meets an
     unknown operator.
     """
-    wanted = frozenset(values)
-    return facts.derive(("nodes meeting", key, operator, wanted), lambda: _requirement(facts, key, operator, wanted))
+    required = frozenset(values)
+    return facts.derive(
+        ("nodes meeting", key, operator, required), lambda: _requirement(facts, key, operator, required)
+    )
 
 
 def _requirement(facts: NodeFacts, key: str, operator: str, values: frozenset[str]) -> BoolArray:

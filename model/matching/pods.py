@@ -89,12 +89,17 @@ def pod_terms(
         selector = Selector.of(each.label_selector, _merged(each, labels))
         return PodTerm(each.topology_key, PodMatcher(_namespaces(each, namespace, namespaces), selector))
 
-    wanted, shunned = affinity.pod_affinity or wire.PodAffinity(), affinity.pod_anti_affinity or wire.PodAffinity()
+    pod_affinity, pod_anti_affinity = (
+        affinity.pod_affinity or wire.PodAffinity(),
+        affinity.pod_anti_affinity or wire.PodAffinity(),
+    )
     return PodTerms(
-        required_affinity=tuple(term(each) for each in wanted.required),
-        required_anti_affinity=tuple(term(each) for each in shunned.required),
-        preferred_affinity=tuple((each.weight, term(each.pod_affinity_term)) for each in wanted.preferred),
-        preferred_anti_affinity=tuple((each.weight, term(each.pod_affinity_term)) for each in shunned.preferred),
+        required_affinity=tuple(term(each) for each in pod_affinity.required),
+        required_anti_affinity=tuple(term(each) for each in pod_anti_affinity.required),
+        preferred_affinity=tuple((each.weight, term(each.pod_affinity_term)) for each in pod_affinity.preferred),
+        preferred_anti_affinity=tuple(
+            (each.weight, term(each.pod_affinity_term)) for each in pod_anti_affinity.preferred
+        ),
     )
 
 

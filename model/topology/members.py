@@ -60,10 +60,10 @@ def _columns_of(selector: wire.MemberSelector, facts: NodeFacts, path: str, faul
         return ()
     for where, message in unreadable(labels):
         fault(f"{path}.selector.labelMatch.{where}", message)
-    wanted = Selector.of(labels)
+    matcher = Selector.of(labels)
     return facts.derive(
-        ("hypernode labels", wanted),
-        lambda: tuple(column for column, node in enumerate(facts.nodes) if wanted.matches(node.labels)),
+        ("hypernode labels", matcher),
+        lambda: tuple(column for column, node in enumerate(facts.nodes) if matcher.matches(node.labels)),
     )
 
 

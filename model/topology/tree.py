@@ -134,8 +134,8 @@ class Topology:
             return NONE
         marks = np.zeros(self.nodes, dtype=np.int64)
         marks[columns] = 1
-        wanted = int(marks.sum())
-        return int(np.flatnonzero(self.sums(marks) == wanted)[0])
+        marked = int(marks.sum())
+        return int(np.flatnonzero(self.sums(marks) == marked)[0])
 
     def inside(self, number: int) -> Iterator[int]:
         """Iterate over a domain and those inside it, level by level."""

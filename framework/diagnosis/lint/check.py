@@ -21,9 +21,9 @@ __all__ = ["check", "lint"]
 
 def lint(parsed: Parsed) -> list[Finding]:
     """Return the findings of a usable configuration, beyond the warnings from reading it."""
-    told = {warning.partition(": ")[0] for warning in parsed.warnings}
+    reported = {warning.partition(": ")[0] for warning in parsed.warnings}
     found = (finding for profile in parsed.configuration.profiles for finding in _lint_profile(profile))
-    return list(dict.fromkeys(finding for finding in found if finding.path not in told))
+    return list(dict.fromkeys(finding for finding in found if finding.path not in reported))
 
 
 def check(
@@ -71,8 +71,8 @@ def _check_configuration(
         return [*_sentences(Severity.FAULT, error.faults), *_sentences(warned, warnings)]
     names = frozenset(parsed.skipped)
     skipped = warned if warned is Severity.FAULT else skipped
-    told = [Finding.of_sentence(skipped if each in names else warned, each) for each in parsed.warnings]
-    return [*told, *lint(parsed)]
+    reported = [Finding.of_sentence(skipped if each in names else warned, each) for each in parsed.warnings]
+    return [*reported, *lint(parsed)]
 
 
 def _sentences(severity: Severity, sentences: Iterable[str]) -> list[Finding]:

@@ -112,7 +112,7 @@ def problem_of(
         allowed[spread.kinds] &= spread.domains >= 0
     companions = companions_of(session, tasks)
     for each in companions:
-        allowed[each.wanting] &= each.domains >= 0
+        allowed[each.sources] &= each.domains >= 0
     once = exclusions(tasks) if tasks else np.zeros((len(members.kinds), 0), dtype=np.int64)
     requests = np.array([each.request[rows] for each in needs])
     thresholds = np.array([each.thresholds[rows, 0] for each in needs])

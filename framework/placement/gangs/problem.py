@@ -40,9 +40,9 @@ class Spread:
 class Companions:
     """Kinds whose tasks must each share a domain of nodes with one of other kinds, or with a pod that is there."""
 
-    wanting: BoolArray
+    sources: BoolArray
     """Shape (K,)."""
-    wanted: BoolArray
+    targets: BoolArray
     """The other kinds, shape (K,)."""
     domains: IntArray
     """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
@@ -105,7 +105,7 @@ class AssignmentProblem:
         for spread in self.spreads:
             arrays += [spread.kinds, spread.domains, spread.before]
         for each in self.companions:
-            arrays += [each.wanting, each.wanted, each.domains, each.before]
+            arrays += [each.sources, each.targets, each.domains, each.before]
         for pair in self.shunnings:
             arrays += [pair.shunning, pair.shunned, pair.domains]
         for array in arrays:

@@ -349,10 +349,10 @@ class GangSearch:
             return  # that names the domains, and how many tasks they take
         for task in tasks:
             refusal = refused_alone(self._session, self._job, task) or found
-            told = self._job.reasons.task_refusals.get(task.id)
+            known = self._job.reasons.task_refusals.get(task.id)
             if refusal is not None:
                 self._job.refuse_task(task, refusal)
-            elif told is not None and told.reason == NO_NODE_FITS:
+            elif known is not None and known.reason == NO_NODE_FITS:
                 self._job.forget_refusal(task.id)  # not true of the current cluster: a sibling was in the way
         if found is not None:
             self._job.refuse(found)

@@ -56,9 +56,9 @@ def read_allocated(annotations: Mapping[str, str]) -> tuple[Allocated, ...]:
     Raises:
         ValueError: The annotation cannot be read.
     """
-    told = read_json(annotations, ALLOCATED, dict[str, tuple[_Device, ...]]) or {}
-    kinds = (*TYPES, *sorted(told.keys() - set(TYPES)))
-    return tuple(_allocated(kind, device) for kind in kinds for device in told.get(kind, ()))
+    by_type = read_json(annotations, ALLOCATED, dict[str, tuple[_Device, ...]]) or {}
+    kinds = (*TYPES, *sorted(by_type.keys() - set(TYPES)))
+    return tuple(_allocated(kind, device) for kind in kinds for device in by_type.get(kind, ()))
 
 
 def _allocated(kind: str, device: _Device) -> Allocated:
@@ -76,13 +76,13 @@ def _allocated(kind: str, device: _Device) -> Allocated:
 
 def write_allocated(devices: Iterable[Allocated]) -> str:
     """Write the devices of a pod."""
-    told: dict[str, list[dict[str, Any]]] = {}
+    by_type: dict[str, list[dict[str, Any]]] = {}
     for each in devices:
-        told.setdefault(each.type, []).append(_told(each))
-    return msgspec.json.encode(told).decode()
+        by_type.setdefault(each.type, []).append(_as_json(each))
+    return msgspec.json.encode(by_type).decode()
 
 
-def _told(device: Allocated) -> dict[str, Any]:
+def _as_json(device: Allocated) -> dict[str, Any]:
     functions = [{**({"minor": minor} if minor else {}), "busID": address} for address, minor in device.functions]
     template = device.template
     extension = {

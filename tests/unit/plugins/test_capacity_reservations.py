@@ -136,4 +136,4 @@ def test_a_job_with_gates_left_has_another_turn() -> None:
     there = world(*(gated(name, "early") for name in "abc"), pod("huge", job="early", cpu="99"))
     lifted(there)
 
-    assert there.job("early").reasons.misfit is None
+    assert there.job("early").reasons.unschedulable_template is None

@@ -77,8 +77,8 @@ def test_a_domain_that_takes_few_limits_the_others() -> None:
 def companions(wanting: Sequence[bool], wanted: Sequence[bool], before: Sequence[int]) -> Companions:
     """Each node is a domain."""
     return Companions(
-        wanting=np.array(wanting),
-        wanted=np.array(wanted),
+        sources=np.array(wanting),
+        targets=np.array(wanted),
         domains=np.arange(len(before)),
         before=np.array(before),
     )

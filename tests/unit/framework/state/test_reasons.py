@@ -19,7 +19,7 @@ def written() -> Reasons:
     job.refuse_eviction("preempt", FULL)
     job.note_places([task])
     job.note_cause(FULL)
-    job.reasons.misfit, job.reasons.misfits_queue = 1, True
+    job.reasons.unschedulable_template, job.reasons.is_unschedulable_by_queue = 1, True
     job.reasons.verdict, job.reasons.remedy = FULL, Remedy(jobs=(), nodes=(), room=b"")
     return job.reasons
 
