@@ -2,7 +2,7 @@
 
 Each type of the table of shapes becomes, when first met, a mapping from field to what reads its value: a Python type
 where that settles it, else a function. A walk goes over the fields that are there, in their order, so a sound object
-costs one look a field. Of custom kinds only the metadata is read: the rest is their schema's business. A null is no
+costs one look a field. Only the metadata of custom kinds is read: the rest is their schema's business. A null is no
 value: it is dropped, or stands for the empty value inside a list or a map.
 """
 

@@ -120,7 +120,7 @@ class Reflector(Generic[T]):
         """
         self.resource = resource
         self.objects: dict[str, T] = {}
-        """By `namespace/name`."""
+        """Objects by `namespace/name`."""
         self.broken: dict[str, ObjectError] = {}
         """Objects that were left out, by `namespace/name`."""
         self.synced = asyncio.Event()

@@ -37,7 +37,7 @@ class Validation:
 
     rule: str
     message: str
-    """What the user hears of an object that breaks it."""
+    """Message for users about an object that breaks the rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

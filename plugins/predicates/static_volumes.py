@@ -1,6 +1,6 @@
 """Static volumes: existing volumes, and the choice among them for a waiting claim on each node.
 
-Of the volumes that fit a claim, the smallest is chosen, then the one with the lowest name, as in Kubernetes. A volume
+The smallest volume that fits a claim is chosen, then the one with the lowest name, as in Kubernetes. A volume
 that is reserved for the claim outranks all others; nodes that cannot reach it have no choice.
 
 Claims with equal requirements share one array of choices, which is updated when a volume is taken or given back. So a

@@ -104,7 +104,7 @@ class Outcome:
         """Return why a pod waits; empty if there is no refusal of it."""
         return next((_text_of(each) for each in self._of_pod(self.report.task_refusals, pod)), "")
 
-    def told(self, pod: str) -> str:
+    def condition_message(self, pod: str) -> str:
         """Return the message of the condition that was written to a pending pod; empty if there was none."""
         name = _long(pod)
         written = (each for done in reversed(self.rounds) for each in done.report.pod_conditions)

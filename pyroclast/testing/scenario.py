@@ -273,7 +273,7 @@ class Scenario:
             now: Time of the first cycle, seconds since 1970; if None, long after the creation of all objects.
             arguments: Arguments by plugin and by action.
             recreate_evicted: Whether evicted pods are created again, pending.
-            later: By number of a cycle, this scenario with the objects that are created before that cycle.
+            later: For each cycle number, this scenario with the objects that are created before that cycle.
             outside: Answers to requests of plugins to services outside the cluster, by plugin instance.
 
         Raises:

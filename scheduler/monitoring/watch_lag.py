@@ -13,7 +13,7 @@ class WatchLag:
     """
 
     _last_change: dict[str, tuple[str | None, float]] = field(default_factory=dict)
-    """By kind: the last version, None before the first one, and the time of the change."""
+    """Per kind: the last version, None before the first one, and the time of the change."""
 
     def seconds(self, kind: str, version: str, now: float, *, is_synced: bool) -> float:
         """Record the current version of a watch. Return the seconds since it last changed.

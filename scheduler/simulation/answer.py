@@ -80,7 +80,7 @@ def amounts_in_words(refusal: Refusal) -> dict[str, dict[str, str]]:
     requested, available = (
         resource_list({name: pair[side] for name, pair in refusal.amounts.items()}) for side in (0, 1)
     )
-    return {name: {"wanted": requested[name], "available": available[name]} for name in sorted(refusal.amounts)}
+    return {name: {"requested": requested[name], "available": available[name]} for name in sorted(refusal.amounts)}
 
 
 def _vetoes(vetoes: Sequence[tuple[TaskId, Refusal]], names: Mapping[TaskId, str]) -> list[dict[str, Any]]:

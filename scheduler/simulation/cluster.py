@@ -55,7 +55,7 @@ class SimulatedCluster:
         self._report = report
         self._note = note
         self._objects: dict[str, dict[str, Any]] = {}
-        """By kind, then by UID for pods and by key for others."""
+        """Objects by kind, then by UID for pods and by key for others."""
         self._first_pods: dict[str, wire.Pod] = {}
         """Pods as given, by key. Recreated pods are copies of them."""
         self.add(objects)

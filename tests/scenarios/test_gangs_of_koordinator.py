@@ -87,15 +87,15 @@ def test_rows_2_3_and_16_members_wait_for_each_other(waiting: int, expected: lis
     outcome = run(gang(ONE, "a", least=3, waiting=waiting))
     assert bound(outcome) == expected
     if waiting == 2:
-        assert outcome.told("a-0") == "the gang is not complete: gang default/a has 2 of 3 pods"
-        assert outcome.why("gang:a") == f"coscheduling: {outcome.told('a-0')}"
+        assert outcome.condition_message("a-0") == "the gang is not complete: gang default/a has 2 of 3 pods"
+        assert outcome.why("gang:a") == f"coscheduling: {outcome.condition_message('a-0')}"
 
 
 def test_row_2_members_that_find_no_place_hold_nothing() -> None:
     """Three of four fit: none is bound, and the next job has the room."""
     outcome = run(gang(BASE.node("n", cpu=3), "a", least=4, waiting=4).job("next", cpu=3))
     assert outcome.bindings == {"next-0": "n"}
-    assert "insufficient cpu" in outcome.told("a-3").lower()
+    assert "insufficient cpu" in outcome.condition_message("a-3").lower()
 
 
 def test_row_4_once_satisfied_lets_members_come_alone() -> None:
@@ -127,7 +127,7 @@ def test_rows_8_and_9_gangs_of_a_group_wait_for_each_other() -> None:
     scenario = gang(ONE, "c", least=2, waiting=2, groups=ids)
     short = run(gang(scenario, "d", least=2, waiting=1, groups=ids))
     assert bound(short) == []
-    assert short.told("c-0") == "the gang group is not complete: gang default/d has 1 of 2 pods"
+    assert short.condition_message("c-0") == "the gang group is not complete: gang default/d has 1 of 2 pods"
 
     outcome = run(gang(scenario, "d", least=2, waiting=2, groups=ids))
     assert bound(outcome) == ["c-0", "c-1", "d-0", "d-1"]
@@ -251,7 +251,7 @@ def test_places_are_let_go_when_the_gang_is_short_again() -> None:
     later = scenario.add(ended).job("next", cpu=3)
     outcome = run(scenario, cycles=2, later={2: later})
     assert outcome.bindings == {"next-0": "n"}
-    assert outcome.told("a-0").endswith("gang default/a has 1 of 2 pods")
+    assert outcome.condition_message("a-0").endswith("gang default/a has 1 of 2 pods")
 
 
 def test_a_group_keeps_places_only_where_all_its_gangs_do() -> None:
@@ -301,7 +301,7 @@ def test_row_17_a_pod_group_that_is_missing_is_waited_for() -> None:
     """Members are told which; when it comes they are bound, by its minimum."""
     scenario = ONE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a"))
     outcome = run(scenario, cycles=3, later={3: scenario.add(gang_pod_group("a", 2))})
-    assert outcome.told("p0") == (
+    assert outcome.condition_message("p0") == (
         "the gang is not complete: gang default/a: there is no PodGroup default/a of scheduling.sigs.k8s.io"
     )
     assert bound(outcome) == ["p0", "p1"]
@@ -312,20 +312,20 @@ def test_row_18_a_group_names_a_gang_that_is_not_there() -> None:
     """Its members wait."""
     outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/a", "default/none")))
     assert bound(outcome) == []
-    assert outcome.told("a-0") == "the gang group is not complete: there is no gang default/none"
+    assert outcome.condition_message("a-0") == "the gang group is not complete: there is no gang default/none"
 
 
 def test_row_19_a_minimum_that_is_none_leaves_it_to_the_next_pod() -> None:
     """Alone it keeps its pod waiting, with the pod, the annotation and the value; the second pod gives three."""
     scenario = ONE.pod("p0", annotations=annotated("a", "x"))
     outcome = run(scenario)
-    assert outcome.told("p0") == (
+    assert outcome.condition_message("p0") == (
         "the gang is not complete: gang default/a: Pod default/p0: "
         "metadata.annotations[gang.scheduling.koordinator.sh/min-available]: "
         "'x' is not a whole number from 0 to 2147483647; it counts as absent"
     )
     two = scenario.pod("p1", annotations=annotated("a", 3))
-    assert run(two).told("p0") == "the gang is not complete: gang default/a has 2 of 3 pods"
+    assert run(two).condition_message("p0") == "the gang is not complete: gang default/a has 2 of 3 pods"
     assert bound(run(two.pod("p2", annotations={NAME: "a"}))) == ["p0", "p1", "p2"]
 
 
@@ -345,7 +345,7 @@ def test_row_20_an_unknown_mode_is_strict() -> None:
 def test_a_list_without_the_gang_itself_is_told_as_it_is_taken() -> None:
     """It does not count as absent: the other gang is waited for."""
     outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/b",)))
-    assert outcome.told("a-0") == "the gang group is not complete: there is no gang default/b"
+    assert outcome.condition_message("a-0") == "the gang group is not complete: there is no gang default/b"
     (told,) = (event for event in outcome.report.events if event.reason == "GangInvalid")
     assert told.message.endswith("the list lacks default/a itself, which is taken to be in it")
 
@@ -385,7 +385,7 @@ def test_row_21_a_satisfied_gang_fails_one_by_one() -> None:
     """Strict, once satisfied: the newcomer without a node keeps nobody else."""
     outcome = run(gang(ONE, "a", least=2, running=2, waiting=3, cpus=(1, 9, 1)))
     assert bound(outcome) == ["a-2", "a-4"]
-    assert "insufficient cpu" in outcome.told("a-3").lower()
+    assert "insufficient cpu" in outcome.condition_message("a-3").lower()
 
 
 def test_members_beyond_the_minimum_follow() -> None:

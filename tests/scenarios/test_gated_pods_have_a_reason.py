@@ -15,7 +15,7 @@ def test_a_gated_pod_names_its_gates() -> None:
     assert outcome.bindings == {}
     assert outcome.why_pod("a-0") == f"scheduler: {WAITS}"
     assert outcome.why("a").endswith(f"Origin reason is a-0: {WAITS}")
-    assert outcome.told("a-0") == ""
+    assert outcome.condition_message("a-0") == ""
 
 
 def test_beside_a_gang_that_runs_it_says_so_too() -> None:

@@ -35,7 +35,7 @@ def test_the_plugin_is_named(plugins: tuple[Any, ...], minimum: int) -> None:
     outcome = decided(Scenario().job("a", tasks=2, min_available=minimum), *plugins)
 
     assert outcome.bindings == {}
-    assert outcome.told("a-0") == MESSAGE
+    assert outcome.condition_message("a-0") == MESSAGE
     conditions = outcome.conditions("a")
     assert "Scheduled" not in conditions
     assert "pod group is not ready" in conditions["Unschedulable"].message
@@ -47,7 +47,7 @@ def test_without_gang_it_is_named_too() -> None:
     """Then the event alone speaks of the group."""
     outcome = decided(Scenario().job("a"), Licences())
 
-    assert outcome.told("a-0") == MESSAGE
+    assert outcome.condition_message("a-0") == MESSAGE
     assert [(each.reason, MESSAGE in each.message) for each in outcome.events if each.kind == "PodGroup"] == [
         ("Unschedulable", True)
     ]
@@ -57,7 +57,7 @@ def test_a_gang_that_lacks_room_is_told_of_room() -> None:
     """The plugin is no matter as long as the minimum has no places."""
     outcome = decided(Scenario().job("a", tasks=2, cpu=5), Licences(), "gang")
 
-    assert MESSAGE not in outcome.told("a-0")
+    assert MESSAGE not in outcome.condition_message("a-0")
     assert MESSAGE not in outcome.conditions("a")["Unschedulable"].message
 
 
@@ -66,7 +66,7 @@ def test_a_job_that_runs_stays_scheduled() -> None:
     outcome = decided(Scenario().job("a", tasks=2, min_available=1, running_on=["n1"]), "gang", Licences())
 
     assert outcome.conditions("a")["Scheduled"].status == "True"
-    assert outcome.told("a-1") == MESSAGE
+    assert outcome.condition_message("a-1") == MESSAGE
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])

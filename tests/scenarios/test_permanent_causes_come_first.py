@@ -32,7 +32,7 @@ def test_a_label_that_all_nodes_lack_is_the_cause_where_most_are_full() -> None:
     """All twenty lack it, and nineteen are full as well."""
     outcome = decided(twenty(full=19).job("p", pod=SSD))
 
-    assert outcome.told("p-0") == f"0/20 nodes are unavailable: 20 {NO_SSD}."
+    assert outcome.condition_message("p-0") == f"0/20 nodes are unavailable: 20 {NO_SSD}."
     assert not outcome.refusals_of_pod("p-0")[0].resolvable
 
 
@@ -52,17 +52,17 @@ def test_the_largest_node_is_named_where_none_is_large_enough() -> None:
 
     assert (
         decided(there.job("p", cpu=33))
-        .told("p-0")
+        .condition_message("p-0")
         .endswith("2 Insufficient cpu. It can never run: the largest node has 32 cpu.")
     )
     assert (
         decided(there.job("p", gpu=1))
-        .told("p-0")
+        .condition_message("p-0")
         .endswith("2 Insufficient nvidia.com/gpu. It can never run: no node has nvidia.com/gpu.")
     )
     assert (
         decided(there.job("p", cpu=33, gpu=1))
-        .told("p-0")
+        .condition_message("p-0")
         .endswith(". It can never run: the largest node has 32 cpu, no node has nvidia.com/gpu.")
     )
 
@@ -75,8 +75,8 @@ def test_a_member_that_fits_nowhere_is_the_cause_though_others_wait_for_room() -
 
     cause = "g-1: 0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 4 cpu."
     assert outcome.conditions("g")["Unschedulable"].message.endswith(f"Origin reason is {cause}")
-    assert outcome.told("g-0").startswith(cause)
-    assert outcome.told("g-1") == cause.removeprefix("g-1: ")
+    assert outcome.condition_message("g-0").startswith(cause)
+    assert outcome.condition_message("g-1") == cause.removeprefix("g-1: ")
 
 
 def test_a_gang_of_which_too_few_fit_the_empty_nodes_says_so() -> None:
@@ -86,7 +86,7 @@ def test_a_gang_of_which_too_few_fit_the_empty_nodes_says_so() -> None:
 
     cause = "only 2 of the 3 pods that the job needs would fit if all nodes were empty: Insufficient cpu"
     assert outcome.conditions("g")["Unschedulable"].message.endswith(f"Origin reason is {cause}")
-    assert outcome.told("g-2").startswith(cause)
+    assert outcome.condition_message("g-2").startswith(cause)
     assert [(each.reason, each.resolvable) for each in outcome.refusals("g")] == [("NotEnoughResources", False)]
 
 
@@ -139,11 +139,11 @@ def test_a_plan_that_is_given_up_promises_no_room() -> None:
 
     assert outcome.evictions == []
     assert [
-        outcome.told(f"g-{number}")
+        outcome.condition_message(f"g-{number}")
         for number in range(3)
-        if "once resources are released" in outcome.told(f"g-{number}")
+        if "once resources are released" in outcome.condition_message(f"g-{number}")
     ] == []
-    assert "0/1 nodes are unavailable: 1 Insufficient cpu." in outcome.told("g-0")
+    assert "0/1 nodes are unavailable: 1 Insufficient cpu." in outcome.condition_message("g-0")
 
 
 def test_a_queue_that_may_have_more_ends_a_permanent_cause() -> None:

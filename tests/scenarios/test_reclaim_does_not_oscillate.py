@@ -51,7 +51,7 @@ def test_who_waits_hears_what_the_node_lacks_and_why_its_queue_may_not_reclaim(
     for pod in pods:
         (of_pod,) = outcome.refusals_of_pod(pod)
         assert (of_pod.counts, of_pod.amounts) == ({"Insufficient cpu": 1}, {"cpu": (2000, 1000)})
-        assert outcome.told(pod) == (
+        assert outcome.condition_message(pod) == (
             "0/1 nodes are unavailable: 1 Insufficient cpu. "
             f"reclaim: queue {job} would exceed its deserved amount of every requested resource (cpu 5)"
         )

@@ -222,7 +222,7 @@ def test_it_is_told_which_sub_group_finds_no_domain() -> None:
 
     words = "sub-group s-a: no domain of tier 1 or below fits 3 tasks: best s0 (tier 1) fits 2"
     assert outcome.why("j") == f"allocate: {words}"
-    assert outcome.told("j-0") == words
+    assert outcome.condition_message("j-0") == words
 
 
 def test_all_nodes_together_are_called_so() -> None:

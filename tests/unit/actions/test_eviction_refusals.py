@@ -51,7 +51,7 @@ def test_no_node_is_large_enough() -> None:
     outcome = decided(high(BASE.node("n1", cpu=2), cpu=3), "preempt")
 
     assert (
-        outcome.told("p-0")
+        outcome.condition_message("p-0")
         == "0/1 nodes are unavailable: 1 Insufficient cpu. It can never run: the largest node has 2 cpu."
     )
     assert [each.action for each in outcome.refusals("p")] == [""]
@@ -74,7 +74,10 @@ def test_no_node_permits_it(action: str) -> None:
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
     outcome = decided(high(scenario, pod={"nodeSelector": {"disk": "ssd"}}), action)
 
-    assert outcome.told("p-0") == "0/1 nodes are unavailable: 1 node(s) didn't match Pod's node affinity/selector."
+    assert (
+        outcome.condition_message("p-0")
+        == "0/1 nodes are unavailable: 1 node(s) didn't match Pod's node affinity/selector."
+    )
     assert [each.action for each in outcome.refusals("p")] == [""]
 
 
@@ -193,7 +196,7 @@ def test_pods_and_groups_are_told_in_words() -> None:
     lacks = "0/1 nodes are unavailable: 1 Insufficient cpu."
     words = f"{lacks} preempt: no evictions free enough capacity: 1 node(s) without pods to evict"
 
-    assert outcome.told("p-0") == words
+    assert outcome.condition_message("p-0") == words
     assert outcome.conditions("p")["Unschedulable"].message.endswith(words)
 
 

@@ -21,12 +21,12 @@ def test_amounts_are_quantities() -> None:
     (of_pod,) = answer["podRefusals"]["default/new-0"]
     verdict, of_reclaim = answer["refusals"]["default/new"]
 
-    assert of_pod["amounts"] == {"cpu": {"wanted": "2", "available": "1"}}
+    assert of_pod["amounts"] == {"cpu": {"requested": "2", "available": "1"}}
     assert verdict["fitsWhen"] == ["default/old"]
     assert (of_reclaim["action"], of_reclaim["plugin"]) == ("reclaim", "capacity")
     assert of_reclaim["amounts"] == {
-        "cpu": {"wanted": "5", "available": "2"},
-        "memory": {"wanted": "9Gi", "available": "4Gi"},
+        "cpu": {"requested": "5", "available": "2"},
+        "memory": {"requested": "9Gi", "available": "4Gi"},
     }
 
 

@@ -34,7 +34,7 @@ def test_the_page() -> None:
     together = sum(LEAST.values())
     short, tight, enough = run(cluster(9, of_b=1)), run(cluster(3)), run(cluster(together))
     group = ",".join(GROUP)
-    assert short.told("a-0") == short.told("b-0")
+    assert short.condition_message("a-0") == short.condition_message("b-0")
     assert (short.bindings, tight.bindings, len(enough.bindings)) == ({}, {}, together)
     assert carried(enough) == {(group, str(together)) * 2}
     assert carried(run(cluster(together).node("n2", cpu=1))) == {(group, str(together)) * 2, ("",) * 4}
@@ -43,7 +43,7 @@ def test_the_page() -> None:
         "plugins/coscheduling",
         f"Gang `a` has {PODS['a']} pods and needs {LEAST['a']}, gang `b` has {PODS['b']} and needs {LEAST['b']}, "
         "each pod requests 1 CPU",
-        f"With one pod of `b` all of them have the reason `{short.told('a-0')}`.",
+        f"With one pod of `b` all of them have the reason `{short.condition_message('a-0')}`.",
         f"With all pods, on a node of 3 CPUs, no pod is bound: {together} must start together.",
         f"On a node of {together} they are, with the member count {together} and the group `{group}`;",
     )

@@ -91,7 +91,7 @@ def test_what_was_tried_leaves_no_trace(cycles: int) -> None:
 
     assert outcome.evictions == []
     assert outcome.pipelined == {}
-    assert outcome.told("p-0") == "0/2 nodes are unavailable: 2 Insufficient cpu."
+    assert outcome.condition_message("p-0") == "0/2 nodes are unavailable: 2 Insufficient cpu."
     assert outcome.is_at_rest
 
 
