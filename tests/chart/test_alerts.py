@@ -145,7 +145,7 @@ def test_prometheus_takes_the_rules() -> None:
     assert "SUCCESS" in promtool("check", "rules", FILE)
 
 
-def test_each_trouble_is_told_and_health_is_not(tmp_path: Path) -> None:
+def test_each_fault_is_reported_and_a_healthy_state_is_not(tmp_path: Path) -> None:
     """One case of trouble at least for each alert; all are silent where all is well."""
     assert {name for name, _, _ in ILL} == set(RULES)
     cases = [case(WELL, {name: [] for name in RULES})]

@@ -158,7 +158,7 @@ def test_users_numbers_are_left_to_a_cluster_that_gives_them() -> None:
         assert set(pod["securityContext"]) == {"runAsNonRoot", "runAsGroup", "seccompProfile"}
 
 
-def test_who_may_start_pods_may_start_jobs() -> None:
+def test_rights_on_pods_include_jobs() -> None:
     """Kubernetes' roles for users are added to by the chart's kinds that have a namespace, Commands apart.
 
     Elastic quotas and their profiles may only be looked at.

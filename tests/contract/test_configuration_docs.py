@@ -35,7 +35,7 @@ def test_the_table_of_flags_is_that_of_the_parser() -> None:
     assert [(flag, default == "on") for flag, default in rows] == list(FLAGS.items())
 
 
-def test_each_flag_is_told_with_the_points_that_it_gates() -> None:
+def test_each_flag_is_listed_with_its_points() -> None:
     """All of them, in words."""
     rows = dict(re.findall(r"^\| `(enabled?[A-Z]\w+)` \| (.*?) \|", PAGE, re.MULTILINE))
     gated = {(point.flag, point.name.replace("_", " ")) for point in ALL_POINTS if point.flag is not None}

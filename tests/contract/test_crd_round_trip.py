@@ -76,7 +76,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("kind", "path", "value"), ZEROS)
-def test_nothing_is_told_from_absence(kind: str, path: str, value: object) -> None:
+def test_absent_fields_are_not_reported(kind: str, path: str, value: object) -> None:
     """A 0, a false and an empty text that the user wrote are kept, where absence means another thing."""
     (struct,) = (each for each in KINDS if each.definition.kind == kind)
     (_, *rest) = path.split(".")
@@ -94,7 +94,7 @@ def _nested(path: list[str], value: object) -> dict[str, Any]:
     return {first: _nested(rest, value) if rest else value}
 
 
-def test_a_task_of_which_none_need_run_is_told_from_one_that_says_nothing() -> None:
+def test_a_minimum_of_zero_differs_from_an_absent_minimum() -> None:
     """`minAvailable: 0` of a task is kept; absent it means all replicas."""
     (job,) = (kind for kind in KINDS if kind.definition.kind == "Job")
 

@@ -42,7 +42,7 @@ def test_a_law_has_a_test_on_generated_clusters(law: str) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_volcanos_rule_can_be_had_or_is_said_to_be_gone(law: str) -> None:
+def test_volcanos_rule_is_available_or_reported_as_removed(law: str) -> None:
     """The argument that restores it stands on a page that the law links, or the law says that there is none."""
     rule, more = item(law, "Volcano's rule"), re.findall(r"\]\(([^)]+)\)", item(law, "More"))
     arguments = re.findall(r"`([\w-]+)(?:: \w+)?`", rule)

@@ -128,7 +128,7 @@ def test_the_example_is_computed(page: Path, builder: Builder) -> None:
 
 
 @pytest.mark.parametrize("action", WHO_DECIDES)
-def test_pages_of_actions_name_who_decides(action: str) -> None:
+def test_pages_of_actions_name_the_deciding_plugins(action: str) -> None:
     """Every plugin that has a say on who is admitted, placed or evicted, by a link to its page."""
     text = (DOCS / "actions" / f"{action}.md").read_text()
     flags = WHO_DECIDES[action]

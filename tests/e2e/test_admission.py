@@ -395,7 +395,7 @@ def test_an_emptied_bundle_is_filled_again(answered: Plane) -> None:
     awaited(answered.is_trusted)
 
 
-def test_when_nobody_answers_the_cluster_goes_on(answered: Plane) -> None:
+def test_the_cluster_continues_without_admission(answered: Plane) -> None:
     """A dead webhook stops no pod and no job; the next process shows the same certificate."""
     before = answered.secret()
     with answered.silent():

@@ -162,7 +162,7 @@ def test_replicas_share_certificates_and_take_over_an_authority_together(plane: 
         judged_until(plane, replicas[0], lambda: [each.shows() for each in replicas] == [second, second])
 
 
-def test_one_that_is_killed_stops_nobody(plane: Plane, tmp_path: Path) -> None:
+def test_a_killed_replica_does_not_stop_the_others(plane: Plane, tmp_path: Path) -> None:
     """Until the address leaves it out, objects pass; from then on the other judges all, whichever was killed."""
     with ExitStack() as stack:
         replicas = [started(plane, stack, tmp_path) for _ in range(2)]

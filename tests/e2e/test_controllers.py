@@ -207,7 +207,7 @@ def test_a_leader_that_slept_ends_when_it_wakes(ground: Ground, tmp_path: Path) 
         first.process.stop()
 
 
-def test_told_to_end_it_ends_and_releases_the_lease(ground: Ground, tmp_path: Path) -> None:
+def test_it_stops_and_releases_the_lease_on_request(ground: Ground, tmp_path: Path) -> None:
     """SIGTERM: status 0, and the next leads at once."""
     name = "--leader-elect-resource-name=released"
     with controllers(ground.cluster, tmp_path, *LONG_LEASE, name, ours(ground)) as process:

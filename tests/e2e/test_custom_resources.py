@@ -293,7 +293,7 @@ def test_pod_templates_are_kept_as_written(cluster_with_crds: Cluster) -> None:
     assert json.loads(fields(cluster_with_crds, "vj", "template-job", "{.spec.tasks[0].template}")) == template
 
 
-def test_explain_knows_the_fields(cluster_with_crds: Cluster) -> None:
+def test_explain_describes_the_fields(cluster_with_crds: Cluster) -> None:
     """`kubectl explain` gives the description of a field."""
     explained = cluster_with_crds.kubectl("explain", "queue.spec.weight")
 
@@ -301,7 +301,7 @@ def test_explain_knows_the_fields(cluster_with_crds: Cluster) -> None:
     assert "Weight of the queue when spare resources are divided among its siblings." in explained
 
 
-def test_explain_knows_the_tasks_of_a_job(cluster_with_crds: Cluster) -> None:
+def test_explain_lists_the_tasks_of_a_job(cluster_with_crds: Cluster) -> None:
     """What stands in a list is explained as well, and the short name of the kind will do."""
     explained = " ".join(cluster_with_crds.kubectl("explain", "vcjob.spec.tasks").split())
 

@@ -26,7 +26,7 @@ def daemon(ground: Ground) -> Iterator[Daemon]:
         yield daemon
 
 
-def test_a_gang_runs_and_everything_says_so(ground: Ground, daemon: Daemon) -> None:
+def test_a_running_gang_is_consistent_in_all_outputs(ground: Ground, daemon: Daemon) -> None:
     """Pods run on nodes; group, queue, conditions and events tell of it, in `get` and in `describe`."""
     ground.gang("fits", 4, "4")
     daemon.wait_for(
@@ -114,7 +114,7 @@ def test_pods_of_others_only_take_room(ground: Ground, daemon: Daemon) -> None:
     assert ground.condition_of("waiting") == {}
 
 
-def test_a_pod_without_a_group_is_told_to_wait(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
+def test_a_pod_without_a_group_gets_a_waiting_message(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
     """By default it gets a reason; with `--ungrouped-pods=single` it runs alone."""
     ground.pod("loose")
     daemon.wait_for(lambda: bool(ground.condition_of("loose")))
@@ -151,7 +151,7 @@ def queues(ground: Ground) -> list[str]:
     return ground.kubectl("get", "queues", "-o", "jsonpath={.items[*].metadata.name}").split()
 
 
-def test_broken_annotations_are_named_and_stop_nobody(ground: Ground, daemon: Daemon) -> None:
+def test_invalid_annotations_are_reported_and_block_no_pod(ground: Ground, daemon: Daemon) -> None:
     """A group whose annotations cannot be read is counted and named in the log; it and the others run."""
     ground.group("mixed", 1)
     ground.kubectl("annotate", "podgroup", "mixed", "volcano.sh/preemptable=perhaps")
@@ -165,7 +165,7 @@ def test_broken_annotations_are_named_and_stop_nobody(ground: Ground, daemon: Da
     assert daemon.is_ready
 
 
-def test_what_a_group_says_and_does_not_mean_is_told(ground: Ground, daemon: Daemon) -> None:
+def test_misleading_fields_of_a_group_are_reported(ground: Ground, daemon: Daemon) -> None:
     """Its condition says why it waits, with the selector that cannot be read; events say the rest."""
     term = {"key": "part", "operator": "Is", "values": ["a"]}
     policy = {"name": "part", "labelSelector": {"matchExpressions": [term]}, "minSubGroups": 1}

@@ -111,7 +111,7 @@ def nominated(ground: Ground, gang: str) -> str:
     return node
 
 
-def test_preemption_is_told_while_it_happens(ground: Ground, tmp_path: Path) -> None:
+def test_preemption_is_sent_as_it_happens(ground: Ground, tmp_path: Path) -> None:
     """The victim says who evicts it and why, the beneficiary where it will run; it is bound when the victim is gone."""
     with scheduled(ground, tmp_path) as daemon:
         fill(ground, daemon)

@@ -180,7 +180,7 @@ def test_a_slow_extender_does_not_keep_the_process_from_ending(ground: Ground, t
     assert ground.nodes_of("slow") == [""]
 
 
-def test_simulate_asks_it_when_told_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulate_calls_extenders_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Else it is left out, and that is warned of."""
     extender = Extender(predicate=lambda body: {"status": "drained"} if body["node"]["Name"] == "n1" else {})
     config = settings(tmp_path, extender, "predicate").partition("=")[2]

@@ -51,7 +51,7 @@ def test_what_is_prepared_is_bound_by_the_binder_from_outside(ground: Ground, da
     assert re.fullmatch(r"\d+\.\d+", stamps.pop())
 
 
-def test_a_preparation_that_fails_binds_nobody_and_says_why(ground: Ground, daemon: Daemon) -> None:
+def test_a_failed_preparation_binds_no_pod_and_has_a_reason(ground: Ground, daemon: Daemon) -> None:
     """Not even the pod whose data are there: the plan is the gang's."""
     gang(ground, "unknown", "pictures", "smells")
     why = "binding to node .* failed: copy-data outside/smells: there is no data set smells"

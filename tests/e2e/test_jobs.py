@@ -110,7 +110,7 @@ def test_killed_at_random_moments_each_retry_counts_once(ground: Ground, daemon:
     assert (end["retryCount"], end["version"]) == (3, 3)
 
 
-def test_an_eviction_while_nobody_looked_is_answered(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
+def test_an_eviction_between_two_decisions_gets_a_response(ground: Ground, daemon: Daemon, tmp_path: Path) -> None:
     """A pod is deleted between two processes: the second restarts the Job, once."""
     policies = [{"event": "PodEvicted", "action": "RestartJob"}]
     with controllers(ground.cluster, tmp_path, *flags(ground)) as first:

@@ -226,7 +226,7 @@ def test_get_watch_streams_rows(cluster: Cluster, namespace: str) -> None:
     assert first[:3] == second[:3] == ["one", "0/1", "Pending"]
 
 
-def test_describe_and_explain_speak_of_pods(cluster: Cluster, namespace: str) -> None:
+def test_describe_and_explain_show_pods(cluster: Cluster, namespace: str) -> None:
     """Describe reads the pod and its events; explain reads OpenAPI."""
     cluster.kubectl("apply", "-n", namespace, "-f", "-", input=POD)
 
@@ -236,7 +236,7 @@ def test_describe_and_explain_speak_of_pods(cluster: Cluster, namespace: str) ->
     assert "FIELD: containers" in cluster.kubectl("explain", "pod.spec.containers")
 
 
-def test_diff_tells_what_would_change(cluster: Cluster, namespace: str) -> None:
+def test_diff_shows_changes(cluster: Cluster, namespace: str) -> None:
     """A dry run on the server, shown as a difference; the exit code says there is one."""
     cluster.kubectl("apply", "-n", namespace, "-f", "-", input=POD)
     assert cluster.kubectl("diff", "-n", namespace, "-f", "-", input=POD) == ""

@@ -77,7 +77,7 @@ def test_a_wrong_type_is_named(client: Client, body: dict[str, Any], fault: str)
 
 
 @pytest.mark.parametrize("word", ["abc", "1Q", "", "1_0", True, ["x"]])
-def test_a_broken_quantity_is_told_the_rule(client: Client, word: Any) -> None:
+def test_an_invalid_quantity_gets_the_rule(client: Client, word: Any) -> None:
     """Whatever stands there."""
     answer = client.send("POST", f"{PODS}?dryRun=All", pod({"resources": {"requests": {"cpu": word}}}))
 

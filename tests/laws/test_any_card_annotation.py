@@ -78,7 +78,7 @@ DOCUMENTS = STRANGE | st.sampled_from(
     document=DOCUMENTS,
     policy=st.sampled_from(["", "binpack", "spread"]),
 )
-def test_what_is_strange_stops_nobody_else(**drawn: Any) -> None:
+def test_invalid_objects_do_not_block_others(**drawn: Any) -> None:
     """A pod that asks for a card of a sound node is bound to it, and one that asks for none goes anywhere."""
     family, limits = drawn["family"], drawn["limits"]
     strange = {"name": "c", "image": "app:1", "resources": {"limits": limits, "requests": {"cpu": "1"}}}

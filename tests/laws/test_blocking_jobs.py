@@ -101,7 +101,7 @@ def runs(outcome: Outcome) -> bool:
 
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(waiting())
-def test_who_waits_runs_when_those_have_ended(scenario: Scenario) -> None:
+def test_pending_jobs_run_after_the_blocking_jobs(scenario: Scenario) -> None:
     """With all who are named gone the job runs; nobody is named for one that runs already."""
     outcome = decided(scenario)
     remedy = told(outcome)

@@ -79,7 +79,7 @@ def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> Promise
     ],
     ids=["reclaim", "gangreclaim", "preempt", "gangpreempt"],
 )
-def test_who_was_kept_keeps_what_it_won(base: Scenario, way: Any, first: dict[str, str], third: dict[str, str]) -> None:
+def test_restored_pods_keep_their_gains(base: Scenario, way: Any, first: dict[str, str], third: dict[str, str]) -> None:
     """A third one's plan evicts the winner, the server keeps it: who lost the room before cannot have it for that."""
     before, now = snapshot_with(base, "first", **first)
     promise = promised(before, "first", between_queues=base is BETWEEN_QUEUES)

@@ -38,7 +38,7 @@ def test_a_gang_is_placed_whole_or_waits() -> None:
         assert (placed(outcome, "gang"), placed(outcome, "other")) == (expected, 8)
 
 
-def test_a_waiting_gang_is_told_of_its_quota() -> None:
+def test_a_waiting_gang_has_the_refusal_of_its_quota() -> None:
     """The pod says which quota, of what, and why."""
     scenario = TWO.add(elastic_quota("a", most={"cpu": 2})).job("gang", tasks=3, labels=uses("a"))
     outcome = run(scenario)
@@ -144,7 +144,7 @@ def test_pods_with_a_mark_of_their_own_are_spared() -> None:
     assert all(name.startswith("borrower-") for name in found)
 
 
-def test_a_gang_with_a_pod_that_must_stay_stays_where_it_can_spare_nobody() -> None:
+def test_a_gang_with_a_protected_pod_and_no_spare_members_is_not_evicted() -> None:
     """What it has too much stays with its quota: half a gang would be of no use to anybody."""
     scenario = TWO.add(*HALVES).job("gang", tasks=0, min_available=12)
     for number in range(12):
@@ -153,7 +153,7 @@ def test_a_gang_with_a_pod_that_must_stay_stays_where_it_can_spare_nobody() -> N
     assert revoked(scenario) == []
 
 
-def test_a_gang_that_cannot_spare_who_goes_goes_whole() -> None:
+def test_a_gang_whose_minimum_needs_the_victim_is_evicted_whole() -> None:
     """Half a gang would hold room and do nothing."""
     scenario = TWO.add(*HALVES)
     scenario = scenario.running("gang", on=["n1"] * 8 + ["n2"] * 4, min_available=12, labels=uses("a"))
@@ -162,7 +162,7 @@ def test_a_gang_that_cannot_spare_who_goes_goes_whole() -> None:
     assert len(outcome.evictions) == 12
 
 
-def test_a_pod_whose_quota_takes_nobody_does_not_stop_others_of_its_role() -> None:
+def test_a_full_quota_does_not_block_other_pods_of_the_role() -> None:
     """It is as large as one that found no node, and is told of its quota all the same."""
     scenario = TWO.add(
         elastic_quota("free", most={"cpu": 16}), elastic_quota("lost", most={"cpu": 8}, parent="nowhere")

@@ -107,7 +107,7 @@ def test_a_guard_that_fails_spares_all(action: str, guard: Any) -> None:
 
 
 @pytest.mark.parametrize("action", EVICTING)
-def test_a_plugin_that_says_it_spares_nobody_may_fail(action: str) -> None:
+def test_a_plugin_without_vetoes_may_fail(action: str) -> None:
     """Victims go as without it."""
     assert decided(action, (Scorer, Gives)).evictions
 

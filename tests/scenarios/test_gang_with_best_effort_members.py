@@ -31,7 +31,7 @@ def test_members_beyond_the_minimum_come_in_the_same_cycle() -> None:
     assert set(nowhere.run("allocate", "backfill", plugins=("gang", "predicates")).bindings) == heavy
 
 
-def test_who_waits_for_a_light_member_in_vain_is_absent() -> None:
+def test_gangs_without_their_best_effort_member_are_skipped() -> None:
     """With room for one heavy member alone, a light one that no node takes leaves the gang absent."""
     gang = Scenario().node("n", cpu=1).job("gang", tasks=3, min_available=2, cpu=1)
     outcome = gang.pod("light", job="gang", cpu=None, spec={"nodeSelector": {"disk": "none"}}).run(

@@ -146,7 +146,7 @@ def test_row_8_one_gang_of_a_group_finds_no_place() -> None:
     assert set(counts(outcome).values()) == {("default/c,ml/d", "4")}
 
 
-def test_rows_10_and_11_who_goes_on_after_a_failure() -> None:
+def test_rows_10_and_11_continuation_after_a_failure() -> None:
     """The second of three finds no node, and two are enough: Strict gives up, NonStrict goes on with the third."""
     strict = gang(ONE, "a", least=2, waiting=3, cpus=(1, 9, 1))
     assert bound(run(strict)) == []
@@ -172,7 +172,7 @@ def test_row_11_not_strict_binds_no_pod_below_the_minimum() -> None:
     assert run(scenario, arguments=arguments).bindings == {"next-0": "n"}
 
 
-def test_who_keeps_a_place_is_bound_there_when_the_gang_comes_together() -> None:
+def test_reserved_members_are_bound_when_the_gang_is_complete() -> None:
     """A node for the third comes in the third cycle: all three are bound together, and carry three."""
     scenario = gang(BASE.node("n", cpu=4), "a", least=3, waiting=3, cpus=(2, 2, 9), mode="NonStrict")
     outcome = run(scenario, cycles=4, later={3: scenario.node("large", cpu=9)})
@@ -212,7 +212,7 @@ def test_row_14_places_are_kept_for_the_waiting_time() -> None:
     assert places(5)[1] == {"next-0": "n"}
 
 
-def test_who_has_to_let_a_place_go_is_told() -> None:
+def test_pods_that_lose_a_reservation_get_a_message() -> None:
     """Its group's first reason in the cycle in which it goes."""
     scenario = gang(BASE.node("n", cpu=4), "a", least=2, waiting=2, cpus=(2, 9), mode="NonStrict")
     outcome = run(scenario, arguments={"coscheduling": {"defaultTimeout": "1s"}}, cycles=2)
@@ -350,7 +350,7 @@ def test_a_list_without_the_gang_itself_is_told_as_it_is_taken() -> None:
     assert told.message.endswith("the list lacks default/a itself, which is taken to be in it")
 
 
-def test_what_cannot_be_read_is_told_when_somebody_can_hear_it() -> None:
+def test_invalid_values_are_reported_at_the_first_opportunity() -> None:
     """A queue that is not there, and a gang without a pod, keep the plugin from nothing; later their pods are told."""
     ids = ("default/a", "default/b")
     lost = {**annotated("z", 1, mode="foo"), POD_QUEUE_NAME: "none"}

@@ -53,7 +53,7 @@ def test_without_gang_it_is_named_too() -> None:
     ]
 
 
-def test_a_gang_that_lacks_room_is_told_of_room() -> None:
+def test_a_gang_without_capacity_has_a_capacity_reason() -> None:
     """The plugin is no matter as long as the minimum has no places."""
     outcome = decided(Scenario().job("a", tasks=2, cpu=5), Licences(), "gang")
 

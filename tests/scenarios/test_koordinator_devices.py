@@ -42,7 +42,7 @@ def decide(scenario: Scenario, *actions: str, cycles: int = 1) -> Outcome:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_the_victim_is_who_holds_the_gpu_that_is_wanted(action: str) -> None:
+def test_the_victim_holds_the_requested_gpu(action: str) -> None:
     """Half of each of two GPUs is free, percent enough together, and yet only all of one GPU will do."""
     there = held(held(with_devices(gpu(0), gpu(1), base=BASE), "a", 0), "b", 1)
     outcome = decide(wanting(there, name="high", ratio=100, **HIGH), "allocate", action, cycles=3)
@@ -70,7 +70,7 @@ def test_no_pod_is_evicted_if_no_gpus_would_fit(hint: Any, amounts: Any, reason:
     assert reason in outcome.why_pod("high-0")
 
 
-def test_who_is_pipelined_holds_devices() -> None:
+def test_pipelined_pods_hold_devices() -> None:
     """The room of one that leaves is for one alone."""
     there = held(with_devices(gpu(0), base=BASE), "a", 0, 100)
     leaving = [
@@ -114,7 +114,7 @@ def test_each_node_is_counted_under_its_first_reason() -> None:
     }
 
 
-def test_a_gpu_that_falls_ill_stays_with_who_has_it() -> None:
+def test_an_unhealthy_gpu_stays_with_its_pod() -> None:
     """Nobody else has a part of it; when it is well again, all is as it was."""
     part = whole("gpu", 0, **HALF)
     sick = holding(with_devices(gpu(0, health=False), gpu(1)), "r", **part)
@@ -126,7 +126,7 @@ def test_a_gpu_that_falls_ill_stays_with_who_has_it() -> None:
     assert given(run(wanting(well, ratio=60), scoringStrategy={"type": "MostAllocated"})) == {"gpu": [1]}
 
 
-def test_a_device_that_cannot_be_read_is_told_to_its_node() -> None:
+def test_an_invalid_device_is_reported_on_its_node() -> None:
     """The node takes no pod that asks for devices, and all others."""
     there = with_devices(gpu(0, memory="much"))
     outcome = run(wanting(there.job("plain"), nvidia=1))
@@ -145,7 +145,7 @@ def test_a_device_that_cannot_be_read_is_told_to_its_node() -> None:
         ('{"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "x"}}]}', "device-allocated: gpu 0: "),
     ],
 )
-def test_an_annotation_that_cannot_be_read_is_told_to_its_pod(told: str, fault: str) -> None:
+def test_an_invalid_annotation_is_reported_on_its_pod(told: str, fault: str) -> None:
     """It counts for nothing, for nobody can say what of."""
     there = with_devices(gpu(0)).running("r", on=["n"], annotations={ALLOCATED: told})
     outcome = run(wanting(there, nvidia=1))

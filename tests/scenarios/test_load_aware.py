@@ -40,7 +40,7 @@ def test_the_least_loaded_goes_first() -> None:
     assert there.run("allocate", plugins=PLUGINS, now=NOW).bindings == {"j-0": "n2"}
 
 
-def test_who_waits_is_told_the_load_and_the_threshold() -> None:
+def test_pending_pods_have_load_and_threshold_in_their_message() -> None:
     """The load of the node that comes nearest, beside the words; nodes of which nothing is known are counted apart."""
     there = THREE.add(measured("n1", 9), measured("n2", 6), measured("n3", 0, age=180)).job("j", tasks=1)
 
@@ -52,7 +52,7 @@ def test_who_waits_is_told_the_load_and_the_threshold() -> None:
     assert outcome.refusals_of_pod("j-0")[0].amounts == {"cpu usage percent": (69_000, 65_000)}
 
 
-def test_who_waits_is_placed_once_a_node_is_measured_to_use_less() -> None:
+def test_pending_pods_are_placed_after_lower_measurements() -> None:
     """What was refused is not remembered beyond that."""
     there = ONE.add(measured("n1", 9)).job("j", tasks=1)
 

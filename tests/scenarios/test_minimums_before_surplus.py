@@ -97,7 +97,7 @@ def test_room_that_is_being_released() -> None:
     assert (plans(outcome), sorted(outcome.pipelined)) == ([], ["g-2", "g-3"])
 
 
-def test_a_gang_that_cannot_start_hears_what_it_heard() -> None:
+def test_a_gang_that_cannot_start_keeps_its_message() -> None:
     """No node takes the server, which is the cause; two workers had places in task order."""
     outcome = gang(Scenario().node("n", cpu=2), "worker", "worker", "worker", "(server)", roles=ROLES)
 

@@ -23,7 +23,7 @@ def victims_queue(action: str) -> str:
 
 
 @EVERY
-def test_who_frees_nothing_where_room_is_lacking_uses_up_no_surplus(action: str) -> None:
+def test_unhelpful_victims_use_no_surplus(action: str) -> None:
     """Three pods, of which two must stay; the one on the only node that serves is the last in the order."""
     there = BASE.node("n1", cpu=1, labels={"kind": "fast"}).node("n2", cpu=1).node("n3", cpu=1)
     there = there.job(
@@ -55,7 +55,7 @@ def test_two_that_make_room_together_go_together(action: str) -> None:
 
 
 @EVERY
-def test_who_frees_what_is_lacking_goes_before_who_does_not(action: str) -> None:
+def test_helpful_victims_come_first(action: str) -> None:
     """A launcher with the device that is wanted and three helpers without, of which two may go."""
     there = BASE.node("n1", cpu=8, gpu=1)
     there = there.job("s", min_available=2, running_on=["n1"], gpu=1, queue=victims_queue(action), priority_class="low")

@@ -25,7 +25,7 @@ def test_a_pod_that_shares_cpus_gives_way() -> None:
     assert outcome.bindings == {"urgent-0": "n1"}
 
 
-def test_nobody_goes_whose_end_frees_no_cpus_in_time() -> None:
+def test_no_pod_is_evicted_whose_cpus_are_freed_too_late() -> None:
     """A Guaranteed pod has its CPUs until it is gone and its node has told so; evicting it would be in vain."""
     low: dict[str, Any] = {"priority_class": "low", **guaranteed(3)}
     batch, listed = NODE.running("batch", on=["n1", "n1"], **low), ["default-batch-0", "default-batch-1"]
@@ -39,7 +39,7 @@ def test_nobody_goes_whose_end_frees_no_cpus_in_time() -> None:
         assert outcome.bindings == {}
 
 
-def test_a_pod_for_which_nobody_goes_hears_why() -> None:
+def test_a_pod_without_victims_has_the_reason() -> None:
     """Evictions would make room enough, so want of room is not what it waits for."""
     batch = NODE.running("batch", on=["n1", "n1"], priority_class="low", **guaranteed(4))
     full = batch.add(numatopology("n1", free="", listed=["default-batch-0", "default-batch-1"]))
@@ -56,7 +56,7 @@ def test_a_pod_for_which_nobody_goes_hears_why() -> None:
     }
 
 
-def test_nobody_goes_on_a_node_of_another_policy() -> None:
+def test_no_pod_is_evicted_on_a_node_with_another_policy() -> None:
     """It would still be refused there."""
     batch = NODE.running("batch", on=["n1", "n1"], cpu=3, priority_class="low")
     cluster = batch.add(numatopology("n1", policy="restricted"))

@@ -68,7 +68,7 @@ def decided(plugin: Any, *actions: str, scenario: Scenario = CLUSTER) -> Outcome
 
 
 @pytest.mark.parametrize("plugin", [Unopened, Unbuilt])
-def test_pods_wait_and_say_for_whom(plugin: Any) -> None:
+def test_waiting_pods_name_the_blocking_jobs(plugin: Any) -> None:
     """Nothing would undo a binding that it forbids."""
     outcome = decided(plugin)
 
@@ -78,7 +78,7 @@ def test_pods_wait_and_say_for_whom(plugin: Any) -> None:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt", "reclaim", "gangreclaim"])
-def test_nobody_is_evicted_for_pods_that_wait_for_it(action: str) -> None:
+def test_no_pod_is_evicted_for_its_waiting_siblings(action: str) -> None:
     """A victim's place would be of no use."""
     outcome = decided(Unopened, "allocate", action, scenario=FULL)
 

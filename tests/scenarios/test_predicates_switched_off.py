@@ -24,7 +24,7 @@ def test_pods_are_placed(nodes: list[str], cpu: int | None) -> None:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_who_is_less_important_makes_room(action: str) -> None:
+def test_less_important_pods_are_evicted(action: str) -> None:
     """The plan of evictions has a place for whom they are for."""
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9).node("a", cpu=2)
     scenario = scenario.running("low", on=["a", "a"], priority=1, priority_class="low")

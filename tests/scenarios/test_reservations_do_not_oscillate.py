@@ -43,7 +43,7 @@ def test_each_loses_a_room_once(action: str, count: int, rooms: int) -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_who_lost_nothing_may_take_what_its_like_may_not(is_there: bool) -> None:  # a case
+def test_pods_without_a_loss_may_take_contested_capacity(is_there: bool) -> None:  # a case
     """`a` lost the room to `b`, and its pod is made anew or not; `c`, which equals it, may take it all the same."""
     scenario = Scenario().node("n1", cpu=1).running("a", on=["n1"]).job("b")
     outcome = scenario.run(

@@ -27,7 +27,7 @@ BASE = Scenario().priority_class("high", 100).queue("q")
 HIGH: dict[str, Any] = {"queue": "q", "priority_class": "high", "priority": 100, "phase": "Inqueue"}
 
 
-def test_the_victim_is_who_holds_the_card_that_is_wanted() -> None:
+def test_the_victim_holds_the_requested_card() -> None:
     """Half of each of two cards is free, the node has memory enough, and yet only all of one card will do."""
     cluster = with_cards(BASE, "n", 1000, 1000)
     cluster = holding(cluster, "a", "n", 0, 500, queue="q")
@@ -50,7 +50,7 @@ def test_no_pod_is_evicted_if_no_cards_would_fit() -> None:
     assert "1 not enough gpu fitted on this node, were it empty" in outcome.why_pod("high-0")
 
 
-def test_nobody_goes_for_who_wants_the_card_of_another() -> None:
+def test_no_pod_is_evicted_for_a_pod_that_requests_another_card() -> None:
     """It wants one by its UUID; who holds the other stays."""
     cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 1000, queue="q")
     cluster = holding(cluster, "b", "n", 1, 1000, queue="q")
@@ -85,7 +85,7 @@ def test_a_gang_is_reclaimed_as_a_whole_for_cards() -> None:
 
 
 @pytest.mark.parametrize("actions", [("allocate", "preempt"), ("allocate", "gangpreempt")])
-def test_nobody_goes_for_a_gang_that_locks_keep_apart(actions: tuple[str, ...]) -> None:
+def test_no_pod_is_evicted_for_a_gang_that_node_locks_separate(actions: tuple[str, ...]) -> None:
     """Two members on one node are never bound in one cycle, so its victims would go in vain; one alone has its own."""
     cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 1000, queue="q")
     cluster = holding(cluster, "b", "n", 1, 1000, queue="q")
@@ -147,7 +147,7 @@ def test_what_would_make_it_run_is_true_of_cards() -> None:
     assert told == [("default/parts",)]
 
 
-def test_who_is_pipelined_holds_cards() -> None:
+def test_pipelined_pods_hold_cards() -> None:
     """The room of one that leaves is for one alone: the second waits for another card, not for the same."""
     cluster = holding(with_cards(BASE, "n", 1000), "a", "n", 0, 1000, queue="q")
     leaving = [
@@ -179,7 +179,7 @@ def test_queues_hold_what_cards_hold() -> None:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_nobody_goes_for_tasks_that_would_take_each_others_cards(action: str) -> None:
+def test_no_pod_is_evicted_for_tasks_that_conflict_over_cards(action: str) -> None:
     """With both victims gone the first would be given the card that only the second can use."""
     cluster = with_cards(BASE, "n", 1000, 1000)
     cluster = holding(cluster, "a", "n", 0, 1000, queue="q")

@@ -37,7 +37,7 @@ def test_the_gang_is_made_whole(fresh_first: bool) -> None:
     assert outcome.is_at_rest
 
 
-def test_fresh_jobs_are_told_that_nothing_is_free() -> None:
+def test_new_jobs_get_a_message_about_full_nodes() -> None:
     """The queue, which is the cluster, would have 3 GPUs of 2; no node has one left; the gang has them."""
     outcome = decide(cluster(fresh_first=True))
 

@@ -113,7 +113,7 @@ def test_an_unlike_gang_that_fits_in_one_way_gets_the_limit(action: str, used: i
     assert len(outcome.evictions) == used
 
 
-def test_nobody_leaves_where_the_limit_is_too_small_for_the_gang() -> None:
+def test_no_pod_is_evicted_if_the_limit_is_too_small_for_the_gang() -> None:
     """The pod asks for more than the queue may ever have."""
     outcome = waits(full_queue(TWO_NODES), 5).run("enqueue", "allocate", "preempt", plugins=TIERS)
 

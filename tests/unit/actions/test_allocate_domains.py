@@ -214,7 +214,7 @@ def test_a_job_begins_where_all_of_it_has_room() -> None:
     assert outcome.bindings["j-0"] == "s1-n3"
 
 
-def test_it_is_told_which_sub_group_finds_no_domain() -> None:
+def test_the_message_names_the_sub_group_without_a_domain() -> None:
     """All racks together have room for three; the sub-group wants them in one."""
     policy = {"name": "s", "matchLabelKeys": ["part"], "subGroupSize": 3, "minSubGroups": 1, **HARD_1}
     group = {"subGroupPolicy": [policy]}

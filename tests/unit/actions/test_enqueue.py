@@ -20,7 +20,7 @@ def test_a_group_above_the_capability_of_its_queue_is_not_admitted() -> None:
     assert there.run("enqueue", plugins=PLUGINS).phases == {"a": "Pending"}
 
 
-def test_who_passed_before_stays_inside() -> None:
+def test_admitted_pods_stay_admitted() -> None:
     """Inqueue stays Inqueue and Running stays Running, beside one that has just come."""
     there = NODE.job("in", phase="Inqueue").running("runs", on=["n1"]).job("new")
 

@@ -115,7 +115,7 @@ def test_plugins_spare_all(action: str) -> None:
         assert reason.counts == {"node(s) on which all pods are protected": 1}
 
 
-def test_those_who_may_go_are_too_few() -> None:
+def test_there_are_too_few_possible_victims() -> None:
     """Two CPU are wanted; of the two pods one is critical."""
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
     critical = {"priorityClassName": "system-node-critical"}
@@ -183,14 +183,14 @@ def test_it_is_left_to_an_action_that_is_off(actions: tuple[str, ...], told_by: 
         assert told(outcome).reason == "LeftToOthers"
 
 
-def test_a_queue_that_deserves_nothing_hears_of_nothing() -> None:
+def test_a_queue_without_deserved_amount_gets_no_event() -> None:
     """Not of an empty list."""
     reason = told(decided(high(SPACE.queue("q").priority_class("high", 9).node("n1", cpu=1), cpu=2), "reclaim"))
 
     assert reason.message == "queue q would exceed its deserved amount of every requested resource (cpu 0)"
 
 
-def test_pods_and_groups_are_told_in_words() -> None:
+def test_pods_and_groups_get_messages() -> None:
     """What the node lacks first, then why nobody goes."""
     outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
     lacks = "0/1 nodes are unavailable: 1 Insufficient cpu."
@@ -200,7 +200,7 @@ def test_pods_and_groups_are_told_in_words() -> None:
     assert outcome.conditions("p")["Unschedulable"].message.endswith(words)
 
 
-def test_a_job_that_nothing_changed_for_hears_that_its_queue_has_changed() -> None:
+def test_an_unchanged_job_gets_the_change_of_its_queue() -> None:
     """It is passed over, and what it was told of nodes stands; but its queue has got more, which is told anew."""
     scenario = SPACE.queue("q", deserved={"cpu": 1}).priority_class("low", 1).node("n1", cpu=4)
     scenario = scenario.running("v", on=["n1"], queue="q", cpu=2)

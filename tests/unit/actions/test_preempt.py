@@ -364,7 +364,7 @@ def test_members_without_requests_are_part_of_the_plan() -> None:
     assert set(outcome.pipelined) == {"p-0", "p-1"}
 
 
-def test_that_a_pod_is_too_large_is_told_once_and_first() -> None:
+def test_a_too_large_pod_is_reported_once_and_first() -> None:
     """Its queue has too little as well, and no eviction helps: both follow from the size of the nodes."""
     outcome = (
         ONE_QUEUE.node("n1", cpu=2).job("p", cpu=3, queue="q1").run("enqueue", "allocate", "preempt", plugins=PLUGINS)

@@ -9,7 +9,7 @@ HARD = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
 
 
 @pytest.mark.parametrize("action", ["reclaim", "gangpreempt", "gangreclaim"])
-def test_nobody_is_evicted_for_a_job_that_could_lie_anywhere(action: str) -> None:
+def test_no_pod_is_evicted_for_a_job_without_topology(action: str) -> None:
     """Two nodes full of less important work of both queues; the job is told which plugin it needs."""
     scenario = Scenario().priority_class("high", 9).queue("q1").queue("q2").node("n1", cpu=2).node("n2", cpu=2)
     scenario = scenario.running("own", on=["n1"], queue="q1", min_available=0).running(

@@ -103,7 +103,7 @@ def ages(objects: list[dict[str, Any]]) -> Counter[tuple[str, str]]:
     return Counter((each["status"]["phase"], each["metadata"]["creationTimestamp"]) for each in groups)
 
 
-def test_who_runs_where_stays_with_a_nodes_new_name() -> None:
+def test_pods_follow_a_renamed_node() -> None:
     """Pods and domains follow the node: each node has as much on it as before, and domains their nodes."""
     case = INPUTS["b2-hard"]
     plain = list(case.objects(0, is_small=True))

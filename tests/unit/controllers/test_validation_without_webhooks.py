@@ -292,7 +292,7 @@ async def test_small_kinds(ground: grounds.Ground) -> None:
     assert [each for each in logs if each["log_level"] == "error"] == []
 
 
-async def test_what_schemas_know_they_refuse(ground: grounds.Ground) -> None:
+async def test_schemas_refuse_their_faults(ground: grounds.Ground) -> None:
     """It does not come so far."""
     await ground.post("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     for case in (each for each in CASES if not each.fits_schema and each.was is None):
@@ -300,7 +300,7 @@ async def test_what_schemas_know_they_refuse(ground: grounds.Ground) -> None:
             await World(ground).make(case.resource, case.object)
 
 
-async def test_without_schemas_it_is_told_all_the_same(tmp_path: Path) -> None:
+async def test_faults_are_reported_without_schemas(tmp_path: Path) -> None:
     """Definitions that somebody else installed may know less; what cannot be read is told where it stands."""
     cases = [case for case in CASES if not case.fits_schema and case.was is None]
     async with grounds.ground(tmp_path, knows_schemas=False) as ground:
@@ -317,7 +317,7 @@ async def test_without_schemas_it_is_told_all_the_same(tmp_path: Path) -> None:
     assert [each for each in logs if each["log_level"] == "error"] == []
 
 
-async def test_what_a_deleted_queue_leaves_behind_is_told(ground: grounds.Ground) -> None:
+async def test_objects_of_a_deleted_queue_are_reported(ground: grounds.Ground) -> None:
     """Nobody keeps it: the queues below it, and the groups that wait in it, say what is missing."""
     operator, world = await with_all_controllers(ground), World(ground)
     waiting = {"metadata": {"name": "g", "namespace": NAMESPACE}, "spec": {"queue": "below", "minMember": 1}}

@@ -89,7 +89,7 @@ async def test_dependents_go_before_their_owner(client: Client) -> None:
     assert await gone(client, f"{MAPS}/owner")
 
 
-async def test_orphans_stay_and_forget(client: Client) -> None:
+async def test_orphans_stay_without_owner_references(client: Client) -> None:
     """Orphan: the dependent loses its reference and lives."""
     await owner_and_dependent(client)
 

@@ -56,7 +56,7 @@ async def test_a_budget_refuses_one_eviction_too_many(client: Client) -> None:
     assert "deletionTimestamp" not in (await client.get(f"{PODS}/b")).body["metadata"]
 
 
-async def test_an_evicted_pod_says_why_it_goes(client: Client) -> None:
+async def test_an_evicted_pod_has_a_reason(client: Client) -> None:
     """The DisruptionTarget condition comes before the deletion."""
     await running(client, "a")
     await evict(client, "a")

@@ -171,7 +171,7 @@ def test_strategic_merge_finalizers_merge_on_custom_kinds_too() -> None:
     assert patched["spec"]["containers"] == []
 
 
-def test_strategic_merge_knows_a_part_of_an_object_by_its_kind() -> None:
+def test_strategic_merge_uses_the_kind_of_a_part() -> None:
     """Without apiVersion the built-in kind of that name counts, also outside the core group."""
     part = {"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "b"}]}}}}

@@ -108,7 +108,7 @@ async def test_a_token_is_asked_for() -> None:
                 assert response.status == 200
 
 
-async def test_it_speaks_tls(tmp_path: Path) -> None:
+async def test_it_serves_tls(tmp_path: Path) -> None:
     """The kubeconfig names the authority that signed the certificate."""
     authority = trustme.CA()
     certificate, trusted = tmp_path / "server.pem", tmp_path / "ca.pem"

@@ -184,7 +184,7 @@ def test_the_first_fault_in_the_body_is_named() -> None:
 
 
 @pytest.mark.parametrize("word", ["abc", "1Q", "", "1_0", "1/2", "1 core", True, ["x"], {}])
-def test_a_broken_quantity_is_told_the_rule(word: Any) -> None:
+def test_an_invalid_quantity_gets_the_rule(word: Any) -> None:
     """Whatever stands there."""
     assert fault_of(overhead={"cpu": word}) == QUANTITY_RULE
 

@@ -31,7 +31,7 @@ def test_the_guarantee_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
     assert bound == {f"default/launch-{number}" for number in range(4)}
 
 
-def test_who_comes_back_waits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_returning_pod_waits(capsys: pytest.CaptureFixture[str]) -> None:
     """With the reason that the page quotes."""
     reason = (
         "Insufficient quotas: quota research would exceed its runtime of cpu: "

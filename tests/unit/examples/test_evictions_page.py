@@ -33,7 +33,7 @@ def test_what_cannot_be_spared_is_not_taken_in_part() -> None:
     assert outcome.vetoes("batch-0")
 
 
-def test_a_gang_that_can_spare_nobody_goes_whole() -> None:
+def test_a_gang_without_spare_members_is_evicted_whole() -> None:
     """All eight for three."""
     assert len(urgent(cluster(8)).evictions) == 8
 

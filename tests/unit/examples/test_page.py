@@ -22,13 +22,13 @@ def test_line_breaks_and_signs_do_not_matter(docs: Path) -> None:
     assert_tells("p", "Of 4 pods", "2 * 1", docs=docs)
 
 
-def test_what_is_not_said_is_told(docs: Path) -> None:
+def test_missing_values_are_reported(docs: Path) -> None:
     """With the sentence."""
     with pytest.raises(AssertionError, match="does not say: Of 5 pods"):
         assert_tells("p", "Of 5 pods", docs=docs)
 
 
-def test_a_number_that_nobody_computed_is_told(docs: Path) -> None:
+def test_a_number_without_computation_is_reported(docs: Path) -> None:
     """It could be wrong."""
     with pytest.raises(AssertionError, match="not checked"):
         assert_tells("p", "Of 4 pods", docs=docs)

@@ -27,7 +27,7 @@ def test_both_gangs_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ml/worker-3" in json.dumps(second)
 
 
-def test_without_the_server_nobody_starts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_without_the_server_no_process_starts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """With the reason that the page quotes."""
     documents = (EXAMPLE / "cluster.yaml").read_text().split("---\n")
     alone = tmp_path / "cluster.yaml"

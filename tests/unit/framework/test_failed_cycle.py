@@ -24,7 +24,7 @@ def report_of(scenario: Scenario) -> CycleReport:
     return failed_report(snapshot, cycle=7, generation=1, error="KeyError: 'x'")
 
 
-def test_jobs_and_pods_that_wait_are_told() -> None:
+def test_pending_jobs_and_pods_have_messages() -> None:
     """Those that run, and pods with gates, are not; nothing is decided."""
     report = report_of(CLUSTER)
 
@@ -40,7 +40,7 @@ def test_jobs_and_pods_that_wait_are_told() -> None:
     assert report.plans == ()
 
 
-def test_a_job_that_was_told_is_not_told_again() -> None:
+def test_a_message_to_a_job_is_not_repeated() -> None:
     """While cycles fail alike nothing is written."""
     condition = {"type": "Unschedulable", "status": "True", "reason": "SchedulerError", "message": MESSAGE}
     group = {
@@ -53,7 +53,7 @@ def test_a_job_that_was_told_is_not_told_again() -> None:
     assert report_of(Scenario().node("n1").add(group).pod("told-0", job="told")).group_statuses == ()
 
 
-def test_what_is_told_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest follows with later cycles, for what was told differs no more."""
     monkeypatch.setattr(failed_cycle, "MOST_PODS", 2)
 

@@ -45,7 +45,7 @@ async def leave(_: Bind) -> bool:
     return False
 
 
-async def test_who_binds_in_our_place_is_taken_at_his_word(world: World) -> None:
+async def test_an_external_binder_is_trusted(world: World) -> None:
     """The server hears nothing from us; the watch shows whether it is true."""
     uid = await world.pod("a")
     delegate = Delegate(told_done)

@@ -37,7 +37,7 @@ def dropped(cause: str) -> float:
     return REGISTRY.get_sample_value("pyroclast_events_dropped_total", {"cause": cause}) or 0.0
 
 
-async def test_an_event_says_who_what_and_why(world: World, recorder: EventRecorder) -> None:
+async def test_an_event_has_object_reason_and_message(world: World, recorder: EventRecorder) -> None:
     """As kubectl shows it."""
     recorder.record(pod(), "Normal", "Scheduled", "assigned to n1")
     await asyncio.wait_for(recorder.drain(), 30)

@@ -249,7 +249,7 @@ async def test_nothing_happens_without_leadership(world: World) -> None:
     assert "deletionTimestamp" not in (await world.get_pod("a"))["metadata"]
 
 
-async def test_discovery_knows_subresources(world: World) -> None:
+async def test_discovery_finds_subresources(world: World) -> None:
     """Kinds that a server lacks are told from those it has."""
     discovery = Discovery(world.client)
 

@@ -31,7 +31,7 @@ def test_an_annotation_may_name_thousands_of_instances() -> None:
 
 
 @given(holders=HOLDERS, order=st.permutations(range(5)))
-def test_who_goes_leaves_what_the_others_hold(holders: list[Holder], order: list[int]) -> None:
+def test_a_removed_pod_leaves_the_allocations_of_others(holders: list[Holder], order: list[int]) -> None:
     """In any order, and also where several hold the same instance, as annotations may say."""
     shelf = Shelf(2)
     for number, holder in enumerate(holders):

@@ -51,7 +51,7 @@ def test_malformed_lists_are_named(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 9999, "0" * 9999 + "4-2", "0" * 9999 + "-"])
-def test_long_texts_are_told_in_part(text: str) -> None:
+def test_long_texts_are_shortened(text: str) -> None:
     """Whoever reads of them needs their beginning only."""
     with pytest.raises(ValueError, match=r"'.{40}…' ") as caught:
         read_cpu_set(text)

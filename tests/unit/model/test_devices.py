@@ -214,7 +214,7 @@ USES = st.builds(
 
 
 @given(st.lists(st.lists(USES, min_size=1, max_size=3), max_size=5), st.randoms(use_true_random=False))
-def test_who_goes_leaves_what_was_there(holders: list[list[Use]], chance: Any) -> None:
+def test_a_removed_pod_restores_the_previous_state(holders: list[list[Use]], chance: Any) -> None:
     """In whatever order holders come and go."""
     shelf, names = Shelf(3), [TaskId(str(number)) for number in range(len(holders))]
     for name, uses in zip(names, holders, strict=True):

@@ -55,7 +55,7 @@ def test_what_is_missing_is_nothing() -> None:
         ({"CPUManagerPolicy": "none", "TopologyManagerPolicy": "restricted"}, False),
     ],
 )
-def test_who_aligns_containers(policies: Mapping[str, str], aligns: bool) -> None:
+def test_policies_that_align_containers(policies: Mapping[str, str], aligns: bool) -> None:
     """A static CPU manager under a topology policy."""
     assert read_numa(topology(policies=policies)).aligns is aligns
 
@@ -116,7 +116,7 @@ def test_what_follows_from_tasks_is_worked_out_once() -> None:
     assert [node.derive(tasks, compute), node.derive(tasks, compute), node.derive({}, compute)] == [1, 1, 2]
 
 
-def test_an_exporter_that_lists_nobody_is_told_by_what_is_taken() -> None:
+def test_cpus_of_a_numatopology_without_pods_are_inferred() -> None:
     """More CPUs than are reserved are taken by nobody; else there may be nobody yet."""
     everything = {"cpu": wire.NumaResource(allocatable="0-7")}
     listed = (wire.NumaPodAllocation(uid="u"),)

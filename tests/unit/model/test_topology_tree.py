@@ -91,7 +91,7 @@ def test_a_pattern_is_found_anywhere_in_a_name() -> None:
     assert nodes_of(tree(FOUR, h=(1, members)), "h") == [0, 2]
 
 
-def test_a_broken_pattern_selects_nothing_and_is_told() -> None:
+def test_an_invalid_pattern_selects_nothing_and_is_reported() -> None:
     """The rest of the HyperNode stands."""
     members = [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}, *exact("Node", "n2")]
     topology = tree(FOUR, h=(1, members))
@@ -110,7 +110,7 @@ def test_labels_select_nodes_and_an_empty_selector_none() -> None:
     assert nodes_of(tree(nodes, e=(1, empty)), "e") == []
 
 
-def test_selectors_that_select_nothing_are_told() -> None:
+def test_selectors_without_a_match_are_reported() -> None:
     """An operator that label selectors do not know, and a selector that says nothing."""
     odd = {"matchExpressions": [{"key": "rack", "operator": "Exists"}, {"key": "rack", "operator": "Is"}]}
     topology = tree(
@@ -131,7 +131,7 @@ def test_selectors_that_select_nothing_are_told() -> None:
     ]
 
 
-def test_unknown_members_are_passed_over_and_told() -> None:
+def test_unknown_members_are_skipped_and_reported() -> None:
     """A node or HyperNode that is not there yet is named."""
     topology = tree(FOUR, h=(2, [*exact("Node", "n1", "gone"), *exact("HyperNode", "later")]))
 
@@ -158,7 +158,7 @@ def test_a_child_of_two_belongs_to_the_older() -> None:
     ]
 
 
-def test_a_node_of_two_hyper_nodes_of_one_tier_is_told() -> None:
+def test_a_node_in_two_hyper_nodes_of_a_tier_is_reported() -> None:
     """It counts in both; one that is in a row beside its rack is in order."""
     topology = tree(
         FOUR,

@@ -54,7 +54,7 @@ def test_share(deserved: Mapping[str, str], cpu: str, memory: str, share: float)
     ("deserved", "held", "memory", "may"),
     [({"cpu": "1", "memory": "2Gi"}, "1", "1Gi", False), ({"cpu": "2", "memory": "2Gi"}, "1", "3Gi", True)],
 )
-def test_who_may_reclaim(deserved: Mapping[str, str], held: str, memory: str, may: bool) -> None:
+def test_queues_that_may_reclaim(deserved: Mapping[str, str], held: str, memory: str, may: bool) -> None:
     """One resource within what is deserved is enough."""
     there = world(
         queue("q", deserved=dict(deserved)), *jobs("a", "q", held, memory, on="n"), *jobs("b", "q", "1", "2Gi")
@@ -84,7 +84,7 @@ def test_capability_stops_reclaim() -> None:
         (None, "20", "the cpu that the guarantees of other queues leave"),
     ],
 )
-def test_it_is_told_what_binds(capability: str | None, guarantee: str, what: str) -> None:
+def test_the_message_names_the_binding_limit(capability: str | None, guarantee: str, what: str) -> None:
     """Of 100 CPU nobody can have 110, whatever the capability; and nobody what others are promised."""
     there = world(
         queue("q", capability={"cpu": capability} if capability else {}),
@@ -245,7 +245,7 @@ def gpu_jobs(name: str, own: str, *, gpu: str, on: str = "", cpu: str = "", memo
     return [group(name, queue=own), pod(name, job=name, cpu=cpu, memory=memory, on=on, gpu=gpu)]
 
 
-def test_who_has_only_what_its_queue_is_not_promised_goes_at_once() -> None:
+def test_pods_beyond_the_reservations_of_their_queue_are_evicted_at_once() -> None:
     """CPU and memory are deserved: the GPU pod goes for a GPU pod, one without GPU does not meet the need."""
     there = world(
         queue("q"),
@@ -319,7 +319,7 @@ def told(there: World) -> dict[str, tuple[str, str]]:
 EXCESS = "queues below exceed queue top: capability of left (cpu), deserved together (cpu), guarantees together (cpu)"
 
 
-def test_owners_hear_of_broken_branches_and_of_children_that_exceed() -> None:
+def test_owners_get_events_about_broken_branches_and_excess_of_children() -> None:
     """The sum of what is deserved and guaranteed below, and a capability beyond the parent's; served all the same."""
     there = world(
         queue("lost", parent="nowhere"),

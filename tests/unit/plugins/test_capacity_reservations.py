@@ -59,7 +59,7 @@ def fits(there: World, name: str) -> bool:
 BUSY = (waiting("a", "early"), waiting("b", "early"), pod("c", job="late"))
 
 
-def test_room_is_kept_for_who_was_let_in() -> None:
+def test_capacity_is_reserved_for_admitted_pods() -> None:
     """Both CPU are kept for two pods, each of which may have its own; the third waits."""
     there = world(*BUSY)
 

@@ -35,7 +35,7 @@ def scheduled(
         ("", 100, "Running", False),
     ],
 )
-def test_who_is_spared(cooldown: str, ago: float, phase: str, *, spared: bool) -> None:
+def test_protected_pods(cooldown: str, ago: float, phase: str, *, spared: bool) -> None:
     """Running, and scheduled less than the cooldown time ago."""
     assert is_cooling_down(scheduled(cooldown, ago=ago, phase=phase), NOW) is spared
 

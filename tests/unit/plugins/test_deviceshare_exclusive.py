@@ -27,7 +27,7 @@ def test_a_card_of_its_like_is_hidden() -> None:
     assert placed(holders().job("p", pod=WANT, labels={"app": "batch"})) == {"p-0": ["GPU-0"]}
 
 
-def test_who_matches_both_sees_neither() -> None:
+def test_pods_that_match_both_rules_share_with_neither() -> None:
     """And says what of its node is not enough."""
     rules = [{"app": "training"}, {"app": "batch"}, {"team": "t"}]
     both = holders()
@@ -40,7 +40,7 @@ def test_who_matches_both_sees_neither() -> None:
     assert "1 not enough gpu fitted on this node." in outcome.why_pod("p-0")
 
 
-def test_who_matches_none_shares_with_anybody() -> None:
+def test_pods_without_a_rule_share_with_all() -> None:
     """Labels of other values are none of its own."""
     assert placed(holders(1).job("p", pod=WANT, labels={"app": "web"})) == {"p-0": ["GPU-0"]}
 
@@ -78,7 +78,7 @@ def test_rules_that_are_not_a_list_are_reported() -> None:
     assert any("GPUExclusiveRules: got 'a', expected a list of mappings of labels" in each for each in outcome.warnings)
 
 
-def test_who_leaves_hides_no_card() -> None:
+def test_a_deleted_pod_hides_no_card() -> None:
     """Its cards count as free, as without rules: else somebody else would be asked to leave for who waits for it."""
     going = [
         {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}

@@ -73,7 +73,7 @@ def test_a_lock_that_is_not_a_time_is_reported(text: str) -> None:
     assert "1 the lock of the node is not a time" in run(locked(text).job("p", pod=WANT)).why_pod("p-0")
 
 
-def test_who_asks_for_no_cards_is_not_kept() -> None:
+def test_pods_without_cards_are_not_tracked() -> None:
     """Neither by a lock nor by others of its like."""
     assert run(locked("soon").job("p", tasks=2)).bindings == {"p-0": "n", "p-1": "n"}
 

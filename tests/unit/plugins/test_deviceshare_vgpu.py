@@ -24,7 +24,7 @@ TWO = with_cards(Scenario(), "n", MEMORY, MEMORY)
 THREE = with_cards(Scenario(), "n", MEMORY, MEMORY, MEMORY)
 
 
-def test_the_binding_tells_of_the_cards() -> None:
+def test_the_binding_contains_the_cards() -> None:
     """Six annotations, the moment in whole seconds, the phase for the device plugin to go on from."""
     outcome = TWO.job("p", pod=one(number=2, memory=3000, cores=50)).run(
         "allocate",
@@ -209,7 +209,7 @@ def test_two_containers_on_one_card_are_two_parts() -> None:
     assert (first.why_pod("q-0"), again.bindings) == (again.why_pod("q-0"), {})
 
 
-def test_who_leaves_holds_no_card() -> None:
+def test_a_deleted_pod_holds_no_card() -> None:
     """Its memory of the node is still taken, so the next pod waits for that alone."""
     leaving = one(number=1, memory=MEMORY)
     cluster = with_cards(Scenario(), "n", MEMORY).running(
@@ -226,7 +226,7 @@ def test_who_leaves_holds_no_card() -> None:
     assert outcome.pipelined == {"p-0": "n"}
 
 
-def test_a_node_that_tells_of_no_cards_is_judged_by_its_amounts() -> None:
+def test_a_node_without_card_annotations_counts_by_its_amounts() -> None:
     """It offers the resource and has no register: the pod is bound without cards, as by Volcano."""
     outcome = run(Scenario().node("n", resources={COUNT: 1}).job("p", pod=one(number=1)))
 
@@ -252,7 +252,7 @@ def test_an_unhealthy_card_is_allocated_unless_configured_otherwise() -> None:
     assert "were it empty" in run(scenario, VGPUEnable=True, SkipUnhealthyCards=True).why_pod("p-0")
 
 
-def test_a_register_that_nobody_can_read_is_told_and_the_node_takes_nobody() -> None:
+def test_an_invalid_register_is_reported_and_the_node_accepts_no_pod() -> None:
     """The other node goes on; the owner of the node has an event."""
     cluster = with_cards(TWO, "o", MEMORY, annotations={"volcano.sh/node-vgpu-register": "GPU-0,1:"})
     outcome = run(cluster.job("p", tasks=2, pod=one(number=1)).job("q", pod=one(number=2, memory=MEMORY)))

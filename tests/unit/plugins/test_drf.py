@@ -191,7 +191,7 @@ def test_candidates_of_no_job_are_passed_over() -> None:
     assert there.function(contract.PREEMPTABLE).function(there.task("mine0"), candidates)[0] == there.tasks("j11")
 
 
-def test_one_who_stays_is_counted_down_too() -> None:
+def test_a_remaining_pod_is_counted_down_too() -> None:
     """The first would leave 0.2 and stays; the second is judged at 0.1 without it."""
     there = world(
         *held("j1", ("4", "1"), ("1", "1"), ("1", "1")),

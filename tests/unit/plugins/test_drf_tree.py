@@ -59,7 +59,7 @@ def test_queues_are_compared_where_their_paths_part() -> None:
     assert A.compare("root/sci", "root/sci") == 0
 
 
-def test_who_can_use_nothing_more_goes_last() -> None:
+def test_satisfied_quotas_come_last() -> None:
     """All CPU is taken: those who hold CPU and want more are saturated, and so is a."""
     assert B.node("root/a", "").is_saturated
     assert B.node("root/b/x", "").is_saturated

@@ -194,7 +194,7 @@ def test_a_pod_uses_the_quota_that_it_names_else_that_of_its_namespace() -> None
     assert found == {"a": "named", "b": "ns1", "c": "listed", "d": DEFAULT_QUOTA, "e": DEFAULT_QUOTA}
 
 
-def test_the_default_quota_is_limited_where_somebody_says_so() -> None:
+def test_the_default_quota_can_be_limited() -> None:
     """By its object, else by an argument; else pods without a quota take what is there."""
     scenario = BIG.add(elastic_quota("q", most={"cpu": 9})).job("j", cpu=3)
     assert why(opened(scenario)) is None

@@ -33,7 +33,7 @@ def pending(session: Session) -> list[Task]:
     return session.jobs.pending_tasks(job_of(session, "new"))
 
 
-def test_placements_are_told() -> None:
+def test_placements_are_sent() -> None:
     """One call for each task, with its node."""
     service = Service(allocateFunc={}, deallocateFunc={})
     outcome = decided(CLUSTER, service)
@@ -44,7 +44,7 @@ def test_placements_are_told() -> None:
     assert service.bodies("deallocateFunc") == []
 
 
-def test_an_attempt_that_is_undone_is_told_back() -> None:
+def test_an_undone_attempt_is_sent_in_reverse() -> None:
     """A gang that finds no room leaves nothing behind."""
     service = Service(allocateFunc={}, deallocateFunc={})
     outcome = decided(CLUSTER.job("big", tasks=2, min_available=2, cpu=5), service)
@@ -108,7 +108,7 @@ def test_of_several_tasks_that_are_placed_together_none_stays_when_one_is_refuse
     ]
 
 
-def test_who_does_not_hear_of_an_undoing_is_named_and_the_others_hear() -> None:
+def test_a_ledger_that_fails_at_undo_is_reported_and_others_are_called() -> None:
     """The session is as it was all the same."""
     service = Service(allocateFunc={}, deallocateFunc=lambda body: AWAY if body["task"]["Name"] == "new-1" else {})
     session = opened(CLUSTER, service)
@@ -121,7 +121,7 @@ def test_who_does_not_hear_of_an_undoing_is_named_and_the_others_hear() -> None:
     assert (session.nodes.state == before).all()
 
 
-def test_tasks_that_it_does_not_manage_are_not_told() -> None:
+def test_unmanaged_tasks_are_not_sent() -> None:
     """Nobody is asked."""
     service = Service(allocateFunc=AWAY)
 

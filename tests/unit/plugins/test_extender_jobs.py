@@ -92,7 +92,7 @@ def test_an_ignorable_failure_is_no_vote() -> None:
     assert bindings(AWAY) == {}
 
 
-def test_it_is_told_who_passed_the_gate() -> None:
+def test_it_receives_the_admitted_pods() -> None:
     """Once, with the job."""
     service = Service(jobEnqueued={})
     decided(WAITING, service)
@@ -112,7 +112,7 @@ def test_a_failed_notification_is_reported_and_changes_nothing(reply: Any) -> No
 # The session ----------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_told_of_the_whole_cluster_and_of_the_end() -> None:
+def test_it_receives_the_cluster_and_the_end_of_the_session() -> None:
     """First and last; what comes back is not read."""
     service = Service(onSessionOpen=None, predicate={}, onSessionClose=None)
 
@@ -132,7 +132,7 @@ def test_it_is_told_of_the_whole_cluster_and_of_the_end() -> None:
     assert [question.wants_answer for question in service.questions] == [False, True, False]
 
 
-def test_who_has_not_heard_of_the_cluster_refuses_the_work_of_the_cycle() -> None:
+def test_an_extender_without_the_cluster_refuses_the_cycle() -> None:
     """Every job is told the error; nothing else is asked but for the end of the session."""
     service = Service(onSessionOpen=AWAY, predicate={}, queueOverused={}, onSessionClose=None)
     outcome = decided(ONE.job("b"), service, "enqueue", "allocate", "backfill", "preempt", "reclaim", "shuffle")
@@ -143,7 +143,7 @@ def test_who_has_not_heard_of_the_cluster_refuses_the_work_of_the_cycle() -> Non
     assert service.verbs() == ["onSessionOpen", "onSessionClose"]
 
 
-def test_nobody_is_admitted_or_moved_then() -> None:
+def test_no_job_is_admitted_or_moved_then() -> None:
     """The gate stays shut, and shuffle may move nobody."""
     session = opened(ONE.running("old", on=["n1"]), Service(onSessionOpen=AWAY))
     (gate,) = session.extensions.functions(contract.JOB_ENQUEUEABLE)
@@ -170,7 +170,7 @@ def test_a_failure_at_the_end_is_reported() -> None:
     assert outcome.failed_plugins == ["extender"]
 
 
-def test_where_nobody_is_asked_the_plugin_is_left_out() -> None:
+def test_without_a_client_the_plugin_is_left_out() -> None:
     """As in `simulate`, and that is told."""
     given = {"extender": arguments("predicate")}
     outcome = ONE.run("allocate", plugins=("gang", "extender"), arguments=given)

@@ -88,7 +88,7 @@ def test_a_batch_that_fails_as_a_whole_refuses_all() -> None:
     assert "3 no inventory" in outcome.why("a")
 
 
-def test_verdicts_about_nodes_that_nobody_asked_about_are_named_and_count_for_nothing() -> None:
+def test_verdicts_about_other_nodes_are_reported_and_ignored() -> None:
     """The task goes where it may."""
     outcome = decided(THREE, Service(batchPredicate=veto_many("n99")))
 
@@ -115,7 +115,7 @@ def test_an_ignorable_failure_permits(verb: str) -> None:
     assert outcome.failed_plugins == ["extender"]
 
 
-def test_who_fails_three_times_is_not_asked_again_in_the_cycle() -> None:
+def test_three_failures_disable_a_plugin_for_the_cycle() -> None:
     """Each question could cost the whole timeout; the answer stays the last failure."""
     service = Service(predicate=AWAY)
 
@@ -246,7 +246,7 @@ def test_managed_resources() -> None:
         ({"containers": [{"resources": {"requests": {"cpu": "1"}}}]}, False),
     ],
 )
-def test_who_is_managed(spec: Any, is_concerned: bool) -> None:
+def test_managed_pods(spec: Any, is_concerned: bool) -> None:
     """Requests and limits of containers and of init containers."""
     scenario = Scenario().node("n1", gpu=1).job("a", tasks=0).pod("p", job="a", spec=spec)
     service = Service(predicate={})

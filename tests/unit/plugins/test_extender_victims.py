@@ -69,7 +69,7 @@ def test_answers(verb: str, reply: Any, names: list[str]) -> None:
 
 @BOTH
 @pytest.mark.parametrize("reply", [{"status": 0, "victims": []}, {}, echo("old-0", status=0)])
-def test_who_abstains_does_not_count(verb: str, reply: Any) -> None:
+def test_abstentions_do_not_count(verb: str, reply: Any) -> None:
     """Others decide: here conformance, which spares nobody."""
     assert chosen(verb, reply, plugins=("conformance",))[0] == ["old-0", "old-1"]
 
@@ -91,7 +91,7 @@ def test_a_failure_that_counts_spares_all(verb: str) -> None:
 
 
 @BOTH
-def test_victims_that_nobody_offered_are_named_and_stay(verb: str) -> None:
+def test_unoffered_victims_are_reported_and_not_evicted(verb: str) -> None:
     """Those offered go all the same."""
 
     def answer(body: Any) -> Any:

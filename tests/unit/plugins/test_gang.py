@@ -453,7 +453,7 @@ def test_a_group_with_pods_missing_for_long_gets_a_condition() -> None:
     assert said.message == "is admitted, but has none of the 2 pods that it needs"
 
 
-def test_a_group_without_pods_that_is_refused_at_admission_is_told_why() -> None:
+def test_a_refused_group_without_pods_has_a_reason() -> None:
     """So that a Job, which makes its pods after admission, can pass the reason on."""
     there = world(minimum=2, phase="Pending")
     there.job("job").refuse(Refusal(plugin="proportion", reason="Full", message="queue is full"))

@@ -81,7 +81,7 @@ def test_cards_are_managed_once(other: str) -> None:
         ),
     ],
 )
-def test_what_would_change_who_gets_what_is_refused(arguments: Any, fault: str) -> None:
+def test_changes_of_shares_are_refused(arguments: Any, fault: str) -> None:
     """With its path."""
     with pytest.raises(ConfigError, match=fault):
         read(**ON, **arguments)

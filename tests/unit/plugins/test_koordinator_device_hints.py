@@ -36,7 +36,7 @@ def asking(scenario: Scenario, arguments: Any = None, **told: Any) -> Outcome:
 # Alone at a switch ---------------------------------------------------------------------------------------------------
 
 
-def test_who_wants_a_switch_alone_goes_where_nobody_is() -> None:
+def test_exclusive_switch_requests_use_free_switches() -> None:
     """The second GPU of the first switch is free, and near to what is in use, but not alone."""
     there = holding(with_devices(*FOUR), "r", **whole("gpu", 0))
 
@@ -46,7 +46,7 @@ def test_who_wants_a_switch_alone_goes_where_nobody_is() -> None:
     assert "Insufficient gpu devices" in asking(there, nvidia=3, hint=ALONE).why_pod("p-0")
 
 
-def test_who_has_a_switch_alone_keeps_others_away() -> None:
+def test_an_exclusive_switch_repels_other_pods() -> None:
     """In the same cycle, and from what its annotations say in the next; cards of other types are not its concern."""
     there = wanting(with_devices(*FOUR), name="a", nvidia=1, annotations=annotated(hint=ALONE))
     both = run(wanting(there, name="b", nvidia=1))
@@ -58,7 +58,7 @@ def test_who_has_a_switch_alone_keeps_others_away() -> None:
     assert given(asking(later, nvidia=2, rdma=50)) == {"gpu": [2, 3], "rdma": [0]}
 
 
-def test_who_keeps_others_away_does_so_on_its_node_alone() -> None:
+def test_anti_affinity_applies_on_its_node_only() -> None:
     """Two nodes on which the same is taken: of one three GPUs are to be had, of the other two."""
     there = with_devices(*FOUR, name="kept")
     there = with_devices(*FOUR, name="open", base=there)
@@ -79,7 +79,7 @@ def test_rows_with_switches_alone() -> None:
     assert given(asking(there, nvidia=3, hint=ALONE)) == {"gpu": [4, 5, 6]}
 
 
-def test_who_runs_with_a_wish_that_cannot_be_read_keeps_nobody_away() -> None:
+def test_a_running_pod_with_invalid_hints_repels_no_pod() -> None:
     """It has what it has."""
     broken = {ALLOCATED: json.dumps(whole("gpu", 0)), "scheduling.koordinator.sh/device-allocate-hint": "{"}
     there = with_devices(*FOUR).running("a", on=["n"], cpu=0, resources={NVIDIA: 1}, annotations=broken)

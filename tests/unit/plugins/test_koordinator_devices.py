@@ -186,7 +186,7 @@ def _offering(each: Any, name: str) -> Any:
     return {**each, "status": {**each["status"], "allocatable": {**each["status"]["allocatable"], name: "1000"}}}
 
 
-def test_a_pod_without_devices_is_told_of_none() -> None:
+def test_a_pod_without_devices_gets_no_annotation() -> None:
     """Example 20."""
     outcome = run(four().job("p"))
 

@@ -190,7 +190,7 @@ def test_nodes_say_their_thresholds_themselves(own: Any, refuses: bool) -> None:
     assert events(there) == []
 
 
-def test_reasons_tell_of_the_nearest_node() -> None:
+def test_reasons_contain_the_nearest_node() -> None:
     """The one that misses its threshold by least; words tell which thresholds there are."""
     nodes = (hundred("n1"), hundred("n2", thresholds={"usageThresholds": {"cpu": 10}}), hundred("n3"))
     there = world(*nodes, metric("n1", "90"), metric("n2", "20"), metric("n3", "30"), light())

@@ -91,7 +91,7 @@ def test_balance_with_devices() -> None:
     assert world("balancedresource", *there).scores("p") == {"n": 72}
 
 
-def test_devices_that_a_pod_does_not_want_are_left_out_of_its_balance() -> None:
+def test_unrequested_devices_do_not_count_in_the_balance() -> None:
     """The same node for a pod without GPUs: of cpu and memory alone 50 + (50 + 87 - 93) / 2."""
     there = (
         node("n", cpu="8", memory="32Gi", gpu="8"),

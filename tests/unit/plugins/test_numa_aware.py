@@ -80,7 +80,7 @@ def test_only_guaranteed_pods_are_looked_at() -> None:
         (guaranteed(4), numatopology("n1", free="?"), False),
     ],
 )
-def test_who_gets_no_cpus_anywhere_is_not_asked_about(
+def test_pods_without_exclusive_cpus_are_skipped(
     pod: dict[str, Any], topology: Mapping[str, Any], has_say: bool
 ) -> None:
     """So that equal ones are placed in one go."""
@@ -98,7 +98,7 @@ def test_a_request_that_is_not_written_is_its_limit() -> None:
     assert why(opened(cluster.add(numatopology("n1", free="2-5")))) == {"container c0 cannot be assigned by numa": 1}
 
 
-def test_who_asks_for_the_whole_pod_shares_cpus() -> None:
+def test_pod_scope_shares_cpus() -> None:
     """Kubelets give its containers none for themselves, however many they ask for."""
     amounts = {"cpu": "4", "memory": "1Gi"}
     whole = {**guaranteed(4)["pod"], "resources": {"requests": amounts, "limits": amounts}}
@@ -147,7 +147,7 @@ def test_of_long_policies_reasons_show_the_beginning() -> None:
     }
 
 
-def test_reasons_tell_nodes_apart() -> None:
+def test_reasons_distinguish_nodes() -> None:
     """Each node under the first rule that refuses it; only a want of CPUs can pass, and only when pods end."""
     cluster = NODE.node("n2", cpu=8).node("n3", cpu=8).node("n4", cpu=8).job("j", **SINGLE)
     session = opened(

@@ -45,7 +45,7 @@ def test_a_run_is_refused_whole() -> None:
         assert free_on(session) == ""
 
 
-def test_who_takes_no_cpus_leaves_no_trace() -> None:
+def test_pods_without_cpus_are_not_recorded() -> None:
     """Neither when placed nor when undone, also beside one that does."""
     session = opened(NODE.job("j", tasks=2, **guaranteed("500m")).job("k", **SINGLE).add(numatopology("n1")))
     jobs = {job.job.name: job for job in session.jobs.all()}
@@ -131,7 +131,7 @@ def test_an_old_exporter_lists_no_pods() -> None:
     assert free_on(opened(coming.add(numatopology("n1", free="4-7")))) == "6-7"
 
 
-def test_who_is_leaving_has_its_cpus() -> None:
+def test_a_terminating_pod_holds_its_cpus() -> None:
     """An old exporter has taken them out, as of those that run."""
     cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE)
     now = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -145,7 +145,7 @@ def test_who_is_leaving_has_its_cpus() -> None:
     assert free_on(opened(leaving.add(numatopology("n1", free="4-7")))) == "4-7"
 
 
-def test_who_cannot_be_aligned_has_its_number_of_cpus() -> None:
+def test_unaligned_pods_count_with_their_number_of_cpus() -> None:
     """It is there, so it takes room somewhere; no more than there is, and nothing that is reserved."""
     across = NODE.running("old", on=["n1"], **guaranteed(5)).job("j", **SINGLE)
 

@@ -75,7 +75,7 @@ def test_what_the_cluster_does_not_offer_is_overused() -> None:
     assert answer.message.endswith("overused example.com/foo")
 
 
-def test_a_refused_job_hears_of_it() -> None:
+def test_a_refused_job_gets_an_event() -> None:
     """As an event on its group."""
     there = acted(world(waiting(cpu="20")))
 

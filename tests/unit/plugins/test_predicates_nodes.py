@@ -116,7 +116,7 @@ def test_required_affinity_without_terms_accepts_nothing() -> None:
     assert opened(node("n1"), pod("p", affinity=required())).fits("p") == []
 
 
-def test_names_that_leave_no_node_are_told_before_nodes_are_looked_at() -> None:
+def test_names_without_a_node_are_reported_before_nodes_are_filtered() -> None:
     """Every term names nodes, and the names of each contradict each other."""
     torn = fields(requirement("metadata.name", "In", "n1"), requirement("metadata.name", "In", "n2"))
     cluster = opened(node("n1"), pod("p", affinity=required(torn)))

@@ -499,7 +499,7 @@ def test_counts_for_scores() -> None:
     assert pods.domains((everybody,), "zone") is counts
 
 
-def test_nobody_who_does_not_ask_pays() -> None:
+def test_unrequested_checks_cost_nothing() -> None:
     """Tasks without terms stay on the fast path while no pod on a node shuns them."""
     cluster = opened(*ZONES, pod("a", on="n1", affinity=apart(term("web"))), pod("p"), pod("q", labels=WEB))
     registered = cluster.session.extensions.functions(contract.PREDICATE)

@@ -148,7 +148,7 @@ def test_the_exact_division_is_the_limit_of_the_rounds(
 
 
 @given(total=AMOUNTS, queues=st.lists(QUEUE, min_size=1, max_size=4))
-def test_nobody_has_more_than_he_asks_for_or_the_cluster_holds(
+def test_no_queue_has_more_than_its_request_or_the_cluster(
     total: list[int], queues: list[tuple[int, list[int], list[int], list[int]]]
 ) -> None:
     """Without guarantees; and nothing is left while somebody with a weight could use it."""

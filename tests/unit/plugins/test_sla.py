@@ -42,7 +42,7 @@ def test_the_earlier_deadline_goes_first() -> None:
     assert order(world(FIRST, SECOND, limit="3m")) == ["second", "first"]
 
 
-def test_who_has_waited_long_enough_is_let_through() -> None:
+def test_jobs_beyond_the_waiting_time_are_admitted() -> None:
     """After 2 minutes the second has, the first has not."""
     there = world(FIRST, SECOND, limit="3m", now=120)
 

@@ -181,7 +181,7 @@ def told(there: World) -> list[tuple[str, str, str, str]]:
     return [(each.kind, each.name, each.reason, each.message) for each in there.session.report.events]
 
 
-def test_a_wrong_name_is_told_to_the_owner() -> None:
+def test_a_wrong_name_is_reported_to_the_owner() -> None:
     """By an event on the group."""
     wrong = group("job", annotations={AFFINITY: "worker,other"})
     there = opened(node("n1"), wrong, member("w0", "worker"), plugins=["task-topology"])

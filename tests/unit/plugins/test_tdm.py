@@ -96,7 +96,7 @@ def test_what_is_unavailable_already_counts() -> None:
     assert most_evictions({"volcano.sh/jdb-max-unavailable": "3"}, running=3, ended=1, tasks=5) == 2
 
 
-def test_who_may_use_a_revocable_node_prefers_it() -> None:
+def test_revocable_pods_prefer_revocable_nodes() -> None:
     """While the window is open."""
     assert decide(two_nodes().job("a", annotations=MAY_USE), "allocate").bindings == {"a-0": "night"}
 

@@ -163,7 +163,7 @@ def test_sharded_nodes() -> None:
     assert outcome.bindings == {"a-0": "n2"}
 
 
-def test_broken_objects_are_told() -> None:
+def test_invalid_objects_are_reported() -> None:
     """In `warnings`, by name and field."""
     outcome = ONE_NODE.pod("odd", spec={"containers": "none"}).run("allocate", plugins=("gang",))
 

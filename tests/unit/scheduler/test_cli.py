@@ -134,7 +134,7 @@ def test_bad_configuration_is_reported_with_every_fault(tmp_path: Path, capsys: 
     assert "alocate" in shown
 
 
-def test_a_strict_check_tells_what_a_lenient_one_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_strict_and_lenient_checks_have_the_same_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Warnings that a strict scheduler refuses are faults, and advice stands beside them."""
     file = tmp_path / "scheduler.yaml"
     file.write_text("actions: enqueue, allocate\nfoo: bar\ntiers: [{plugins: [{name: gang}]}]\n")

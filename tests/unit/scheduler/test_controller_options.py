@@ -23,7 +23,7 @@ def test_without_flags_all_controllers_run() -> None:
     assert not options.enable_admission
 
 
-def test_controllers_are_told_what_the_flags_say() -> None:
+def test_flags_configure_controllers() -> None:
     """Names and threads as Volcano has them."""
     options = parsed(
         "--scheduler-name=volcano",
@@ -106,7 +106,7 @@ def test_flags_without_effect_are_warned_of() -> None:
     assert [warning.split(":")[0] for warning in warnings] == ["--max-requeue-num", "--kube-api-qps", "--logtostderr"]
 
 
-def test_admission_is_told_what_the_flags_say() -> None:
+def test_flags_configure_admission() -> None:
     """Volcano's names for rules, ours for the server beside the controllers."""
     admission = parsed(
         "--enable-admission",

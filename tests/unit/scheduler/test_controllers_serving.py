@@ -19,7 +19,7 @@ from pyroclast.scheduler.monitoring.logs import Level
 from tests.e2e.ports import free_ports
 
 
-async def test_it_ends_when_told_to_though_the_kinds_are_not_defined_yet(tmp_path: Path) -> None:
+async def test_it_stops_even_without_definitions(tmp_path: Path) -> None:
     """Absent kinds are empty: the controllers may be installed before the definitions."""
     async with Emulator(port=0) as emulator:
         kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")

@@ -107,7 +107,7 @@ def running(name: str, annotations: dict[str, str], phase: str = "Running") -> d
     return {**made, "metadata": own, "spec": {**made["spec"], "nodeName": "n1"}, "status": {"phase": phase}}
 
 
-def test_why_nobody_is_evicted_is_not_what_keeps_a_job(seen: Seen) -> None:
+def test_eviction_refusals_are_no_pending_reasons(seen: Seen) -> None:
     """It stands behind what a job lacks, and where that is told by its pods alone, behind theirs."""
     evictions = Refusal(plugin="reclaim", reason="HasMinimum", action="reclaim")
     report = msgspec.structs.replace(seen.report, refusals={JobId("ns/large"): (evictions,)})

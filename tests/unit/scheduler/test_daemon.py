@@ -415,7 +415,7 @@ async def test_assumed_plans_with_evictions_are_counted_by_action(daemon: Daemon
     assert daemon.metrics.value("volcano_eviction_transactions_total", "shuffle") is None
 
 
-async def test_after_each_cycle_the_daemon_tells_what_was_seen(daemon: Daemon) -> None:
+async def test_the_daemon_reports_each_cycle(daemon: Daemon) -> None:
     """Explain and the gauges of the backlog read the last cycle from there."""
     told: list[Seen] = []
     daemon.after_cycle = told.append

@@ -63,7 +63,7 @@ def test_pods_that_are_called_alike_are_two_that_share() -> None:
     assert figures[f'memory_allocation_for_a_certain_pod{{{card},podName="r-0"}}'] == 600
 
 
-def test_what_is_gone_is_not_told() -> None:
+def test_deleted_objects_are_not_reported() -> None:
     """The pod first, then the node; and all of it when the configuration wants no cards any more."""
     metrics = Metrics()
     figures = DeviceFigures(metrics)

@@ -76,7 +76,7 @@ async def test_preparation_and_bind_are_measured_apart() -> None:
     assert 'volcano_task_scheduling_latency_milliseconds_count{stage="PreBound"} 1.0' in text
 
 
-def test_rate_forgets_what_is_long_ago() -> None:
+def test_the_rate_ignores_old_events() -> None:
     """Only the last seconds count."""
     now = [0.0]
     rate = Rate(seconds=10.0, now=lambda: now[0])

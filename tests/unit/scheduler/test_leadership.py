@@ -55,7 +55,7 @@ async def test_leader_finishes_its_work_and_releases_the_lease() -> None:
     assert elector.released
 
 
-async def test_standby_ends_when_told_to() -> None:
+async def test_a_standby_stops_on_request() -> None:
     """A process that never led does not wait for the lease any longer."""
     stopping = asyncio.Event()
     leading = asyncio.create_task(lead(cast("Elector", FakeElector()), never, stopping=stopping))
@@ -124,7 +124,7 @@ async def never() -> None:
     await asyncio.Event().wait()
 
 
-async def test_the_exit_status_tells_that_the_lease_was_lost() -> None:
+async def test_the_exit_status_shows_that_the_lease_was_lost() -> None:
     """1 when it was lost; 0 when the work came to its end, elected or alone."""
 
     async def work() -> None:

@@ -49,7 +49,7 @@ def notes_of(*objects: dict[str, Any]) -> list[Note]:
     return check_objects([config_map(CONFIGURATION), *objects], load_registry())
 
 
-def test_an_installation_like_the_chart_s_is_told_to_scale_down_first() -> None:
+def test_the_chart_s_installation_must_scale_down_first() -> None:
     """Its flags and its configuration are good; that its scheduler still runs is what stops."""
     flags = ("--logtostderr", "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf", "-v=3", "2>&1")
     notes = notes_of(scheduler(*flags, replicas=1))

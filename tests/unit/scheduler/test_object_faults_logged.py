@@ -21,7 +21,7 @@ def test_a_fault_is_reported_once_and_counted_each_time() -> None:
     assert metrics.value("pyroclast_broken_fields_total", "Pod") == 3
 
 
-def test_new_faults_are_told_however_many_there_were() -> None:
+def test_new_faults_are_reported_after_many_others() -> None:
     """A process that runs for months sees more than it can keep in mind, and must not fall silent."""
     faults = Faults(Metrics())
     for number in range(MAX_REMEMBERED_FAULTS):

@@ -350,7 +350,7 @@ def test_measured_loads_are_part_of_a_record(record: Path) -> None:
     assert not next(replay(loaded)).is_same
 
 
-def test_a_record_that_says_something_else_is_told(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_different_record_is_reported(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command names the cycle and the place where the reports part."""
     record.write_bytes(record.read_bytes().replace(b'"node":"n2"', b'"node":"n3"'))
 

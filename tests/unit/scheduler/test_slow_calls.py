@@ -62,7 +62,7 @@ def seen(folder: Path, look: Callable[[FrameType, Any], None]) -> None:
     assert report.failures == {}
 
 
-def test_a_call_is_named_once_it_lasts_and_told_once(tmp_path: Path) -> None:
+def test_a_slow_call_is_reported_once(tmp_path: Path) -> None:
     """One call of the framework is one call, however often the plugin calls its own functions in it."""
     calls, told = SlowCalls(1.0), list[SlowCall | None]()
     moments = chain([10.0, 10.9, 11.5], repeat(20.0))

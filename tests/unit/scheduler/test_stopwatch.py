@@ -43,7 +43,7 @@ def test_phases_left_open_by_an_exception_end_with_the_outer_one(watch: Stopwatc
     assert set(watch.seconds) == {"cycle", "action/allocate"}
 
 
-def test_plugins_and_actions_are_told_by_volcanos_names(watch: Stopwatch) -> None:
+def test_metrics_of_plugins_and_actions_have_volcanos_names(watch: Stopwatch) -> None:
     """The dashboards of Volcano find milliseconds under their names."""
     for phase in ("plugin/gang/OnSessionClose", "action/allocate"):
         watch.phase(phase, True)

@@ -28,7 +28,7 @@ def test_each_trouble_has_its_remedy(error: ApiError, event: str, remedy: str) -
     assert remedy in trouble.remedy
 
 
-def test_the_commonest_trouble_is_told() -> None:
+def test_the_commonest_fault_is_reported() -> None:
     """One kind may not be listed while the server is away for two."""
     away, forbidden = NoAnswerError("away"), ApiError(403, "Forbidden", "no")
     trouble = trouble_of([forbidden, away, away])

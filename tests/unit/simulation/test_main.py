@@ -147,7 +147,7 @@ def test_an_object_without_a_name_is_reported(tmp_path: Path, capsys: pytest.Cap
     assert "warning: Pod (without a name): metadata.name: missing" in capsys.readouterr().err
 
 
-def test_a_number_that_is_none_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_number_has_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     """Without the name of a function."""
     with pytest.raises(SystemExit):
         main(["simulate", "-f", "a", "--rounds", "many"])

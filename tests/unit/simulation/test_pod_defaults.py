@@ -62,7 +62,7 @@ def test_pods_of_lists_are_admitted_too() -> None:
 
 
 @pytest.mark.parametrize("pod", [{"kind": "Pod"}, {"kind": "Pod", "spec": 5}])
-def test_what_is_no_pod_is_left_to_who_reads_it(pod: dict[str, Any]) -> None:
+def test_other_objects_than_pods_are_not_changed(pod: dict[str, Any]) -> None:
     """It is told there what is wrong with it."""
     assert as_admitted([pod]) == (pod,)
 

@@ -37,7 +37,7 @@ def test_bound_pods_run_in_the_next_round() -> None:
     assert second["binds"] == {}
 
 
-def test_every_round_tells_how_things_stand() -> None:
+def test_every_round_reports_the_state() -> None:
     """Also when nothing changes any more and the daemon would not look again."""
     (answer,) = answers(case(nodes=[node("n1")], groups=[group()], pods=[pod("a", cpu=100)], rounds=4))
 

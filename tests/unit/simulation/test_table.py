@@ -32,7 +32,7 @@ def test_waiting_pods_have_the_reason_of_their_job() -> None:
     assert "the pod names no PodGroup" in text
 
 
-def test_held_places_are_told() -> None:
+def test_reserved_places_are_reported() -> None:
     """Room that is being released, and for whom."""
     terminating = {
         "kind": "Pod",

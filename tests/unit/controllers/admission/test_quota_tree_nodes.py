@@ -70,7 +70,7 @@ async def test_pods_wait_for_nobody_who_knows_no_trees() -> None:
         assert await lists_come(cluster, given, "elasticquotaprofiles")
 
 
-async def test_of_two_quotas_of_a_name_the_older_says_which_nodes() -> None:
+async def test_the_older_of_two_quotas_of_a_name_selects_the_nodes() -> None:
     """As for the scheduler."""
     young = elastic_quota("team", tree="cpus", namespace="a", creationTimestamp="2026-01-02T00:00:00Z")
     old = elastic_quota("team", tree="gpus", namespace="b", creationTimestamp="2026-01-01T00:00:00Z")

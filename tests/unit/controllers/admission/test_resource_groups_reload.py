@@ -36,7 +36,7 @@ def swap(file: Path, text: str) -> None:
     new.replace(file)
 
 
-async def test_a_bad_edit_changes_nothing_and_is_told_whole(ground: Ground, tmp_path: Path) -> None:
+async def test_an_invalid_edit_changes_nothing_and_reports_all_faults(ground: Ground, tmp_path: Path) -> None:
     """Until it is mended."""
     file = tmp_path / "groups.yaml"
     file.write_text(GOOD)

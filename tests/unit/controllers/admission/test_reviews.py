@@ -215,7 +215,7 @@ def test_without_queues_the_user_is_warned() -> None:
     assert "rules about queues were not checked" in verdict.warnings[0]
 
 
-def test_arguments_that_will_not_work_are_told_though_the_job_is_taken() -> None:
+def test_arguments_without_effect_are_warned_of() -> None:
     """Volcano takes them too; here kubectl shows a warning."""
     resource = {"group": "batch.volcano.sh", "resource": "jobs"}
     value = job(plugins={"svc": ["--publish=maybe"]})

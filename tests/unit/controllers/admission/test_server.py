@@ -217,7 +217,7 @@ async def test_a_fault_of_ours_shows_no_traceback(ground: Ground) -> None:
     assert (status, text) == (500, "admission failed; its log says why\n")
 
 
-async def test_pods_get_what_their_group_says(ground: Ground, tmp_path: Path) -> None:
+async def test_pods_get_the_fields_of_their_group(ground: Ground, tmp_path: Path) -> None:
     """The file is read at the start."""
     file = tmp_path / "groups.yaml"
     file.write_text("resourceGroups: [{resourceGroup: gpu, schedulerName: other}]")

@@ -196,7 +196,7 @@ def test_a_changed_schedule_is_looked_at_at_once() -> None:
     assert decide(cron_job("30 * * * *", served), [], NOON + 44 * 60).due == NOON + 30 * 60
 
 
-def test_too_many_missed_times_are_told() -> None:
+def test_too_many_missed_times_are_reported() -> None:
     """The latest is served all the same: beyond a hundred something is wrong with the clock or the controller."""
     of = cron_job("* * * * *")
 
@@ -290,7 +290,7 @@ def test_allow_runs_side_by_side() -> None:
         ({"schedule": "0 0 31 2 *"}, "InvalidSchedule"),
     ],
 )
-def test_what_is_never_due_is_told(spec: dict[str, Any], reason: str) -> None:
+def test_a_schedule_that_is_never_due_is_reported(spec: dict[str, Any], reason: str) -> None:
     """It waits for somebody to mend it."""
     decision = decide(cron_job(**{"schedule": "0 * * * *", **spec}), [], NOON)
 
@@ -298,7 +298,7 @@ def test_what_is_never_due_is_told(spec: dict[str, Any], reason: str) -> None:
     assert (decision.manifest, decision.requeue_after) == (None, None)
 
 
-def test_a_zone_in_the_schedule_holds_and_is_told() -> None:
+def test_a_zone_in_the_schedule_has_effect_and_a_warning() -> None:
     """Admission refuses it; where there is none it is read."""
     decision = decide(cron_job("TZ=Asia/Tokyo 0 21 * * *", timeZone="UTC"), [], NOON + 1)
 

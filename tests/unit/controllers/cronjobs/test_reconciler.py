@@ -59,7 +59,7 @@ async def pictured(ground: Ground) -> dict[str, Any]:
     }
 
 
-async def test_a_due_time_makes_a_job_and_the_status_tells(ground: Ground) -> None:
+async def test_a_due_time_creates_a_job_and_updates_the_status(ground: Ground) -> None:
     """The Job has the template's spec, and is found under the status."""
     made = await make(ground)
     now = hour_after(made, 1)
@@ -74,7 +74,7 @@ async def test_a_due_time_makes_a_job_and_the_status_tells(ground: Ground) -> No
     assert (await pictured(ground))["active"] == [name]
 
 
-async def test_a_job_that_is_refused_is_told(ground: Ground) -> None:
+async def test_a_refused_job_has_a_message(ground: Ground) -> None:
     """By an event on the CronJob, with the server's words."""
     await make(ground, schedule="@every 1s")
     ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)

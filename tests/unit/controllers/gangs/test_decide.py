@@ -53,7 +53,7 @@ def test_the_life_of_a_group() -> None:
     assert at.status.schedule_start_time == BEGUN
 
 
-def test_counts_are_told() -> None:
+def test_counts_are_reported() -> None:
     """Of all members, ended ones among them."""
     members = GangMembers(pods=4, scheduled=3, running=2, succeeded=1, owners="ml/a,ml/b")
     assert decide(group("Pending"), members, NOW) == GangPodGroupStatus(

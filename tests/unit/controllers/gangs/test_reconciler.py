@@ -97,7 +97,7 @@ async def test_a_group_follows_its_members(ground: Ground, has_status: bool) -> 
     assert (await ground.get(f"{GROUPS}/g"))["spec"] == {"minMember": 2}
 
 
-async def test_groups_of_others_are_theirs(ground: Ground) -> None:
+async def test_groups_of_other_schedulers_are_not_changed(ground: Ground) -> None:
     """Nothing is written of one whose pods another scheduler places."""
     await define(ground, has_status=True)
     await ground.post(GROUPS, gang_pod_group("g", 1))

@@ -9,7 +9,7 @@ PATH = COMMANDS.collection("default")
 OTHERS = {"apiVersion": "example.com/v1", "kind": "Train", "name": "night", "uid": "u"}
 
 
-async def test_a_command_for_nobody_goes_with_a_word_of_why(ground: Ground) -> None:
+async def test_a_command_without_a_target_is_deleted_with_a_reason(ground: Ground) -> None:
     """One for a kind of others stays: they may obey it."""
     head = {"apiVersion": COMMANDS.api_version, "kind": COMMANDS.kind}
     await ground.post(PATH, {**head, "metadata": {"name": "aimless"}, "action": "AbortJob"})

@@ -83,7 +83,7 @@ async def test_counts_follow_the_nodes(ground: Ground) -> None:
         await ground.soon(lambda: counted(2))
 
 
-async def test_a_pattern_that_is_none_is_told_once(ground: Ground) -> None:
+async def test_an_invalid_pattern_is_reported_once(ground: Ground) -> None:
     """On the HyperNode, to whoever looks at it; it selects nothing."""
     members = [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}]
     await ground.writer.create(HYPER_NODES, {"metadata": {"name": "h"}, "spec": {"tier": 1, "members": members}})
@@ -168,7 +168,7 @@ async def test_a_domain_that_is_refused_keeps_no_other_back(ground: Ground) -> N
     assert await domains(ground) == {"r1": 1, "r2": 1, "a": 2}
 
 
-async def test_a_domain_that_is_refused_is_told(ground: Ground) -> None:
+async def test_a_refused_domain_is_reported(ground: Ground) -> None:
     """By an event on the settings, with the server's words."""
     await configure(ground, SETTINGS.replace("  - {source: ufm, enabled: true}\n", ""))
     await make_node(ground, "n1", rack="r1")

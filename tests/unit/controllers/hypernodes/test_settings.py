@@ -57,7 +57,7 @@ def test_sources_that_there_are_not(source: str) -> None:
         ("          - nodeLabel: kubernetes.io/hostname\n        flat:", "        flat: 1\n        bent:", "flat"),
     ],
 )
-def test_faulty_types_are_told_and_nothing_is_changed(old: str, new: str, path: str) -> None:
+def test_faulty_types_are_reported_and_nothing_changes(old: str, new: str, path: str) -> None:
     """Half of the settings is no wish to take the rest away."""
     settings = read_settings(SOUND.replace(old, new, 1))
 
@@ -77,7 +77,7 @@ def test_faulty_types_are_told_and_nothing_is_changed(old: str, new: str, path: 
         "networkTopologyDiscovery: [{source: label, enabled: true, config: {networkTopologyTypes: [1]}}]",
     ],
 )
-def test_broken_texts_are_told(text: str) -> None:
+def test_invalid_texts_are_reported(text: str) -> None:
     """And discover nothing."""
     settings = read_settings(text)
 

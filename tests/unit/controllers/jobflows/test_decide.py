@@ -110,7 +110,7 @@ def test_names_too_long_for_labels_stand_in_annotations() -> None:
     assert manifest["metadata"]["annotations"]["volcano.sh/createdByJobTemplate"] == f"team.{long}"
 
 
-def test_a_missing_template_is_told_and_the_others_go_on() -> None:
+def test_a_missing_template_is_reported_and_other_flows_continue() -> None:
     """It may be made later."""
     decision = decided(job_flow(flow("missing"), flow("a")))
 

@@ -142,7 +142,7 @@ async def test_a_job_that_cannot_be_deleted_keeps_no_other_there(ground: Ground)
     assert await jobs(ground) == []
 
 
-async def test_a_job_that_is_refused_is_told(ground: Ground) -> None:
+async def test_a_refused_job_has_a_message(ground: Ground) -> None:
     """By an event on the flow, with the server's words."""
     await make_template(ground, "a")
     await make_flow(ground)

@@ -66,7 +66,7 @@ def test_a_command_for_another_incarnation_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("action", ["RestartTask", "Dance"])
-def test_what_cannot_be_done_is_told(action: str) -> None:
+def test_impossible_requests_are_reported(action: str) -> None:
     """A Command names no task, so restarting one is not for it; Volcano counts a retry and restarts nothing."""
     world = running()
     world.command(action)

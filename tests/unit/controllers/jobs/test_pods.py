@@ -190,7 +190,7 @@ def test_volume_names_are_labels_also_of_long_jobs() -> None:
     assert "." not in volume["name"]
 
 
-def test_retries_are_told() -> None:
+def test_retries_are_reported() -> None:
     """The count of restarts at the pod's making stands on it."""
     of = msgspec.structs.replace(job(), status=JobStatus(version=4, retry_count=2))
 

@@ -163,7 +163,7 @@ def test_an_eviction_is_answered_after_its_timeout_by_whoever_is_there_then() ->
     assert world.status()["retryCount"] == 1
 
 
-def test_an_eviction_while_nobody_looked() -> None:
+def test_an_eviction_between_two_decisions() -> None:
     """The status knows which pods there were."""
     world = running(policy("AbortJob", "PodEvicted"))
     world.evict("job-worker-0")
@@ -172,7 +172,7 @@ def test_an_eviction_while_nobody_looked() -> None:
     assert world.phase() == "Aborted"
 
 
-def test_scaling_down_evicts_nobody() -> None:
+def test_scaling_down_evicts_no_pod() -> None:
     """Volcano answers pods that it takes away itself as evicted."""
     world = running(policy("AbortJob", "PodEvicted"), tasks=(task(replicas=3, minAvailable=1),), minAvailable=1)
     world.scale("worker", 1)
@@ -185,7 +185,7 @@ def test_scaling_down_evicts_nobody() -> None:
     assert world.phase() == "Running"
 
 
-def test_a_restart_evicts_nobody() -> None:
+def test_a_restart_evicts_no_pod() -> None:
     """What the Job kills itself triggers no policy."""
     world = running(policy("RestartTask", "PodFailed"), policy("AbortJob", "PodEvicted"))
     world.set_pod("job-worker-0", "Failed")
@@ -291,7 +291,7 @@ def test_a_pod_that_ends_while_we_kill_it_has_not_failed() -> None:
 
 
 @pytest.mark.parametrize(("phase", "exit_code"), [("Failed", 143), ("Succeeded", 0)])
-def test_a_pod_that_ends_while_somebody_deletes_it_is_evicted(phase: str, exit_code: int) -> None:
+def test_a_pod_that_ends_during_its_deletion_is_evicted(phase: str, exit_code: int) -> None:
     """Kubelets say how it ended before it goes: it did not fail, and its task is not complete."""
     others = (policy("AbortJob", "PodFailed"), policy("CompleteJob", "TaskCompleted"), policy("AbortJob", exitCode=143))
     world = running(*others, policy("RestartJob", "PodEvicted"), tasks=(task(replicas=1),))
@@ -306,7 +306,7 @@ def test_a_pod_that_ends_while_somebody_deletes_it_is_evicted(phase: str, exit_c
     assert "PodEvicted" in world.status()["state"]["message"]
 
 
-def test_a_store_that_lags_evicts_nobody() -> None:
+def test_a_stale_store_evicts_no_pod() -> None:
     """A new leader's store may show less than the status remembers: the server is asked before a pod counts as lost."""
     world = running(policy("TerminateJob", "PodEvicted"))
     store = world.stores.pods

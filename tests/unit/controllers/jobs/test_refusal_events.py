@@ -29,7 +29,7 @@ WHOLE: dict[str, Any] = {
         ("pods", "FailedCreate"),
     ],
 )
-def test_what_a_job_cannot_make_is_told_by_its_reason(plural: str, reason: str) -> None:
+def test_failed_creations_of_a_job_have_their_reason(plural: str, reason: str) -> None:
     """The server's words are told once however often it is tried, and the Job begins when the server relents."""
     world = World()
     world.job(**WHOLE)
@@ -55,7 +55,7 @@ def abort(world: World) -> None:
 
 
 @pytest.mark.parametrize("begin", [scale_down, abort])
-def test_pods_that_cannot_be_deleted_are_told(begin: Callable[[World], None]) -> None:
+def test_failed_deletions_of_pods_are_reported(begin: Callable[[World], None]) -> None:
     """Whether they are surplus, or marked as given up first."""
     world = World()
     world.job()
@@ -74,7 +74,7 @@ def test_pods_that_cannot_be_deleted_are_told(begin: Callable[[World], None]) ->
     assert len(world.pods()) < 2
 
 
-def test_the_answer_of_a_policy_is_told() -> None:
+def test_the_action_of_a_policy_is_reported() -> None:
     """What is done, and which pod called for it."""
     world = World()
     world.job(policies=[policy("RestartJob", "PodFailed")])

@@ -99,7 +99,7 @@ def test_objects_of_plugins_outlast_a_restart() -> None:
     assert {at: world.objects[at[0], NAMESPACE, at[1]]["metadata"]["uid"] for at in world.owned()} == before
 
 
-def test_a_new_process_tells_nothing_old() -> None:
+def test_a_new_process_repeats_no_message() -> None:
     """volcano#3745: it began to run before."""
     world = started()
     told = list(world.events)
@@ -121,7 +121,7 @@ def test_a_task_of_no_pods_runs_with_the_others() -> None:
     assert (world.phase(), world.pods()) == ("Running", ["job-main-0"])
 
 
-def test_a_smaller_task_evicts_nobody() -> None:
+def test_a_smaller_task_evicts_no_pod() -> None:
     """volcano#4072: the policy for evictions does not answer."""
     world = started(task("w", 3, minAvailable=1), minAvailable=1, policies=[policy("TerminateJob", "PodEvicted")])
     world.scale("w", 1)
@@ -129,7 +129,7 @@ def test_a_smaller_task_evicts_nobody() -> None:
     assert (world.phase(), world.pods()) == ("Running", ["job-w-0"])
 
 
-def test_hosts_are_told_before_pods_without_a_place_are_deleted() -> None:
+def test_hosts_are_updated_before_surplus_pods_are_deleted() -> None:
     """The pods that stay learn at once that they are fewer, however long the deletions take."""
     world = started(task("w", 40, minAvailable=1), minAvailable=1, plugins={"svc": []})
     world.scale("w", 1)

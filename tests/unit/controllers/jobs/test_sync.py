@@ -210,7 +210,7 @@ def test_an_object_that_cannot_be_deleted_holds_nothing_else_up() -> None:
     assert "plugin-svc" not in world.status().get("controlledResources", {})
 
 
-def test_a_name_that_is_taken_is_told() -> None:
+def test_an_existing_name_is_reported() -> None:
     """Another's pod of the same name is left alone; the owner of the Job hears of it."""
     world = World()
     other = {"metadata": {"name": "job-worker-0", "namespace": NAMESPACE}, "spec": {}, "status": {"phase": "Running"}}
@@ -250,7 +250,7 @@ def test_a_server_that_refuses_pods_is_asked_again() -> None:
     assert len(world.pods()) == 2
 
 
-def test_one_answer_tells_for_all_pods_that_they_are_forbidden() -> None:
+def test_one_forbidden_answer_applies_to_all_pods() -> None:
     """A Job of many pods does not press a quota that is used up with each of them."""
     world = World()
     world.job("job", task(replicas=50, minAvailable=50))
@@ -345,7 +345,7 @@ def test_a_job_that_is_being_deleted_is_left_alone() -> None:
     assert world.phase() == ""
 
 
-def test_a_bad_change_of_a_job_that_runs_is_told() -> None:
+def test_an_invalid_change_of_a_running_job_is_reported() -> None:
     """It goes on, pods are replaced; a rule that came with a new version must not stop what runs."""
     world = World()
     world.job("job", task(replicas=2, minAvailable=1), minAvailable=1)
@@ -403,7 +403,7 @@ def test_a_job_that_is_scaled_beyond_all_bounds_keeps_its_pods() -> None:
     assert world.pods() == ["job-worker-0", "job-worker-1", "job-worker-2"]
 
 
-def test_a_budget_that_cannot_be_read_is_told() -> None:
+def test_an_invalid_budget_is_reported() -> None:
     """Its pods' webhook may not be asked; the Job goes on, as the plugin tdm reads it."""
     world = World()
     world.job()

@@ -137,7 +137,7 @@ def test_owners_that_do_not_manage_the_pod_do_not_share_its_group() -> None:
     assert [reference.kind for reference in made.metadata.owner_references] == ["Pod"]
 
 
-def test_who_needs_a_group() -> None:
+def test_pods_that_need_a_group() -> None:
     """Pods of ours that live and have none, or have one made here, which somebody may have deleted."""
     mine = pod()
     assert needs_group(mine, OURS)

@@ -142,7 +142,7 @@ async def test_pods_of_a_workload_share_a_group(ground: Ground, plural: str, kin
     assert group["metadata"]["ownerReferences"][0]["kind"] == kind
 
 
-async def test_without_inheritance_a_workload_says_nothing(ground: Ground) -> None:
+async def test_without_inheritance_workload_annotations_are_ignored(ground: Ground) -> None:
     """Vector 4: `--inherit-owner-annotations=false`."""
     workload = await make_workload(ground, "replicasets", "ReplicaSet", annotations={names.GROUP_MIN_MEMBER: "3"})
     async with ground.working(controllers(ground, inherits_owner_annotations=False)):
@@ -204,7 +204,7 @@ async def test_a_namespace_may_name_the_queue(ground: Ground) -> None:
     assert group["spec"]["queue"] == "team"
 
 
-async def test_who_was_killed_between_the_steps_goes_on(ground: Ground) -> None:
+async def test_a_restarted_process_continues_between_steps(ground: Ground) -> None:
     """The group was made, and the pod not told: a fresh process tells it."""
     made = await make_pod(ground, "p")
     name = f"podgroup-{made['metadata']['uid']}"
@@ -248,7 +248,7 @@ async def test_a_pod_of_an_old_revision_changes_nothing(ground: Ground) -> None:
     assert group["spec"]["minResources"]["cpu"] == "2"
 
 
-async def test_a_group_that_somebody_deleted_is_made_again(ground: Ground) -> None:
+async def test_a_deleted_group_is_created_again(ground: Ground) -> None:
     """Its pods live, and without it nobody counts them."""
     async with ground.working(controllers(ground)):
         await make_pod(ground, "p")
@@ -319,7 +319,7 @@ async def test_a_server_in_trouble_only_delays(ground: Ground) -> None:
         await until_grouped(ground, "p")
 
 
-async def test_a_refused_group_is_told_to_the_pods_owner(ground: Ground) -> None:
+async def test_a_refused_group_is_reported_on_the_pod(ground: Ground) -> None:
     """By an event on the pod, with the server's words."""
     ground.emulator.faults.add(effect="error", resource="podgroups", verb="create", code=403, count=1)
     async with ground.working(controllers(ground)):
@@ -351,7 +351,7 @@ async def test_killed_after_any_write_the_end_is_the_same(ground: Ground, writes
     assert len(groups) == 4
 
 
-async def test_a_workload_smaller_than_its_gang_is_told(ground: Ground) -> None:
+async def test_a_workload_smaller_than_its_gang_is_reported(ground: Ground) -> None:
     """A Deployment that is rolled makes its new replica set with one pod first."""
     workload = await make_workload(
         ground, "replicasets", "ReplicaSet", replicas=1, annotations={names.GROUP_MIN_MEMBER: "2"}

@@ -59,7 +59,7 @@ def test_the_state_machine(state: str, action: str, gangs: int, then: str) -> No
     assert decided(state, action=action, gangs=gangs).state == then
 
 
-def test_closing_is_told_once() -> None:
+def test_closing_is_reported_once() -> None:
     """By the event that Volcano's users know."""
     assert [(n.type, n.reason, n.message) for n in decided("Open", action="CloseQueue").notices] == [
         ("Normal", "CloseQueue", "Close queue succeed")
@@ -117,7 +117,7 @@ def test_a_queue_cannot_open_below_a_closed_one_and_waits_for_it_a_while() -> No
     ]
 
 
-def test_a_queue_that_its_parent_closed_and_somebody_opens_is_open_for_good() -> None:
+def test_a_command_opens_a_queue_for_good_after_its_parent_closed_it() -> None:
     """Once the parent is open, the note says no more than that."""
     decision = decided("Closed", note="true", above=parent("Open"), action="OpenQueue")
 

@@ -180,7 +180,7 @@ async def test_a_tree_closes_and_opens_from_the_top(ground: Ground) -> None:
     assert "annotations" not in by_hand["metadata"]
 
 
-async def test_a_child_opens_after_its_parent_though_told_first(ground: Ground) -> None:
+async def test_a_child_opens_after_its_parent_even_if_its_command_is_older(ground: Ground) -> None:
     """The command waits for the parent."""
     async with ground.working(controllers(ground)):
         await make_queue(ground, "root", parent="")

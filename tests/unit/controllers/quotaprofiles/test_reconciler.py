@@ -135,7 +135,7 @@ async def test_a_quota_of_another_profile_is_left_alone(ground: Ground) -> None:
         assert await cpus(ground) == "8"
 
 
-async def test_who_came_second_takes_over_what_is_given_up(ground: Ground) -> None:
+async def test_the_second_replica_takes_over_a_released_lease(ground: Ground) -> None:
     """The first profile goes, then its quota."""
     await make_node(ground, "n1")
     await make_node(ground, "n2", pool="cpu", cpu="3")

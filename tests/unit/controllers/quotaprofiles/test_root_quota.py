@@ -164,7 +164,7 @@ def test_what_is_wrong_is_named_in_the_change() -> None:
 @pytest.mark.parametrize(
     "text", ["0", "-1", "1.1", "x", "", "1/0", "nan", "inf", "1e999", "1e-999999999", "1/2", "1_0e-1", " 1"]
 )
-def test_a_ratio_that_makes_no_sense_is_told(text: str) -> None:
+def test_an_invalid_ratio_is_reported(text: str) -> None:
     """It counts as one."""
     wanted = profile(resourceRatio=text)
     assert [fault.partition(":")[0] for fault in faults_of(wanted)] == ["spec.resourceRatio"]
@@ -172,14 +172,14 @@ def test_a_ratio_that_makes_no_sense_is_told(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["x", "{}", "[1]", '"cpu"', "[]"])
-def test_keys_that_make_no_sense_are_told(text: str) -> None:
+def test_invalid_keys_are_reported(text: str) -> None:
     """They count as cpu and memory."""
     wanted = profile(annotations={RESOURCE_KEYS: text})
     assert [fault.partition(":")[0] for fault in faults_of(wanted)] == [f"metadata.annotations.{RESOURCE_KEYS}"]
     assert root_of(wanted, NODES).keys == ("cpu", "memory")
 
 
-def test_other_faults_are_told_with_their_fields() -> None:
+def test_other_faults_are_reported_with_their_fields() -> None:
     """A selector that selects nothing whatever labels there are, and a missing name; a sound profile has none."""
     expressions = [{"key": "pool", "operator": "Like", "values": ["x"]}]
     wanted = profile(quotaName="", nodeSelector={"matchExpressions": expressions})

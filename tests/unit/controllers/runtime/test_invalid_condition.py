@@ -30,7 +30,7 @@ def queue(uid: str = "u") -> Queue:
     return Queue(metadata=ObjectMeta(name="q", uid=uid))
 
 
-def test_what_stays_true_is_told_once() -> None:
+def test_a_lasting_fault_is_reported_once() -> None:
     """Another message, the same one after it was mended, and one about another object of the name are news."""
     recorder = Recorder()
     messages = FaultReporter(recorder, QUEUES)  # type: ignore[arg-type]  # as much as is used of one

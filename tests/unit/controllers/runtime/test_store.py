@@ -68,7 +68,7 @@ def test_what_is_gone_is_found_nowhere() -> None:
     assert (len(store), names(store.values()), names(store.by("job", "one"))) == (0, [], [])
 
 
-def test_an_index_that_comes_later_knows_what_is_there() -> None:
+def test_a_later_index_contains_existing_objects() -> None:
     """Controllers share a store and each adds what it looks for."""
     store: Store[Pod] = Store()
     store.added(pod("a", job="one"))

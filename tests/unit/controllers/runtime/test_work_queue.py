@@ -229,7 +229,7 @@ async def test_of_several_times_the_earliest_counts(clock: MovedClock) -> None:
     assert calls.made == [("a", 10)]
 
 
-async def test_an_earlier_time_wakes_who_waits_for_a_later_one(clock: MovedClock) -> None:
+async def test_an_earlier_time_ends_the_wait_for_a_later_one(clock: MovedClock) -> None:
     """The clock is watched anew whenever an earlier time becomes known."""
     calls = Calls(clock)
     async with running(calls, clock) as queue:
@@ -323,7 +323,7 @@ async def test_what_is_done_is_counted(clock: MovedClock) -> None:
         assert value("workqueue_queue_duration_seconds_count") == 3
 
 
-async def test_who_runs_for_long_is_seen(clock: MovedClock) -> None:
+async def test_long_runs_are_reported(clock: MovedClock) -> None:
     """The age of the oldest call is a gauge."""
     never = asyncio.Event()
 

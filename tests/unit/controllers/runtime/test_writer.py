@@ -44,7 +44,7 @@ async def test_what_is_made_twice_is_found_the_second_time(ground: Ground) -> No
     assert first.object["metadata"]["uid"] == second.object["metadata"]["uid"]
 
 
-async def test_ours_is_told_from_anothers(ground: Ground) -> None:
+async def test_own_objects_are_distinguished_from_others(ground: Ground) -> None:
     """By the UID of the controller among its owners."""
     owner = ObjectMeta(name="q", uid="u1")
     body = {**POD, "metadata": {**POD["metadata"], "ownerReferences": [owner_reference(QUEUES, owner)]}}
@@ -143,7 +143,7 @@ async def test_a_deletion_of_a_version_refuses_another(ground: Ground) -> None:
     assert await ground.names(POD_GROUPS.collection("default")) == ["g"]
 
 
-async def test_who_does_not_lead_any_more_writes_nothing(ground: Ground) -> None:
+async def test_a_former_leader_writes_nothing(ground: Ground) -> None:
     """Asked before each request, since a process may sleep between two of its steps."""
     leads = True
     writer = Writer(ground.client, may_write=lambda: leads)

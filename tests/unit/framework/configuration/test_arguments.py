@@ -357,7 +357,7 @@ class Nested:
         (["x"], "rules[0]: got 'x', expected a mapping"),
     ],
 )
-def test_what_is_wrong_inside_a_value_is_told_with_its_whole_path(raw: object, where: str) -> None:
+def test_faults_inside_a_value_have_their_whole_path(raw: object, where: str) -> None:
     """Through lists, mappings, structures, and what need not be there."""
     args, warnings = decode(Nested, {"rules": raw}, PATH)
 

@@ -245,7 +245,7 @@ def test_a_profile_takes_what_it_leaves_out_from_the_top() -> None:
     assert [dict(profile.metrics) for profile in configuration.profiles] == [{"type": "prometheus"}] * 3
 
 
-def test_profiles_alone_leave_other_pods_to_nobody() -> None:
+def test_profiles_without_a_default_ignore_other_pods() -> None:
     """Without actions at the top there is no profile for the rest."""
     text = "profiles: [{schedulerName: a, actions: allocate, tiers: [{plugins: [{name: gang}]}]}]"
 
@@ -366,7 +366,7 @@ def test_combinations_are_not_checked_without_the_loader() -> None:
     assert len(read(case, absent_flags="off").configuration.profiles[0].plugins) == 2
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     """One run tells everything, the warnings beside it."""
     text = """
 actions: alocate, preempt

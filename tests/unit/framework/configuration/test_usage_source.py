@@ -81,7 +81,7 @@ def test_the_adaptor_needs_no_address() -> None:
         ({"type": "prometheus", "address": "prometheus:9090"}, "metrics.address: got 'prometheus:9090'"),
     ],
 )
-def test_a_source_that_cannot_be_asked_is_told(metrics: dict[str, str], told: str) -> None:
+def test_an_unreachable_source_is_reported(metrics: dict[str, str], told: str) -> None:
     """Nothing is measured, and the author hears of it."""
     notes = Notes()
 
@@ -97,7 +97,7 @@ def test_no_section_is_no_source() -> None:
     assert notes.warnings == []
 
 
-def test_all_that_is_wrong_with_a_section_is_told_at_once() -> None:
+def test_all_faults_of_a_section_are_reported_at_once() -> None:
     """An interval is looked at although nothing can be asked."""
     notes = Notes()
 

@@ -45,7 +45,7 @@ def test_two_are_named_where_one_is_not_enough() -> None:
     assert outcome.conditions("p")["Unschedulable"].message.endswith("; fits when default/a and default/b end")
 
 
-def test_nothing_is_said_where_it_would_not_fit_all_the_same() -> None:
+def test_no_message_if_it_would_not_fit_anyway() -> None:
     """A pod of nobody holds a node: the gang cannot run whoever ends; nor can what is larger than any node."""
     scenario = NODES.running("a", on=["n1"], cpu=3).pod("loose", node="n2", cpu=3)
 
@@ -112,7 +112,7 @@ def settled_cycles(scenario: Scenario, *steps: str, plugins: Any = PLUGINS) -> l
     return reports
 
 
-def test_what_was_told_stands_as_long_as_it_is_true() -> None:
+def test_messages_stay_while_they_are_true() -> None:
     """The job is not tried again while nothing changes, and takes the place when the one that was named is gone."""
     scenario = NODES.running("a", on=["n1", "n1"], min_available=0).running("b", on=["n2"], cpu=4)
     scenario = scenario.running("c", on=["n1"], cpu=2).job("p", cpu=4, phase="Inqueue")
@@ -124,7 +124,7 @@ def test_what_was_told_stands_as_long_as_it_is_true() -> None:
     assert [bind.name for plan in reports[-1].plans for bind in plan.binds] == ["p-0"]
 
 
-def test_a_remedy_that_is_none_any_more_is_not_told() -> None:
+def test_outdated_blocking_jobs_are_not_reported() -> None:
     """When the pod beside goes, the end of the other job alone is enough."""
     scenario = Scenario().node("n1", cpu=4).running("a", on=["n1"], cpu=2).running("b", on=["n1"], cpu=2)
     scenario = scenario.job("p", cpu=4, phase="Inqueue")
@@ -135,7 +135,7 @@ def test_a_remedy_that_is_none_any_more_is_not_told() -> None:
     assert told[-1] == ("default/a",)
 
 
-def test_nobody_is_told_to_wait_for_himself() -> None:
+def test_no_job_blocks_itself() -> None:
     """Two broken gangs that are alike in all hear of each other."""
     scenario = Scenario().node("n1", cpu=1).node("n2", cpu=1)
     for name, node in (("p", "n1"), ("q", "n2")):
@@ -202,7 +202,7 @@ def test_as_many_of_a_queue_are_named_as_its_limit_asks_for() -> None:
     assert remedy(decided(scenario.job("p", queue="q", tasks=2), *plugins)) == ("default/r0", "default/r1")
 
 
-def test_what_was_told_of_domains_stands_as_long_as_it_is_true() -> None:
+def test_messages_about_domains_stay_while_they_are_true() -> None:
     """A job with a topology is tried each time, and told the same until the job that was named is gone."""
     scenario = RACKS.running("a", on=["n1", "n2"], cpu=4).running("b", on=["n3"], cpu=4).pod("loose", node="n4", cpu=4)
     scenario = scenario.job("p", tasks=2, cpu=4, group=IN_ONE_RACK, phase="Inqueue")

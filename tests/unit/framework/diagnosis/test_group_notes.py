@@ -59,7 +59,7 @@ def told(scenario: Scenario) -> list[tuple[str, str]]:
         ({"subGroupPolicy": [BY_PART]}, "NoSubGroup", "spec.subGroupPolicy: 1 of 2 pods are in no sub-group"),
     ],
 )
-def test_what_is_odd_is_told(group: dict[str, Any], reason: str, words: str) -> None:
+def test_unusual_values_are_reported(group: dict[str, Any], reason: str, words: str) -> None:
     """Once, with its path, whether the job runs or not."""
     scenario = NODES.job("p", tasks=0, min_available=2, group=group)
     scenario = scenario.pod("p-0", job="p", labels={"part": "a"}).pod("p-1", job="p", cpu=9)
@@ -68,7 +68,7 @@ def test_what_is_odd_is_told(group: dict[str, Any], reason: str, words: str) -> 
     assert message.startswith(words)
 
 
-def test_a_priority_class_that_is_not_there_is_told() -> None:
+def test_a_missing_priority_class_is_reported() -> None:
     """With the priority that counts instead, once; where no class is known at all they are not followed."""
     misspelt = NODES.job("p", tasks=2, priority_class="hihg")
     classes = misspelt.priority_class("high", 1000).priority_class("usual", 5, global_default=True)
@@ -80,7 +80,7 @@ def test_a_priority_class_that_is_not_there_is_told() -> None:
     assert told(misspelt) == []
 
 
-def test_what_is_in_order_is_not_told() -> None:
+def test_valid_values_are_not_reported() -> None:
     """Nor is anything of pods told before they are all there."""
     sound = {"networkTopology": {"mode": "soft"}, "subGroupPolicy": [BY_PART]}
 

@@ -206,7 +206,7 @@ profiles: [{{schedulerName: batch, actions: allocate}}]
     assert [finding.path for finding in lint(read(text))] == ["actions (batch)", "tiers[0].plugins[5].enableJobOrder"]
 
 
-def test_what_the_parser_warned_of_is_not_said_twice() -> None:
+def test_warnings_of_the_parser_are_not_repeated() -> None:
     """One finding a path."""
     text = f"actions: enqueue, allocate\ntiers: [{{plugins: [{SOUND}, {{name: binpack, enabledJobOrder: false}}]}}]"
 
@@ -391,7 +391,7 @@ def of_config_map(text: str) -> list[str]:
     return [line for line in of_manifests(f"kind: ConfigMap\n{text}") if line != NOTHING]
 
 
-def test_keys_of_a_config_map_that_nobody_reads_are_told() -> None:
+def test_unread_keys_of_a_config_map_are_reported() -> None:
     """A misspelt `data` leaves the scheduler without its configuration."""
     assert of_config_map("dat: {volcano-scheduler.conf: x}") == [
         "warning dat: unknown key, it has no effect (did you mean 'data'?)",
@@ -400,7 +400,7 @@ def test_keys_of_a_config_map_that_nobody_reads_are_told() -> None:
     assert of_config_map("data: [x]") == ["fault data: got ['x'], expected texts by key"]
 
 
-def test_a_misspelt_entry_of_a_config_map_is_told() -> None:
+def test_a_misspelt_entry_of_a_config_map_is_reported() -> None:
     """The flag names a file by the entry's key."""
     first, *_ = of_config_map("data: {volcano-schedular.conf: 'actions: enqueue, allocate'}")
 
@@ -422,7 +422,7 @@ def test_entries_of_other_programs_are_passed_over() -> None:
     ]
 
 
-def test_a_misspelt_kind_is_told() -> None:
+def test_a_misspelt_kind_is_reported() -> None:
     """Nothing would read it."""
     assert of_manifests("kind: Configmap") == [
         "warning kind: 'Configmap' is not looked at (did you mean 'ConfigMap'?)",

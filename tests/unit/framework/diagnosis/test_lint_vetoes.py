@@ -21,7 +21,7 @@ def found(actions: str, *tiers: str) -> list[str]:
     return [f"{finding.path}: {finding.message}" for finding in told]
 
 
-def test_a_budget_behind_a_tier_that_names_victims_is_told() -> None:
+def test_a_budget_behind_a_tier_with_victims_is_reported() -> None:
     """With both tiers, who answers before, and what to do."""
     assert found("preempt", "{name: priority}, {name: gang}", "{name: predicates}, {name: pdb}") == [
         (
@@ -32,14 +32,14 @@ def test_a_budget_behind_a_tier_that_names_victims_is_told() -> None:
 
 
 @pytest.mark.parametrize("plugin", sorted(SPARING))
-def test_every_plugin_that_spares_is_told(plugin: str) -> None:
+def test_every_plugin_with_vetoes_is_reported(plugin: str) -> None:
     """Budgets, cool-down times, system pods, zones."""
     (only,) = found("preempt", "{name: gang}", f"{{name: {plugin}, {WINDOW if plugin == 'tdm' else ''}}}")
 
     assert SPARING[plugin] in only
 
 
-def test_actions_that_one_tier_answers_are_told_together() -> None:
+def test_actions_of_one_tier_share_a_finding() -> None:
     """One finding for each tier that is asked before."""
     on_preempt, on_reclaim = found("preempt, reclaim", "{name: priority}", "{name: gang}", "{name: cdp}")
 
@@ -68,11 +68,11 @@ def test_gang_actions_ask_all_that_spare() -> None:
         ("backfill", ["{name: gang}", "{name: pdb}"]),
     ],
 )
-def test_protection_that_is_asked_is_not_told(actions: str, tiers: list[str]) -> None:
+def test_effective_protection_is_not_reported(actions: str, tiers: list[str]) -> None:
     """In the first tier that names victims, behind plugins that name none, or without an action that evicts."""
     assert found(actions, *tiers) == []
 
 
-def test_protection_that_is_switched_off_is_not_told() -> None:
+def test_disabled_protection_is_not_reported() -> None:
     """It is meant to spare nobody."""
     assert found("preempt", "{name: gang}", "{name: pdb, enablePreemptable: false}") == []

@@ -64,7 +64,7 @@ def test_nothing_is_written_for_amounts_alone() -> None:
     assert [status.job for report in reports[3:] for status in report.group_statuses if "big" in status.job] == []
 
 
-def test_other_words_are_told_and_what_else_was_told_stands() -> None:
+def test_changed_messages_are_written_and_others_stay() -> None:
     """The queue may take room from others, of which there are none at first; then a pod comes which is not enough."""
     scenario = (
         Scenario()

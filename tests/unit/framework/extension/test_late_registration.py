@@ -114,7 +114,7 @@ def test_a_registration_after_the_opening_is_an_error(register: Callable[[Sessio
     assert "late" in session.extensions.failures
 
 
-def test_a_late_registration_that_the_plugin_swallows_is_told_all_the_same() -> None:
+def test_a_late_registration_is_reported_even_if_the_plugin_catches_it() -> None:
     """The plugin is named in the report of the cycle."""
 
     def opening(session: Session) -> None:

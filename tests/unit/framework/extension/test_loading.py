@@ -127,7 +127,7 @@ def test_hidden_and_private_files_are_left_alone(tmp_path: Path) -> None:
     assert load_folder(Registry(), tmp_path) == ()
 
 
-def test_all_faults_are_told_at_once_and_the_rest_is_registered(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once_and_the_rest_is_registered(tmp_path: Path) -> None:
     """A broken file is named with its line."""
     registry = Registry()
     registry.register_plugin("taken", lambda arguments: arguments)

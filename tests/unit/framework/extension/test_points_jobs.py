@@ -113,7 +113,7 @@ def test_victim_queue_order(first: str, evicted: list[str]) -> None:
     assert told == {"mine"}
 
 
-def test_victim_queue_order_the_first_that_tells_queues_apart_decides() -> None:
+def test_victim_queue_order_the_first_difference_decides() -> None:
     """Zero passes the question on."""
     giving = Saying("giving", {contract.RECLAIMABLE: lambda _, candidates: candidates})
     alike = saying(contract.VICTIM_QUEUE_ORDER, always(0), name="alike")
@@ -371,7 +371,7 @@ def test_victims(tiers: Any, victims: list[str], point: Any) -> None:
     assert chosen(*tiers, point=point)[0] == victims
 
 
-def test_vetoes_name_who_spared_whom() -> None:
+def test_vetoes_name_plugin_and_pod() -> None:
     """With the beneficiary."""
     _, session = chosen(["012", "0"])
     beneficiary = tasks_of(session)[0].id

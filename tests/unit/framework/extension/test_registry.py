@@ -134,7 +134,7 @@ def test_names_and_argument_types_feed_the_parser() -> None:
     assert registry.argument_types() == {"bare": NoArguments, "fill": FillArgs, "explicit": FillArgs}
 
 
-def test_arguments_of_what_takes_none_are_told() -> None:
+def test_arguments_without_a_reader_are_reported() -> None:
     """They stand in the file without effect."""
     assert decode(NoArguments, {"weight": 1}, "a.arguments") == (
         NoArguments(),
@@ -276,7 +276,7 @@ def test_a_builder_that_makes_no_plugin_is_a_fault() -> None:
         registry.build_action("duck", {})
 
 
-def test_a_function_says_by_the_class_that_it_returns_what_its_plugins_may_not() -> None:
+def test_the_return_class_of_a_function_limits_its_plugins() -> None:
     """`new(arguments)` declares nothing of its own; where it names no class its plugins may do all."""
 
     class Scorer(Bare):

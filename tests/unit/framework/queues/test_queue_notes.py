@@ -3,7 +3,7 @@
 from pyroclast.framework.session.memory import Settled
 
 
-def test_news_is_told_once() -> None:
+def test_a_change_is_reported_once() -> None:
     """The same text about the same thing is no news."""
     settled = Settled()
 

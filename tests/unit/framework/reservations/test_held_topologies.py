@@ -69,7 +69,7 @@ def test_what_runs_counts() -> None:
         ({"mode": "hard", "highestTierName": "rack"}, AWARE, "names no tier of any HyperNode"),
     ],
 )
-def test_a_topology_that_nobody_keeps_to_waits(topology: Any, plugins: tuple[str, ...], why: str) -> None:
+def test_an_unserved_topology_keeps_the_job_pending(topology: Any, plugins: tuple[str, ...], why: str) -> None:
     """The plugin, or the tier, is not there any more."""
     outcome = nominated(pair(networkTopology=topology), ACROSS, plugins)
 

@@ -216,7 +216,7 @@ def test_room_that_was_given_up_is_not_held() -> None:
     assert [each.loose for each in left.promises] == [loose]
 
 
-def test_who_runs_elsewhere_has_won_nothing() -> None:
+def test_pods_on_other_nodes_gain_nothing() -> None:
     """It was placed on another node than it was promised."""
     _, left = promised(TWO.running("a", on=["n2"]), {"a-0": "n1"}, losers=LOSERS)
     assert left.promises == ()
@@ -225,7 +225,7 @@ def test_who_runs_elsewhere_has_won_nothing() -> None:
     assert [each.losers for each in left.promises] == [LOSERS]
 
 
-def test_nobody_has_lost_where_all_victims_stayed() -> None:
+def test_no_job_counts_as_loser_if_all_victims_stayed() -> None:
     """The server refused and the plan was dropped: the place is held as long as it can be, the losers are forgotten."""
     scenario = Scenario().node("n1", cpu=4).running("old", on=["n1"]).job("a", cpu=2)
     snapshot = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[]).snapshot()
@@ -262,7 +262,7 @@ def test_patience_ends() -> None:
     assert left.promises == ()
 
 
-def test_without_memory_nominated_nodes_tell() -> None:
+def test_without_memory_nominated_nodes_count() -> None:
     """A new leader holds what the pods say; nothing is said when such a nomination is stale."""
     scenario = URGENT.job("gang", tasks=2, cpu=2, phase="Inqueue").add(leaving("old", "n2", 2))
     nominated = {"gang-0": "n1", "gang-1": "n2"}

@@ -104,7 +104,7 @@ def test_whoever_the_victim_had_won_from_has_lost_the_room_once_more() -> None:
 
 
 @pytest.mark.parametrize("agreed", ["0/3//// 0/1////", "0/4//// 0/2////"])
-def test_who_might_have_had_it_back_from_the_victim_loses_nothing(agreed: str) -> None:
+def test_a_possible_preemptor_of_the_victim_loses_nothing(agreed: str) -> None:
     """What either of them is set to get was changed since: that promise kept nobody from the room any longer."""
     session = opened({"queue/c": agreed, "job/default/loser": "1 8"})
     evict_for(session, "rival-0", "winner-0")
@@ -113,7 +113,7 @@ def test_who_might_have_had_it_back_from_the_victim_loses_nothing(agreed: str) -
     assert list(promise.losers) == ["queue/b"]
 
 
-def test_who_is_gone_loses_nothing() -> None:
+def test_a_deleted_pod_loses_nothing() -> None:
     """Neither can come back for it."""
     session = opened({"queue/gone": "0/1//// 0/2////", "job/default/gone": "1 9"})
     evict_for(session, "rival-0", "winner-0")
@@ -223,7 +223,7 @@ def test_each_promise_of_a_place_counts() -> None:
     assert "queue/a in cycle 7" in refusal.message
 
 
-def test_who_is_evicted_keeps_what_it_won_until_it_is_gone() -> None:
+def test_an_evicted_pod_keeps_its_gains_until_its_deletion() -> None:
     """The server may refuse, and then it runs on as before; so its promise stands at the end of the session."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     evict_for(session, "rival-0", "winner-0")

@@ -27,7 +27,7 @@ def cycle_at(now: float) -> tuple[CycleReport, Memory, int]:
     return report, memory, snapshot.generation
 
 
-def test_a_fresh_pod_is_not_told_that_its_group_is_missing() -> None:
+def test_a_new_pod_gets_no_message_about_a_missing_group() -> None:
     """Its group may come by another watch in a moment; once the pod is older it is told, on the same snapshot too."""
     report, memory, generation = cycle_at(CREATED + 1)
 

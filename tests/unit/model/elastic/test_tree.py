@@ -96,7 +96,7 @@ def settled(
         ((True, False, False), (60, 0), (80, 60, 20)),
     ],
 )
-def test_who_does_not_lend_keeps(
+def test_quotas_that_do_not_lend_keep_their_guarantee(
     lend: tuple[bool, bool, bool], asked: tuple[int, int], runtimes: tuple[int, int, int]
 ) -> None:
     """A quota that does not lend asks for its guarantee at least, of those above it as well."""
@@ -253,7 +253,7 @@ def test_use_counts_up_to_the_root() -> None:
     assert [book.unpreemptible_used for book in tree.books["c"].line()] == [[0, 0, 0]] * 3
 
 
-def test_what_is_wrong_above_is_told_below() -> None:
+def test_faults_of_ancestors_are_reported_below() -> None:
     """A missing parent, one that is none, and a circle; sound quotas have no fault."""
     quotas = [
         cores("sound", 0, 1, is_parent=True),
@@ -311,7 +311,7 @@ def test_a_quota_may_stand_beside_the_root_of_its_tree() -> None:
     assert [tree.books[name].runtime[CPU] for name in ("pool", "free")] == [20_000, 20_000]
 
 
-def test_what_is_wrong_with_a_tree_is_told_to_its_quotas() -> None:
+def test_faults_of_a_tree_are_reported_on_its_quotas() -> None:
     """Nobody says what it has, it has two roots, or a quota stands below one of another tree."""
     quotas = [
         top("pool", "gpus", '{"cpu": "40"}'),
@@ -395,7 +395,7 @@ def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
         assert tree.books[f"q{length - 1:04}"].runtime[CPU] == 700
 
 
-def test_nobody_uses_the_root() -> None:
+def test_no_pod_uses_the_root() -> None:
     """It is the cluster: pods that name it, or are where its object is, have no quota."""
     root = cores(ROOT_QUOTA, 0, 1, annotations={NAMESPACES: '["ml"]'})
     belonging = Belonging([root])

@@ -71,7 +71,7 @@ def test_amounts_may_be_numbers_and_types_unknown() -> None:
         '{"rdma": [{"minor": 0, "extension": {"vfs": [{"busID": 3}]}}]}',
     ],
 )
-def test_what_cannot_be_read_is_told(told: str) -> None:
+def test_invalid_values_are_reported(told: str) -> None:
     """With the name of the annotation."""
     with pytest.raises(ValueError, match=ALLOCATED):
         read_allocated({ALLOCATED: told})

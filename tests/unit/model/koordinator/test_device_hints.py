@@ -24,7 +24,7 @@ def wishes(**told: Any) -> DeviceHints:
     return wishes_of(wire.Pod(metadata=wire.ObjectMeta(name="p", annotations=annotations)))
 
 
-def test_a_pod_without_annotations_wants_nothing_more() -> None:
+def test_a_pod_without_annotations_has_no_hints() -> None:
     """Nor one whose fields say nothing."""
     assert wishes() == DeviceHints()
     assert wishes(device_joint_allocate={"deviceTypes": None}, device_allocate_hint={"gpu": None}) == DeviceHints()
@@ -113,7 +113,7 @@ def test_types_that_are_to_be_near_each_other(listed: Any, asked: Any, hints: An
         (NUMA, '{"singleNUMANodeExclusive": "Required"}', f"{NUMA}: singleNUMANodeExclusive: .* not .* yet"),
     ],
 )
-def test_what_cannot_be_read_is_told(name: str, told: str, fault: str) -> None:
+def test_invalid_values_are_reported(name: str, told: str, fault: str) -> None:
     """With the annotation, and the place in it."""
     with pytest.raises(ValueError, match=fault):
         wishes(**{name.replace("-", "_"): told})

@@ -89,7 +89,7 @@ def test_virtual_functions_stand_by_their_addresses() -> None:
         ([gpu(minor) for minor in range(1025)], r"spec\.devices: 1025 are more than 1024"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_path(devices: Any, fault: str) -> None:
+def test_invalid_values_are_reported_with_their_path(devices: Any, fault: str) -> None:
     """None of the devices is used then."""
     with pytest.raises(ValueError, match=fault):
         read(*devices)
@@ -109,7 +109,7 @@ def test_what_cannot_be_read_is_told_with_its_path(devices: Any, fault: str) -> 
         ('{"1": [{"minors": [0], "allocationScore": "1"}]}', "gpu-partitions: .*allocationScore"),
     ],
 )
-def test_a_table_that_cannot_be_read_is_told(table: str, fault: str) -> None:
+def test_an_invalid_table_is_reported(table: str, fault: str) -> None:
     """As the rest of the Device is."""
     with pytest.raises(ValueError, match=fault):
         read(gpu(0), annotations={PARTITIONS: table})

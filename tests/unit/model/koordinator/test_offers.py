@@ -38,7 +38,7 @@ def test_healthy_devices_add_up(vendor: str, is_whole: bool) -> None:
     }
 
 
-def test_what_devices_do_not_speak_of_is_not_offered() -> None:
+def test_unlisted_resources_are_not_offered() -> None:
     """Nor is anything where there are none; more than counts is cut."""
     npu = {"type": "gpu", "minor": 0, "health": True, "resources": {NPU_CORE: "8", MEMORY: "9Pi"}}
 

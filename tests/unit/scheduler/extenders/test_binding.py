@@ -137,7 +137,7 @@ async def test_a_configuration_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(("resources", "delegate"), [([], "extender"), (["nvidia.com/gpu"], msgspec.UNSET)])
-def test_plans_say_who_binds(resources: list[str], delegate: str | msgspec.UnsetType) -> None:
+def test_plans_name_the_binder(resources: list[str], delegate: str | msgspec.UnsetType) -> None:
     """Of pods that the extender manages it is the extender."""
     outcome = decided(Scenario().node("n1").job("a"), Service(bind={}), managedResources=resources)
 

@@ -109,7 +109,7 @@ async def test_the_time_counts_for_the_whole_exchange() -> None:
         assert await failure(url, seconds=0.2) == ": no answer within 0.2 s"
 
 
-async def test_who_says_nothing() -> None:
+async def test_pods_without_annotations() -> None:
     """The time is told."""
 
     async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
@@ -119,7 +119,7 @@ async def test_who_says_nothing() -> None:
         assert await failure(url, seconds=0.1) == ": no answer within 0.1 s"
 
 
-async def test_nobody_listens() -> None:
+async def test_no_server_listens() -> None:
     """As when an extender is started anew."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -91,7 +91,7 @@ def by_turns(*replies: Any) -> Callable[[Any], Any]:
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
-def test_a_mind_that_changes_is_heard_and_replayed(tmp_path: Path) -> None:
+def test_a_changed_reply_takes_effect_and_is_replayed(tmp_path: Path) -> None:
     """First the extender refuses both nodes, then it is away, then it permits them; nothing else ever changed."""
     no = {"status": "drained", "code": 2}
     service = Service(predicate=by_turns(no, no, no, no, AWAY, AWAY, AWAY, AWAY, {}), prioritize={"nodeScore": {}})
@@ -131,7 +131,7 @@ def test_another_question_than_the_recorded_one_is_found_out(tmp_path: Path, pla
     assert not cycle.is_same
 
 
-def test_answers_that_nobody_asks_for_are_found_out(tmp_path: Path) -> None:
+def test_unused_answers_are_found(tmp_path: Path) -> None:
     """One more than there were questions."""
     recorded(tmp_path / "record", Service(predicate={}, prioritize={"nodeScore": {}}), seconds=1)
     lines = (tmp_path / "record").read_bytes().splitlines()
@@ -143,7 +143,7 @@ def test_answers_that_nobody_asks_for_are_found_out(tmp_path: Path) -> None:
     assert not cycle.is_same
 
 
-def test_the_command_tells_a_difference_in_questions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_a_difference_in_requests_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """There is no difference in the reports to point at."""
     recorded(tmp_path / "record", Service(predicate={}, prioritize={"nodeScore": {}}), seconds=1)
     lines = (tmp_path / "record").read_bytes().splitlines()

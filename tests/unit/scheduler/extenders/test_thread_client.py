@@ -87,7 +87,7 @@ def test_a_failure_is_an_answer() -> None:
     assert seconds >= 0
 
 
-def test_who_waits_is_let_go_when_the_process_ends() -> None:
+def test_waiting_calls_end_with_the_process() -> None:
     """And the exchange with him."""
     client = Silent()
     with looping() as loop, ThreadPoolExecutor(1) as thread:
@@ -99,7 +99,7 @@ def test_who_waits_is_let_go_when_the_process_ends() -> None:
         assert client.is_let_go.wait(30)
 
 
-def test_nobody_is_asked_after_that() -> None:
+def test_no_request_is_sent_after_that() -> None:
     """The next question ends the cycle."""
     with looping() as loop:
         waiting = asking(Answering(b"{}"), loop)
@@ -113,7 +113,7 @@ def test_a_cycle_that_is_cut_is_no_failure_of_a_plugin() -> None:
     assert not issubclass(CycleCut, Exception)
 
 
-def test_each_plugin_of_a_configuration_has_somebody_to_ask() -> None:
+def test_each_plugin_of_a_configuration_has_a_client() -> None:
     """Under its own name."""
     parsed = parse(
         {

@@ -93,7 +93,7 @@ async def test_a_name_that_is_not_there_stops_no_other(person: Person) -> None:
     assert said.status == 1
 
 
-async def test_quotas_in_a_circle_and_below_nobody_are_shown(person: Person) -> None:
+async def test_quotas_in_a_cycle_and_without_a_parent_are_shown(person: Person) -> None:
     """Each once, whatever is wrong with them."""
     await person.makes("/api/v1/namespaces", "Namespace", "quotas")
     for name, parent in (("x", "y"), ("y", "x"), ("orphan", "gone")):

@@ -43,7 +43,7 @@ def test_a_sound_quota_is_taken() -> None:
     assert told(SOUND) == []
 
 
-def test_everything_is_told_at_once() -> None:
+def test_everything_is_reported_at_once() -> None:
     """Amounts, guarantees and annotations."""
     annotations = {SHARED_WEIGHT: '{"cpu": "-1"}', NAMESPACES: "a, b"}
     quota = elastic_quota(
@@ -217,7 +217,7 @@ def test_only_what_is_changed_is_judged(number: int, now: Any, faults: list[str]
     assert told(now, FULL[number], beside=FULL) == faults
 
 
-def test_a_weight_that_could_not_be_read_before_keeps_nobody_from_another_guarantee() -> None:
+def test_an_invalid_old_weight_does_not_block_a_new_guarantee() -> None:
     """It counts as absent, as it did."""
     quota = elastic_quota("q", most={"cpu": 2}, annotations={SHARED_WEIGHT: "x"})
     assert told({**quota, "spec": {"min": {"cpu": 1}, "max": {"cpu": 2}}}, quota, beside=[]) == []

@@ -128,17 +128,17 @@ def test_a_good_job_has_no_faults() -> None:
     assert faults_of(msgspec.convert(job(), Job), lookups=QUEUES) == ()
 
 
-def test_a_queue_whose_state_nobody_wrote_yet_is_open() -> None:
+def test_a_queue_without_a_state_is_open() -> None:
     """A fresh queue takes jobs."""
     assert faults_of(job(queue="fresh"), lookups=QUEUES) == ()
 
 
-def test_without_lookups_nothing_is_said_about_queues() -> None:
+def test_without_lookups_queues_are_not_validated() -> None:
     """Who cannot see the queues judges the rest."""
     assert faults_of(job(queue="nowhere")) == ()
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     """One try shows everything that is wrong."""
     faults = faults_of(job(task("a", minAvailable=5), plugins={"x": []}, minAvailable=9, queue="root"), lookups=QUEUES)
 

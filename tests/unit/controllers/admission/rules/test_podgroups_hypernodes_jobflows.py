@@ -182,7 +182,7 @@ def test_flows_whose_jobs_could_not_have_their_names() -> None:
     assert "no job can have this name" in str(fault)
 
 
-def test_fields_of_flows_that_nobody_acts_upon_are_warned_of() -> None:
+def test_flow_fields_without_effect_have_warnings() -> None:
     """Volcano takes them too, and says nothing."""
     value = job_flow(a=[], b=["a"])
     value["spec"]["flows"][0]["patch"] = {"jobSpec": {"minAvailable": 2}}

@@ -39,7 +39,7 @@ MASTER, WORKER = task("master", 1, minAvailable=1), task("worker", 2, minAvailab
         (job(MASTER, task("worker", 2), minAvailable=3), None),
     ],
 )
-def test_a_gang_that_can_never_begin_is_told(value: Json, most: int | None) -> None:
+def test_a_gang_that_can_never_start_is_reported(value: Json, most: int | None) -> None:
     """Of the gang's minimum the pods that wait are no part; the message has the most that it may be."""
     told = warnings_of(value)
 
@@ -72,7 +72,7 @@ def tasks(draw: st.DrawFn) -> list[Json]:
 
 @given(tasks=tasks(), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_told_are_those_that_the_scheduler_never_starts(tasks: list[Json], data: st.DataObject) -> None:
+def test_warnings_match_jobs_that_the_scheduler_never_starts(tasks: list[Json], data: st.DataObject) -> None:
     """Whose pods the controller makes while none runs, on a node that has room for all of them."""
     total = sum(each["replicas"] for each in tasks)
     value = job(*tasks, minAvailable=data.draw(st.integers(1, total)))

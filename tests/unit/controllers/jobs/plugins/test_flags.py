@@ -37,7 +37,7 @@ def test_spellings_of_a_bool(argument: str, value: bool) -> None:
         ("", "a flag of"),
     ],
 )
-def test_what_cannot_be_read_is_told(argument: str, expected: str) -> None:
+def test_invalid_values_are_reported(argument: str, expected: str) -> None:
     """What stands before it holds; the fault names place, value and what was expected."""
     flags, (fault,) = parse(PyTorchFlags, "pytorch", ["--master=boss", argument])
 

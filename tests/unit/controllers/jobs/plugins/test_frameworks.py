@@ -10,7 +10,7 @@ from tests.unit.controllers.jobs.plugins.objects import env, job, pod, regular, 
 MASTER_AND_WORKERS = (task("master"), task("worker", 2), task("extra"))
 
 
-def test_env_tells_all_containers_their_index() -> None:
+def test_env_adds_the_index_to_all_containers() -> None:
     """Under the name of today and that of old."""
     made = pod(job(task("worker", 3, initContainers=[{"name": "init"}]), plugins={"env": []}), "worker", 2)["spec"]
 
@@ -66,7 +66,7 @@ def test_pytorch_workers_may_wait() -> None:
     assert "initContainers" not in pod(of, "master")["spec"]
 
 
-def test_mpi_master_knows_its_workers() -> None:
+def test_mpi_master_gets_its_workers() -> None:
     """Every container opens the port; the master's know the hosts."""
     of = job(task("master", initContainers=[{"name": "init"}]), task("worker", 2), plugins={"mpi": ["--port=5000"]})
     master, worker = pod(of, "master")["spec"], regular(pod(of, "worker"))

@@ -46,7 +46,7 @@ def test_a_list_that_is_too_long_is_left_out_and_named() -> None:
     ]
 
 
-def test_nothing_is_said_where_the_variables_are_switched_off() -> None:
+def test_no_message_if_the_variables_are_disabled() -> None:
     """Nobody misses them."""
     assert messages(job(task("worker", 1500), name=LONG, plugins={"svc": ["--inject-hosts-env=false"]})) == []
 
@@ -78,7 +78,7 @@ def test_tf_config_follows_the_job_that_is_described() -> None:
     assert values[2].count(":1234") == 2
 
 
-def test_two_ports_of_ssh_are_told() -> None:
+def test_two_ports_of_ssh_are_reported() -> None:
     """Mpi opens one, and ssh's configuration names another."""
     tasks = task("master"), task("worker")
     (said,) = messages(job(*tasks, plugins={"mpi": ["--port=2222"], "ssh": [], "svc": []}))

@@ -25,7 +25,7 @@ def test_names_of_the_template_hold() -> None:
     assert (spec["hostname"], spec["subdomain"]) == ("one", "net")
 
 
-def test_all_containers_know_all_hosts() -> None:
+def test_all_containers_have_all_hosts() -> None:
     """Variables point into the ConfigMap, which is mounted too, in init containers as well."""
     of = job(task("ps", initContainers=[{"name": "init"}]), TWO[1], plugins={"svc": []})
     spec = pod(of, "ps")["spec"]
