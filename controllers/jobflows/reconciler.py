@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 import msgspec
-from prometheus_client import Gauge
 
 from pyroclast.controllers.jobflows.decide import decide
+from pyroclast.controllers.jobflows.metrics import ENDED
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
@@ -23,13 +23,7 @@ from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import JobFlow, JobFlowStatus, JobTemplate
 
-__all__ = ["ENDED", "JobFlows"]
-
-ENDED: Final = {
-    "Succeed": Gauge("volcano_jobflow_succeed_phase_count", "Job flows that have succeeded.", ["jobflow_namespace"]),
-    "Failed": Gauge("volcano_jobflow_failed_phase_count", "Job flows that have failed.", ["jobflow_namespace"]),
-}
-"""Gauges by phase."""
+__all__ = ["JobFlows"]
 
 _BY_JOB_FLOW: Final = "jobflow"
 _BY_TEMPLATE: Final = "template"

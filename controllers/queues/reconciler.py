@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
-from prometheus_client import Gauge
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
 from pyroclast.controllers.queues.decide import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from pyroclast.controllers.queues.metrics import GANGS
 from pyroclast.controllers.queues.validation import QueueValidator
 from pyroclast.controllers.runtime.ages import Ages
 from pyroclast.controllers.runtime.controller import Controller
@@ -31,15 +31,7 @@ from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 from pyroclast.model.wire import unix_seconds
 
-__all__ = ["GANGS", "QueueController", "build"]
-
-GANGS: Final = {
-    phase.lower(): Gauge(
-        f"volcano_queue_pod_group_{phase.lower()}_count", f"Pod groups of a queue in phase {phase}.", ["queue_name"]
-    )
-    for phase in ("Pending", "Inqueue", "Running", "Unknown", "Completed")
-}
-"""Gauges by the field of a queue's status that contains the same number."""
+__all__ = ["QueueController", "build"]
 
 _BY_QUEUE: Final = "queues:queue"
 _BY_PHASE: Final = "queues:phase"
