@@ -116,11 +116,13 @@ def waiting(job: SessionJob) -> Iterator[Task]:
 
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions are permitted, in the order of placement."""
-    return [
-        task
-        for task in session.jobs.pending_tasks(job)
-        if not task.gated and task.pod.spec.preemption_policy != "Never"
-    ]
+    return [task for task in session.jobs.pending_tasks(job) if not task.gated and not never_preempts(job, task)]
+
+
+def never_preempts(job: SessionJob, task: Task) -> bool:
+    """Return whether no pod may be evicted for a task, by its own preemption policy or that of its native group."""
+    native = job.job.native
+    return task.pod.spec.preemption_policy == "Never" or (native is not None and not native.preempts)
 
 
 def no_eligible_tasks(action: str, job: SessionJob) -> Refusal | None:
@@ -128,8 +130,9 @@ def no_eligible_tasks(action: str, job: SessionJob) -> Refusal | None:
     tasks = list(waiting(job))
     if not tasks:
         return None
-    if all(task.pod.spec.preemption_policy == "Never" for task in tasks):
-        return _refusal(action, "PreemptionPolicyNever", "its pods have the preemption policy Never")
+    if all(never_preempts(job, task) for task in tasks):
+        whose = "its pods have" if job.job.native is None or job.job.native.preempts else "its PodGroup has"
+        return _refusal(action, "PreemptionPolicyNever", f"{whose} the preemption policy Never")
     return _refusal(action, "AsksForNothing", "no pod is evicted for best-effort pods")
 
 

@@ -45,6 +45,8 @@ class StateOptions:
     """CSI provisioners whose volumes are not counted, in addition to `ALWAYS_IGNORED_PROVISIONERS`."""
     caps_group_priority: bool = False
     """Whether the highest priority of its pods limits the priority of a PodGroup."""
+    forms_native_groups: bool = True
+    """Whether pods that name a PodGroup of `scheduling.k8s.io` form a job; otherwise each of them is a job."""
     lifts_queue_gates: bool = False
     """Whether this scheduler removes the queue gates of pods. The snapshot contains the option."""
     assume_seconds: float = 60.0

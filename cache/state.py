@@ -27,6 +27,7 @@ from pyroclast.cache.stores.departed import DepartedMembers
 from pyroclast.cache.stores.gangs import GangStore
 from pyroclast.cache.stores.job_store import JobStore
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS, ObjectLookups
+from pyroclast.cache.stores.native_groups import NativeGroupStore
 from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
@@ -51,6 +52,8 @@ from pyroclast.model.gangs import GangRules
 from pyroclast.model.gangs.identity import gang_of
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.load import read_load
+from pyroclast.model.native.identity import is_native, job_of_native, native_group_of
+from pyroclast.model.native.reading import group_name_fault
 from pyroclast.model.numa import read_numa
 from pyroclast.model.plan import Plan
 from pyroclast.model.requests import is_counted
@@ -112,6 +115,7 @@ class ClusterState:
         self._quotas = QuotaStore(self._fault)
         self._quota_uses = UsesByClaim()
         self._gangs = GangStore(self._lookups.of("GangPodGroup"), self.translator.group, self._fault)
+        self._natives = NativeGroupStore(self._lookups.of("NativePodGroup"), self.translator.group, self._fault)
         self._usage: Mapping[NodeName, NodeUsage] = NO_USAGE
         self._generation = 0
         self._snapshot: Snapshot | None = None
@@ -307,6 +311,8 @@ class ClusterState:
         if known is None or known.job is None:
             return False
         entry = self._jobs.entry(known.job)
+        if entry is not None and is_native(entry.id):
+            return self._natives.is_complete(entry)
         if entry is None or entry.facts is None:
             return bool(self._gang_of(known.pod))  # its facts are made with the next snapshot
         return len(entry.tasks) >= entry.facts.min_available
@@ -454,6 +460,7 @@ class ClusterState:
         task_id, job = TaskId(pod.metadata.uid), self._job_of(pod)
         self._pods.orphans.pop(task_id, None)
         try:
+            self._check_native_name(pod)
             task = self.translator.task(pod, job, self._volume_lookup.needed)
         except ObjectError as fault:
             self._fault(fault)
@@ -464,7 +471,7 @@ class ClusterState:
             self._pods.orphans[task_id] = NO_GROUP
         elif gang := self._gang_of(pod):
             task = msgspec.structs.replace(task, role=gang)
-        elif job is not None and self.translator.job_id(pod) is None and job not in self._group_objects:
+        elif job is not None and job == single_job_id(pod) and job not in self._group_objects:
             facts = self.translator.group(single_group(pod, task.status))
             self._jobs.set_group(job, facts, is_made_up=True)
         return task
@@ -474,22 +481,40 @@ class ClusterState:
         job = self.translator.job_id(pod)
         if job is not None or not self._filter.is_ours(pod):
             return job
+        native = native_group_of(pod)
+        if native and self.options.forms_native_groups:
+            return job_of_native(pod.metadata.namespace, native)
         if self._gang_of(pod):
             return self._gangs.job_of(pod, task_status(pod))
-        # No controller makes a PodGroup for pods that name a gang: without the plugin of gangs they run alone.
-        is_alone = self.options.ungrouped_pods == SINGLE or gang_of(pod.metadata)
+        # No controller makes a PodGroup for pods that name a gang: where none is formed they run alone.
+        is_alone = self.options.ungrouped_pods == SINGLE or native or gang_of(pod.metadata)
         return single_job_id(pod) if is_alone else None
 
     def _gang_of(self, pod: wire.Pod) -> str:
         """Return the gang of one of our pods while jobs are made of gangs; a PodGroup that it names has precedence."""
         if self._gangs.rules is None or self.translator.job_id(pod) is not None or not self._filter.is_ours(pod):
             return ""
-        return gang_of(pod.metadata)
+        in_native_group = native_group_of(pod) and self.options.forms_native_groups
+        return "" if in_native_group else gang_of(pod.metadata)
+
+    def _check_native_name(self, pod: wire.Pod) -> None:
+        """Refuse a pod whose scheduling group names no object.
+
+        Raises:
+            ObjectError: The name is missing or invalid.
+        """
+        if pod.spec.scheduling_group is None or not self.options.forms_native_groups:
+            return
+        fault = group_name_fault(native_group_of(pod))
+        if fault:
+            raise ObjectError("Pod", pod.metadata.key, "spec.schedulingGroup.podGroupName", fault)
 
     def _settle_gangs(self) -> None:
         """Make the jobs of gangs whose members or annotations have changed."""
         for job, facts in self._gangs.settle(lambda task: self._translate_pod(self._pods.objects[task])):
             self._jobs.set_group(job, facts, is_made_up=facts is not None)
+        for native, facts, fault in self._natives.settle(self._jobs.entry):
+            self._jobs.set_group(native, facts, fault=fault, is_made_up=facts is not None)
 
     def _replace(self, old: Task | None, new: Task | None) -> None:
         """Exchange a task in the stores of nodes, quotas, gangs and jobs."""
@@ -497,6 +522,7 @@ class ClusterState:
         deltas = self._rows.deltas
         self._quota_uses.exchange(old, new, deltas)
         self._gangs.exchange(old, new)
+        self._natives.exchange(old, new)
         self._pods.exchange(old, new)
         self._exchange_on_nodes(
             old if old is not None and occupies_node(old) else None,
@@ -707,6 +733,9 @@ class ClusterState:
     def _follow_gang_group(self, old: Any, new: Any) -> None:
         self._gangs.note_pod_group(_either(old, new).metadata.key)
 
+    def _follow_native_group(self, old: Any, new: Any) -> None:
+        self._natives.note_group(_either(old, new).metadata.key)
+
     _DEPENDENTS: ClassVar[Mapping[str, Callable[["ClusterState", Any, Any], None]]] = {
         "PersistentVolumeClaim": _follow_claim,  # pods that mount it
         "PersistentVolume": _follow_volume,  # pods that mount the claims bound to it
@@ -718,6 +747,7 @@ class ClusterState:
         "NodeShard": _follow_shard,  # which nodes of the snapshot this scheduler uses
         "ElasticQuota": _follow_quota,  # rows of the resources that it names
         "GangPodGroup": _follow_gang_group,  # the job of its gang
+        "NativePodGroup": _follow_native_group,  # its job
     }
     """The dependents of the objects that are looked up by name. Plugins read the other kinds in each cycle."""
 

@@ -18,6 +18,7 @@ from typing import Any
 import uvloop
 
 from pyroclast.emulator.arguments import MOST_PORTS, whole
+from pyroclast.emulator.podgroups import NATIVE_VERSIONS
 from pyroclast.emulator.run import Emulator
 from pyroclast.emulator.store import HISTORY
 
@@ -50,6 +51,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="changes kept of each kind, for watches and lists to go on from; older ones answer 410, and clients list "
         "again (default: %(default)s)",
     )
+    parser.add_argument(
+        "--native-groups",
+        choices=[*NATIVE_VERSIONS, "none"],
+        default=NATIVE_VERSIONS[0],
+        help="version of PodGroups and Workloads of scheduling.k8s.io, or none (default: %(default)s)",
+    )
 
 
 def emulator_of(given: argparse.Namespace) -> Emulator:
@@ -61,6 +68,7 @@ def emulator_of(given: argparse.Namespace) -> Emulator:
         certificate=given.certificate,
         certificate_authority=given.certificate_authority,
         history=given.history,
+        native_groups="" if given.native_groups == "none" else given.native_groups,
     )
 
 

@@ -6,6 +6,7 @@ from pyroclast.emulator.calls import Call
 from pyroclast.emulator.cluster import Cluster
 from pyroclast.emulator.crud import check_type
 from pyroclast.emulator.labels import dns_label_faults
+from pyroclast.emulator.podgroups import scheduling_group_faults
 from pyroclast.emulator.priorities import admit_priority
 from pyroclast.emulator.quantities import amount, requests_of
 from pyroclast.emulator.statuses import ApiError, bad_request, conflict, invalid, precondition
@@ -99,7 +100,8 @@ class PodStrategy(Strategy):
         spec = new.get("spec")
         if not isinstance(spec, dict):
             return [required("spec.containers")]
-        return [*_name_faults(spec), *container_faults(spec)] if old is None else change_faults(spec, old["spec"])
+        on_create = (*_name_faults(spec), *container_faults(spec), *scheduling_group_faults(spec))
+        return list(on_create) if old is None else change_faults(spec, old["spec"])
 
     def grace_seconds(self, tree: Object, asked: int | None) -> int:
         """Return the requested seconds, else those of the pod; 0 for a pod without a node or one that has ended."""

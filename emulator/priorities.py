@@ -6,7 +6,7 @@ from pyroclast.emulator.statuses import cause, forbidden
 from pyroclast.emulator.store import Record
 from pyroclast.emulator.strategies import Context, Strategy, forbidden_value, invalid_value
 
-__all__ = ["PriorityClassStrategy", "admit_priority"]
+__all__ = ["PriorityClassStrategy", "admit_priority", "class_of"]
 
 Object = dict[str, Any]
 Faults = list[dict[str, str]]
@@ -106,18 +106,8 @@ def admit_priority(context: Context, tree: Object, spec: Object) -> None:
         ApiError: 403 for a class that is not there, or for a number or policy of the client's own.
     """
     pod_name = tree["metadata"].get("name", "")
-    name = spec.get("priorityClassName", "")
-    found: Object = {}
-    if name:
-        record = context.store.collection(GROUP, CLASSES).get("", name)
-        if record is not None:
-            found = record.object()
-        elif name in SYSTEM_CRITICAL:
-            found = {"value": SYSTEM_CRITICAL[name]}
-        else:
-            raise forbidden("", "pods", pod_name, f"no PriorityClass with name {name} was found")
-    elif (standard := default_class(context)) is not None:
-        found = standard
+    found = class_of(context, spec.get("priorityClassName", ""), kind=("", "pods", pod_name))
+    if found.get("metadata"):
         spec["priorityClassName"] = found["metadata"]["name"]
     computed = {"priority": int(found.get("value", 0)), "preemptionPolicy": found.get("preemptionPolicy", PREEMPTS)}
     for key, called in (
@@ -127,6 +117,27 @@ def admit_priority(context: Context, tree: Object, spec: Object) -> None:
         if spec.get(key) not in (None, computed[key]):
             raise forbidden("", "pods", pod_name, COMPUTED % (called, spec[key], computed[key]))
     spec.update(computed)
+
+
+def class_of(context: Context, name: str, *, kind: tuple[str, str, str]) -> Object:
+    """Return the priority class of an object: the one that it names, else the default; empty without a default.
+
+    Args:
+        context: Data that may be read.
+        name: The class that the object names; empty for none.
+        kind: Group, plural and name of the object.
+
+    Raises:
+        ApiError: 403 for a class that does not exist.
+    """
+    if not name:
+        return default_class(context) or {}
+    record = context.store.collection(GROUP, CLASSES).get("", name)
+    if record is not None:
+        return record.object()
+    if name in SYSTEM_CRITICAL:
+        return {"value": SYSTEM_CRITICAL[name]}
+    raise forbidden(*kind, f"no PriorityClass with name {name} was found")
 
 
 def default_class(context: Context) -> Object | None:

@@ -21,6 +21,7 @@ from pyroclast.emulator.fast_path import FastServer
 from pyroclast.emulator.faults import Faults
 from pyroclast.emulator.leases import LeaseStrategy
 from pyroclast.emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
+from pyroclast.emulator.podgroups import PodGroupStrategy, WorkloadStrategy, native_kinds
 from pyroclast.emulator.pods import PodStrategy
 from pyroclast.emulator.priorities import PriorityClassStrategy
 from pyroclast.emulator.server import LARGEST_BODY_BYTES, ApiServer
@@ -55,6 +56,8 @@ class Emulator:
     bookmark_seconds: float = BOOKMARK_SECONDS
     seed: int = 0
     """For the chances of faults."""
+    native_groups: str = "v1alpha2"
+    """Version of PodGroups and Workloads of `scheduling.k8s.io`; without these kinds when empty."""
     clock: Clock = field(default_factory=Clock)
     cluster: Cluster = field(init=False)
     _site: asyncio.Server | None = field(default=None, init=False)
@@ -64,7 +67,7 @@ class Emulator:
 
     def __post_init__(self) -> None:
         """Make the cluster, with its first namespaces."""
-        self.cluster = new_cluster(Faults(self.seed), self.clock, self.history)
+        self.cluster = new_cluster(Faults(self.seed), self.clock, self.history, self.native_groups)
         self._budgets = Budgets(self.cluster)
         self.cluster.store.listeners.append(self._budgets.on_change)
         self._api = ApiServer(self.cluster, token=self.token, bookmark_seconds=self.bookmark_seconds)
@@ -118,9 +121,11 @@ class Emulator:
             await self._server.shutdown(1.0)
 
 
-def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
+def new_cluster(faults: Faults, clock: Clock, history: int, native_groups: str = "") -> Cluster:
     """An empty cluster with its rules, listeners and first namespaces."""
     cluster = Cluster(store=Store(history=history), faults=faults, clock=clock)
+    for resource in native_kinds(native_groups):
+        cluster.registry.add(resource)
     cluster.strategies["", "pods"] = PodStrategy()
     cluster.strategies["", "namespaces"] = NamespaceStrategy()
     cluster.strategies["", "secrets"] = SecretStrategy()
@@ -131,6 +136,8 @@ def new_cluster(faults: Faults, clock: Clock, history: int) -> Cluster:
     cluster.strategies["policy", "poddisruptionbudgets"] = BudgetStrategy()
     cluster.strategies["coordination.k8s.io", "leases"] = LeaseStrategy()
     cluster.strategies["scheduling.k8s.io", "priorityclasses"] = PriorityClassStrategy()
+    cluster.strategies["scheduling.k8s.io", "podgroups"] = PodGroupStrategy()
+    cluster.strategies["scheduling.k8s.io", "workloads"] = WorkloadStrategy()
     cluster.strategies["apiextensions.k8s.io", "customresourcedefinitions"] = DefinitionStrategy()
     cluster.store.listeners += [
         Definitions(cluster).on_change,

@@ -377,6 +377,23 @@ _BINDINGS = [
 _WEBHOOKS = [NAME, _column("Webhooks", _of(lambda o: len(items_at(o, "webhooks"))), "integer"), AGE]
 
 
+def _workload_of_group(group: Any) -> str:
+    """Return the name of the Workload from which a PodGroup of `scheduling.k8s.io` was created."""
+    old = value_at(group, "spec", "podGroupTemplateRef", "workload", "workloadName")
+    return value_at(group, "spec", "workloadRef", "workloadName") or old or NONE
+
+
+def _status_of_group(group: Any) -> str:
+    """Return the state of a PodGroup of `scheduling.k8s.io` in a word."""
+    by_type = {text_at(each, "type"): each for each in items_at(group, "status", "conditions")}
+    if "DisruptionTarget" in by_type:
+        return text_at(by_type["DisruptionTarget"], "reason")
+    found = by_type.get("PodGroupScheduled") or by_type.get("PodGroupInitiallyScheduled")
+    if found is None:
+        return "Pending"
+    return "Scheduled" if text_at(found, "status") == "True" else "Unschedulable"
+
+
 def _token_requests(driver: Any) -> str:
     return _joined(items_at(driver, "spec", "tokenRequests"), "audience") or UNSET
 
@@ -516,6 +533,13 @@ BUILT_IN: dict[tuple[str, str], list[BuiltInColumn]] = {
         _column("Global-Default", _of(lambda o: value_at(o, "globalDefault") is True), "boolean"),
         AGE,
         _column("PreemptionPolicy", _at("preemptionPolicy", otherwise="PreemptLowerPriority")),
+    ],
+    ("scheduling.k8s.io", "podgroups"): [
+        NAME,
+        _column("Policy", _of(lambda o: "Gang" if value_at(o, "spec", "schedulingPolicy", "gang") else "Basic")),
+        _column("Workload", _of(_workload_of_group)),
+        _column("Status", _of(_status_of_group)),
+        AGE,
     ],
     ("policy", "poddisruptionbudgets"): [
         NAME,

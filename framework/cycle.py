@@ -118,7 +118,11 @@ def run_cycle(
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
     decided = bool(
-        report.plans or report.group_statuses or report.pod_conditions or session.evictions.promises.given_up
+        report.plans
+        or report.group_statuses
+        or report.native_statuses
+        or report.pod_conditions
+        or session.evictions.promises.given_up
     )
     # a job that only waits for promised capacity is quiet; other waiting places are decided again each time
     waits = any(not session.evictions.promises.is_held(task) for places in report.pipelined.values() for task in places)
@@ -238,6 +242,7 @@ def _report(session: Session, closing: Closing) -> CycleReport:
         pipelined={job_id: places for job_id, job in known if (places := _pipelined(job))},
         phases=closing.phases,
         group_statuses=tuple(closing.group_statuses),
+        native_statuses=tuple(closing.native_statuses),
         pod_conditions=tuple(closing.pod_conditions),
         queue_statuses=closing.queue_statuses,
         events=tuple(session.report.events),

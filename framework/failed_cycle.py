@@ -10,6 +10,7 @@ import msgspec
 
 from pyroclast.framework.cycle import empty_report
 from pyroclast.framework.diagnosis.closing import UNSCHEDULABLE, differs
+from pyroclast.framework.diagnosis.native_conditions import native_failure
 from pyroclast.model.jobs import Job
 from pyroclast.model.report import CycleReport, GroupCondition, GroupStatus, PodCondition
 from pyroclast.model.snapshot import Snapshot
@@ -37,11 +38,14 @@ def failed_report(snapshot: Snapshot, *, cycle: int, generation: int, error: str
     table = snapshot.job_table
     waiting = table.select(table.counts[TaskStatus.PENDING] > 0)
     groups = (_status(job, message) for job in waiting if not job.is_made_up and not _is_told(job, message))
+    failures = (native_failure(job, REASON, message) for job in waiting)
+    natives = (failure for failure in failures if failure is not None)
     tasks = (task for job in waiting for task in job.tasks.values() if _waits(task))
     pods = (_condition(task, message) for task in tasks if differs(task, REASON, message, None))
     return msgspec.structs.replace(
         empty_report(cycle, generation),
         group_statuses=tuple(islice(groups, MOST_JOBS)),
+        native_statuses=tuple(islice(natives, MOST_JOBS)),
         pod_conditions=tuple(islice(pods, MOST_PODS)),
     )
 

@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Final, Generic, Protocol, TypeVar
 
 import aiohttp
+import msgspec
 import structlog
 
 from pyroclast.kube.backoff import Backoff
@@ -145,7 +146,9 @@ class Reflector(Generic[T]):
         """Whether the last continue token expired before its page was read."""
         self._client = client
         self._handlers = tuple(handlers)
-        self._path = resource.collection(namespace)
+        self._namespace = namespace
+        self._served = resource
+        """The kind in the version that the server has."""
         self._selectors = {
             key: value for key, value in (("labelSelector", label_selector), ("fieldSelector", field_selector)) if value
         }
@@ -189,7 +192,7 @@ class Reflector(Generic[T]):
         """Follow until cancelled."""
         while True:
             try:
-                await self._list()
+                await self._list_served()
                 await self._follow()
             except _ExpiredError:
                 self._restart("expired")
@@ -204,6 +207,34 @@ class Reflector(Generic[T]):
                     await self._pause_after(error)
             except CacheError as error:
                 await self._pause_after(error)
+
+    @property
+    def _path(self) -> str:
+        return self._served.collection(self._namespace)
+
+    async def _list_served(self) -> None:
+        """List everything in the best version that the server has.
+
+        Raises:
+            ApiError: The server has no version of the kind, or refused.
+        """
+        *newer, oldest = self.resource.in_versions()
+        for self._served in newer:
+            try:
+                await self._list()
+            except ApiError as error:
+                if not error.is_not_found:
+                    raise
+            else:
+                return
+        self._served = oldest
+        await self._list()
+
+    def _in_version(self, item: T) -> T:
+        """Return an object with its version, which lists of built-in kinds leave out."""
+        if not self.resource.older_versions:
+            return item
+        return msgspec.structs.replace(item, api_version=self._served.api_version)  # type: ignore[type-var]  # a struct
 
     async def _list(self) -> None:
         """List everything and notify the handlers of the difference."""
@@ -224,7 +255,7 @@ class Reflector(Generic[T]):
                 raise
             with collector_off():
                 page = self.resource.decoder.page(body)
-            objects.update((item.metadata.key, item) for item in page.items)
+            objects.update((item.metadata.key, self._in_version(item)) for item in page.items)
             broken.update((entry.metadata.key, entry.error) for entry in page.broken)
             if not page.continue_token:
                 break
@@ -342,7 +373,7 @@ class Reflector(Generic[T]):
             self._forget(key)
         elif event.type != "BOOKMARK":
             self._mend(key)
-            self._learn(key, event.object)
+            self._learn(key, self._in_version(event.object))
         self._stand_at(metadata.resource_version)
 
     def _take_broken(self, event: Broken) -> None:

@@ -1,6 +1,7 @@
 """The kinds that are used: their paths and their structs."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ __all__ = [
     "JOB_TEMPLATES",
     "LEASES",
     "NAMESPACES",
+    "NATIVE_POD_GROUPS",
     "NETWORK_POLICIES",
     "NODES",
     "NODE_METRICS",
@@ -54,6 +56,7 @@ __all__ = [
     "STORAGE_CLASSES",
     "VOLUME_ATTACHMENTS",
     "WHILE_WANTED",
+    "WORKLOADS",
     "Resource",
 ]
 
@@ -75,6 +78,8 @@ class Resource(Generic[T]):
     """Whether the server may lack it: a custom resource, or a group that is not enabled."""
     alias: str = ""
     """Its name in this project, if a kind of another group has its name."""
+    older_versions: tuple[str, ...] = ()
+    """Versions that are used where the server lacks `version`, best first. The struct reads all of them."""
     decoder: Decoder[T] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +105,16 @@ class Resource(Generic[T]):
     def root(self) -> str:
         """Path of the group and version."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def in_versions(self) -> "Iterator[Resource[T]]":
+        """Yield it in each of its versions, best first."""
+        yield self
+        for version in self.older_versions:
+            yield replace(self, version=version, older_versions=())
+
+    def in_version_of(self, api_version: str) -> "Resource[T]":
+        """Return it in the version of an object; in its best version if that one is unknown."""
+        return next((each for each in self.in_versions() if each.api_version == api_version), self)
 
     def collection(self, namespace: str = "") -> str:
         """Path of all objects, or of those in a namespace."""
@@ -170,6 +185,12 @@ GANG_POD_GROUPS: Final = _named(
     is_optional=True,
     alias="GangPodGroup",
 )
+_NATIVE: Final[dict[str, Any]] = {"is_optional": True, "older_versions": ("v1alpha3", "v1alpha2")}
+"""Kubernetes 1.37 serves v1beta1 and v1alpha3, Kubernetes 1.36 v1alpha2, each if its feature gate is on."""
+NATIVE_POD_GROUPS: Final = _named(
+    "scheduling.k8s.io/v1beta1", "podgroups", wire.NativePodGroup, kind="PodGroup", alias="NativePodGroup", **_NATIVE
+)
+WORKLOADS: Final = _named("scheduling.k8s.io/v1beta1", "workloads", wire.Workload, **_NATIVE)
 NODE_METRICS: Final = _named(
     "slo.koordinator.sh/v1alpha1", "nodemetrics", wire.NodeMetric, is_namespaced=False, is_optional=True
 )
@@ -218,6 +239,8 @@ ALL: Final[tuple[Resource[Any], ...]] = (
     NUMATOPOLOGIES,
     ELASTIC_QUOTAS,
     GANG_POD_GROUPS,
+    NATIVE_POD_GROUPS,
+    WORKLOADS,
     DEVICES,
 )
 """All others that the scheduler follows."""

@@ -20,13 +20,15 @@ from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.discovery import Discovery
 from pyroclast.kube.errors import ApiError, means_another
 from pyroclast.kube.metrics import STATUS_WRITES
-from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.resources import ELASTIC_QUOTAS, NATIVE_POD_GROUPS, POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.kube.write_priority import WritePriority
 from pyroclast.kube.write_queue import WriteQueue
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.wire import (
     Condition,
     ElasticQuota,
+    NativeCondition,
+    NativePodGroup,
     ObjectMeta,
     Pod,
     PodGroup,
@@ -230,6 +232,36 @@ class StatusWriter:
             )
         )
 
+    def native_pod_group(self, seen: NativePodGroup, condition: NativeCondition) -> bool:
+        """Request a condition for a pod group of `scheduling.k8s.io`. Return whether it is a change.
+
+        Conditions of other types stay, because conditions merge by type.
+        """
+        known = next((each for each in seen.status.conditions if each.type == condition.type), None)
+        is_changed = known is None or _undated(known) != _undated(condition)
+        since = known.last_transition_time if known is not None and known.status == condition.status else ""
+        body = {
+            "type": condition.type,
+            "status": condition.status,
+            "observedGeneration": condition.observed_generation,
+            "lastTransitionTime": since or time_text(self._clock.wall()),
+            "reason": condition.reason,
+            "message": condition.message,
+        }
+        return self._offer(
+            _Write(
+                since=self._clock.monotonic(),
+                resource=NATIVE_POD_GROUPS.in_version_of(seen.api_version),
+                metadata=seen.metadata,
+                desired=_undated(condition),
+                status={"conditions": [body]} if is_changed else {},
+                annotations={},
+                media_type=MediaType.STRATEGIC_PATCH,
+                # A group that another scheduler has scheduled meanwhile must not become unscheduled.
+                is_of_version=condition.status == "False",
+            )
+        )
+
     def queue(self, seen: Queue, allocated: ResourceList) -> bool:
         """Request the allocated amount of a queue. Return whether it is a change."""
         known = seen.status.allocated
@@ -409,7 +441,7 @@ class StatusWriter:
         )
 
 
-def _undated(condition: Condition | PodGroupCondition) -> tuple[str, str, str, str]:
+def _undated(condition: Condition | NativeCondition | PodGroupCondition) -> tuple[str, str, str, str]:
     return condition.type, condition.status, condition.reason, condition.message
 
 

@@ -17,6 +17,7 @@ from pyroclast.model import wire
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.native import NativeGroup
 from pyroclast.model.resources import Amounts
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -79,6 +80,8 @@ class Job:
     """Tasks on resources that the job's queue borrowed."""
     is_made_up: bool = False
     """Whether the PodGroup exists only here, for a single pod or for gangs. Its status is never written."""
+    native: NativeGroup | None = None
+    """The PodGroup of `scheduling.k8s.io` for which the group is made up; None for other jobs."""
 
     @property
     def lasting_name(self) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "GroupCondition",
     "GroupStatus",
     "JobShare",
+    "NativeGroupStatus",
     "PodCondition",
     "QueueAllocation",
     "QuotaFigures",
@@ -48,6 +49,21 @@ class GroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Changed conditions. Each replaces the one of its type; conditions of other types stay."""
     annotations: Mapping[str, str] = {}
     """Annotations to set on the PodGroup."""
+
+
+class NativeGroupStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """New condition of a PodGroup of `scheduling.k8s.io`; given only if it differs from the object."""
+
+    namespace: str
+    name: str
+    uid: str
+    type: str
+    status: str
+    """`True` or `False`."""
+    reason: str
+    message: str
+    generation: int
+    """Generation of the object that was seen."""
 
 
 class PodCondition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -163,5 +179,6 @@ class CycleReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """First exception of each plugin that raised one, by instance name."""
     quotas: tuple[QuotaFigures, ...] = ()
     """Figures of all served elastic quotas, if a plugin serves them."""
+    native_statuses: tuple[NativeGroupStatus, ...] = ()
     gates_lifted: tuple[TaskId, ...] = ()
     """Tasks that fit into their queue: the scheduling gate of the queue can be removed."""

@@ -50,6 +50,8 @@ class ClusterObjects:
     config_maps: Mapping[str, wire.ConfigMap] = field(default_factory=SealedDict)
     elastic_quotas: Mapping[str, wire.ElasticQuota] = field(default_factory=SealedDict)
     gang_pod_groups: Mapping[str, wire.GangPodGroup] = field(default_factory=SealedDict)
+    workloads: Mapping[str, wire.Workload] = field(default_factory=SealedDict)
+    native_pod_groups: Mapping[str, wire.NativePodGroup] = field(default_factory=SealedDict)
     node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=SealedDict)
     devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=SealedDict)
     """Koordinator's, by node; nodes have theirs, too."""

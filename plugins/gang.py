@@ -25,6 +25,7 @@ from pyroclast.model.arrays import BoolArray
 from pyroclast.model.group_notes import selector_faults
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE
+from pyroclast.model.native import Disruption
 from pyroclast.model.quantity import format_bytes, format_millis
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import GroupCondition
@@ -203,6 +204,9 @@ def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Tas
     for task in candidates:
         job = session.jobs.of(task)
         if job is None:
+            continue
+        if job.disruption is Disruption.ALL and job.id != beneficiary.job:
+            spared.append(task)  # all of it is evicted, or nothing
             continue
         left = surplus.get(job.id)
         if left is None:

@@ -30,6 +30,11 @@ def publish_report(published: report.CycleReport, state: ClusterState, writers: 
         group: wire.PodGroup | None = state.stored("PodGroup").get(status.job)
         if group is not None and group.metadata.uid == status.uid:
             writers.statuses.pod_group(group, _group_status(group, status), annotations=status.annotations)
+    for condition in published.native_statuses:
+        key = f"{condition.namespace}/{condition.name}"
+        native: wire.NativePodGroup | None = state.stored("NativePodGroup").get(key)
+        if native is not None and native.metadata.uid == condition.uid:
+            writers.statuses.native_pod_group(native, _native_condition(condition))
     assumed = state.assumed()
     for pod_condition in published.pod_conditions:
         pod: wire.Pod | None = state.stored("Pod").get(pod_condition.task)
@@ -63,6 +68,16 @@ def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
 
 def _pod_condition(condition: report.PodCondition) -> wire.Condition:
     return wire.Condition(type="PodScheduled", status="False", reason=condition.reason, message=condition.message)
+
+
+def _native_condition(condition: report.NativeGroupStatus) -> wire.NativeCondition:
+    return wire.NativeCondition(
+        type=condition.type,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        observed_generation=condition.generation,
+    )
 
 
 def _group_status(group: wire.PodGroup, status: report.GroupStatus) -> wire.PodGroupStatus:

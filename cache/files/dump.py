@@ -21,10 +21,9 @@ from pyroclast.model.ids import TaskId
 __all__ = ["Dump", "take_dump"]
 
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=dict)
+_RESOURCES: Final = {each.name: each for each in (*resources.ALL, *resources.WHILE_WANTED) if each.name in KINDS}
 _HEADS: Final = {
-    each.name: _ENCODER.encode({"apiVersion": each.api_version, "kind": each.kind})[:-1]
-    for each in (*resources.ALL, *resources.WHILE_WANTED)
-    if each.name in KINDS
+    name: _ENCODER.encode({"apiVersion": each.api_version, "kind": each.kind})[:-1] for name, each in _RESOURCES.items()
 }
 _HEADS[MEASURED] = _ENCODER.encode({"kind": MEASURED})[:-1]
 _BEGUN_DELETION: Final = "1970-01-01T00:00:00Z"
@@ -59,7 +58,10 @@ class Dump:
 
     def _lines(self) -> Iterator[bytes]:
         for kind, each in self._objects:
-            yield _HEADS[kind] + b"," + _ENCODER.encode(each)[1:]
+            head = _HEADS[kind]
+            if getattr(each, "api_version", ""):  # a kind of several versions, whose object has its own
+                head = _ENCODER.encode({"kind": _RESOURCES[kind].kind})[:-1]
+            yield head + b"," + _ENCODER.encode(each)[1:]
 
 
 def take_dump(state: ClusterState, now: float) -> Dump:

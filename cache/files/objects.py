@@ -15,6 +15,7 @@ from pyroclast.cache.stores.lookups import LOOKUP_KINDS
 from pyroclast.kube import resources
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
+from pyroclast.model.native.reading import template_fault
 
 __all__ = ["KINDS", "decoded", "decoder_of", "state_from_objects", "unfolded"]
 
@@ -25,7 +26,9 @@ _RESOURCES: Final = {each.name: each for each in (*resources.ALL, *resources.WHI
 _ALIASES: Final = {(each.kind, each.group): each.alias for each in _RESOURCES.values() if each.alias}
 """Internal names of kinds whose name another API group uses too, by kind and group."""
 _GROUPS: Final = {
-    kind: each.group for kind, each in _RESOURCES.items() if each.group.endswith(("volcano.sh", "koordinator.sh"))
+    kind: each.group
+    for kind, each in _RESOURCES.items()
+    if each.group.endswith(("volcano.sh", "koordinator.sh", "scheduling.k8s.io"))
 }
 """API groups of kinds whose name other projects use too."""
 
@@ -86,7 +89,26 @@ def decoded(
     if note is not None:
         for name in sorted(foreign):
             note(f"{name.strip()} does not affect scheduling: ignored")
+    if report is not None:
+        for fault in _template_faults(found):
+            report(fault)
     return sorted(found, key=lambda pair: _ORDER[pair[0]])
+
+
+def _template_faults(found: Iterable[tuple[str, Any]]) -> Iterator[ObjectError]:
+    """Yield the PodGroups of `scheduling.k8s.io` that admission would refuse, because no Workload made them."""
+    by_kind: dict[str, list[Any]] = {"Workload": [], "NativePodGroup": []}
+    for kind, each in found:
+        if kind in by_kind:
+            by_kind[kind].append(each)
+    workloads = {each.metadata.key: each for each in by_kind["Workload"]}
+    for group in by_kind["NativePodGroup"]:
+        reference, namespace = group.spec.reference, group.metadata.namespace
+        workload = None if reference is None else workloads.get(f"{namespace}/{reference.workload_name}")
+        fault = template_fault(group, workload)
+        if fault:
+            path = "spec.workloadRef" if group.spec.workload_ref is not None else "spec.podGroupTemplateRef"
+            yield ObjectError("PodGroup", group.metadata.key, path, f"{fault}; the group is used as it is")
 
 
 def _named(kind: str, each: Any) -> Any:

@@ -23,6 +23,7 @@ from pyroclast.model.gangs.identity import gang_of, group_id, job_of_group
 from pyroclast.model.gangs.names import NON_STRICT, ONCE_SATISFIED, ONLY_WAITING
 from pyroclast.model.gangs.parser import read_gang
 from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.native.identity import is_native
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["GangStore", "MadeJob"]
@@ -150,8 +151,10 @@ class GangStore:
     @staticmethod
     def _is_member(task: Task) -> bool:
         metadata = task.pod.metadata
+        if task.job is None or is_native(task.job):
+            return False
         names_group = bool(metadata.annotations.get(GROUP_NAME))  # its role may be equal to the id of a gang
-        return task.job is not None and not names_group and task.role == gang_of(metadata) != ""
+        return not names_group and task.role == gang_of(metadata) != ""
 
     def note_pod_group(self, key: str) -> None:
         """Mark the gang of a changed pod group, by `namespace/name`, as stale."""

@@ -335,6 +335,7 @@ def _job(entry: JobEntry, priority: "_Priority") -> Job:
         ),
         lent=sum(task.has_lent_room for task in entry.tasks.values()),
         is_made_up=entry.is_made_up,
+        native=facts.native,
     )
 
 

@@ -33,6 +33,8 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "ConfigMap": "config_maps",
     "ElasticQuota": "elastic_quotas",
     "GangPodGroup": "gang_pod_groups",
+    "Workload": "workloads",
+    "NativePodGroup": "native_pod_groups",
     "NodeMetric": "node_metrics",
     "Device": "devices",
 }

@@ -5,7 +5,8 @@ from typing import Final
 
 from pyroclast.cache.stores.job_store import JobEntry
 from pyroclast.model.errors import ObjectError
-from pyroclast.model.ids import QueueName
+from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.native.identity import is_native, key_of_native
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.snapshot import OrphanPod
 from pyroclast.model.tasks import Task, TaskStatus
@@ -45,11 +46,16 @@ def orphan_pods(
 
 def _refusal(entry: JobEntry, queue_faults: Mapping[QueueName, ObjectError]) -> Refusal:
     if entry.fault is not None:
-        reason, message = "InvalidPodGroup", f"PodGroup {entry.id}: {entry.fault.path}: {entry.fault.message}"
+        reason, message = "InvalidPodGroup", f"{_name(entry.id)}: {entry.fault.path}: {entry.fault.message}"
     elif entry.facts is None:
-        reason, message = "PodGroupNotFound", f"PodGroup {entry.id} does not exist"
+        reason, message = "PodGroupNotFound", f"{_name(entry.id)} does not exist"
     elif (fault := queue_faults.get(entry.facts.queue)) is not None:
         reason, message = "InvalidQueue", f"queue {entry.facts.queue}: {fault.path}: {fault.message}"
     else:
         reason, message = "QueueNotFound", f"queue {entry.facts.queue} does not exist"
     return Refusal(plugin=_PLUGIN, reason=reason, message=message, resolvable=False)
+
+
+def _name(job: JobId) -> str:
+    """Return the name of a job's PodGroup."""
+    return f"PodGroup {key_of_native(job)} of scheduling.k8s.io" if is_native(job) else f"PodGroup {job}"

@@ -3,6 +3,7 @@
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.sync.ring import owner_key
 from pyroclast.model import wire
+from pyroclast.model.native.identity import native_group_of
 
 __all__ = ["ObjectFilter"]
 
@@ -19,7 +20,7 @@ class ObjectFilter:
         options = self._options
         if not options.ignore_scheduler_name and pod.spec.scheduler_name not in options.scheduler_names:
             return False
-        return options.ownership is None or options.ownership.owns(owner_key(pod.metadata))
+        return options.ownership is None or options.ownership.owns(native_group_of(pod) or owner_key(pod.metadata))
 
     def matters(self, pod: wire.Pod) -> bool:
         """Return whether this scheduler places a pod, or the pod is on one of its nodes."""

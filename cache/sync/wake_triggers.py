@@ -142,6 +142,7 @@ _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] 
     "Node": _node,
     "PodGroup": _pod_group,
     "GangPodGroup": _pod_group,
+    "NativePodGroup": _pod_group,
     "Queue": _queue,
     "Namespace": _any_change,
     "ResourceQuota": _any_change,

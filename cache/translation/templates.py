@@ -201,6 +201,7 @@ def _trimmed(spec: wire.PodSpec) -> wire.PodSpec:
         preemption_policy="",
         volumes=tuple(_inline(spec.volumes)),
         scheduling_gates=(),
+        scheduling_group=None,
         resource_claims=(),
         restart_policy="",
         termination_grace_period_seconds=None,

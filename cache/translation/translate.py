@@ -35,6 +35,7 @@ from pyroclast.model.devices.koordinator.layout import node_devices
 from pyroclast.model.devices.koordinator.offers import offers_of
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.native import NativeGroup
 from pyroclast.model.nodes import Node
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.queues import OPEN, Queue, rooted
@@ -79,6 +80,8 @@ class GroupFacts:
     revocable_zone: str
     priority: int | None = None
     """Priority of the job itself; None if its priority class determines the priority."""
+    native: NativeGroup | None = None
+    """The PodGroup of `scheduling.k8s.io` for which the group is made up; None for other groups."""
 
 
 def task_status(pod: wire.Pod) -> TaskStatus:

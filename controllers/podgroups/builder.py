@@ -22,6 +22,7 @@ from pyroclast.model.api.scheduling import (
     PodGroupStatus,
 )
 from pyroclast.model.gangs.identity import gang_of
+from pyroclast.model.native.identity import native_group_of
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.quota_usage import add_usages, quota_usage, usage_text
 from pyroclast.model.wire import Pod
@@ -65,13 +66,13 @@ def is_alive(pod: Pod) -> bool:
 def needs_group(pod: Pod, scheduler_names: Collection[str]) -> bool:
     """Return whether a pod needs a generated group: alive, of our schedulers, without a group or with a generated one.
 
-    A pod of a Koordinator gang needs none: the scheduler forms a job of the gang or, if its configuration has no gangs,
-    of the pod.
+    A pod of a Koordinator gang, or of a PodGroup of `scheduling.k8s.io`, needs none: the scheduler forms a job of the
+    gang or, if it is not to form gangs, of the pod.
     """
     if pod.spec.scheduler_name not in scheduler_names or not is_alive(pod):
         return False
     group = pod.metadata.annotations.get(names.GROUP_NAME)
-    return group == generated_name(pod) or not (group or gang_of(pod.metadata))
+    return group == generated_name(pod) or not (group or native_group_of(pod) or gang_of(pod.metadata))
 
 
 def build_group(

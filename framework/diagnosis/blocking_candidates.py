@@ -113,13 +113,13 @@ class Layout:
             job: A job that waits.
             sheets: Its tasks that want places, by sub-job.
         """
-        domains = session.topology.domains
+        domains = session.topology.domains_of(job)
         everywhere = np.zeros(len(session.nodes), dtype=np.int64) + domains.topology.root
         lacking = max(job.min_available - job.ready_count - job.pending_best_effort, 1)
         required = [sheet for sheet in sheets if sheet.is_required]
         needed = max(lacking, sum(sheet.sub_job.missing for sheet in required))
         by_node = np.arange(len(session.nodes), dtype=np.int64)
-        if not (session.topology.is_served and goes_by_domains(session, job)):
+        if not (session.topology.serves(job) and goes_by_domains(session, job)):
             return cls(everywhere, by_node, 1, needed)
         limit = domains.limit_of_job(job)
         zone = everywhere if limit is None else _zones(domains, job, limit)
@@ -179,8 +179,8 @@ class Places:
         """Resources that the queue lacks for that many tasks, shape (asked,); 0 if it has capacity, or if that is
         unknown."""
         self._lacks_in_queue = bool(self._queue_lacks.any())
-        self._cells = max(len(session.nodes), len(session.topology.domains.topology.domains))
-        self._zones = len(session.topology.domains.topology.domains)
+        self._zones = len(session.topology.domains_of(job).topology.domains)
+        self._cells = max(len(session.nodes), self._zones)
         self._zone_of_cell = np.full(self._cells, _NOWHERE, dtype=np.int64)
         self._zone_of_cell[layout.cell[self._helped]] = layout.zone[self._helped]
         self._freed = held.amounts[self._asked]

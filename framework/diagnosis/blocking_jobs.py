@@ -89,7 +89,7 @@ class _Search:
                 job.queue,
                 job.priority,
                 job.min_available - job.ready_count,
-                job.job.group.spec.network_topology,
+                (job.job.group.spec.network_topology, job.topology_key),
                 tuple(sorted((job.job.min_resources or {}).items())) if job.is_pending else None,
                 like,
             )
@@ -147,7 +147,7 @@ class _Search:
 
     def _admitting(self, job: SessionJob) -> Iterator[Choice]:
         """Yield jobs without which a job would be admitted; whether it would have places then a trial finds out."""
-        root = self._session.topology.domains.topology.root
+        root = self._session.topology.domains_of(job).topology.root
         for ended in ends_that_admit(self._session, job):
             yield Choice([other for each in ended if (other := self._session.jobs.get(each.id)) is not None], root)
 
@@ -168,7 +168,7 @@ class _Search:
             with session.statement(trial=True) as trial:
                 if any(trial.evict(each, task, "") is not None for each, task in leaving):
                     return None
-                with session.topology.domains.beginning_now():
+                with session.topology.domains_of(job).beginning_now():
                     place_job(session, trial, job, worksheets_of(session, job), root=choice.zone)
                 places = trial.placed().values()
                 return {task.node for task in places if task.node} if session.jobs.job_pipelined(job) else None

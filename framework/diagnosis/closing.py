@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from pyroclast.framework.diagnosis.messages import READY, TaskVerdicts, job_message, with_evictions
+from pyroclast.framework.diagnosis.native_conditions import native_status
 from pyroclast.framework.diagnosis.pod_group_notes import record_group_notes
 from pyroclast.framework.queues.device_claims import claimed_by_queue
 from pyroclast.framework.session.memory import Settled
@@ -21,7 +22,14 @@ from pyroclast.model.jobs import Departed
 from pyroclast.model.quantity import QuantityError, millis
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import without_amounts
-from pyroclast.model.report import EventNote, GroupCondition, GroupStatus, PodCondition, QueueAllocation
+from pyroclast.model.report import (
+    EventNote,
+    GroupCondition,
+    GroupStatus,
+    NativeGroupStatus,
+    PodCondition,
+    QueueAllocation,
+)
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["UNSCHEDULABLE", "Closing", "phase_of"]
@@ -71,6 +79,7 @@ class Closing:
     def __init__(self, session: Session, settled: Settled) -> None:
         self._session = session
         self.group_statuses: list[GroupStatus] = []
+        self.native_statuses: list[NativeGroupStatus] = []
         self.pod_conditions: list[PodCondition] = []
         self.phases: dict[JobId, PodGroupPhase] = {}
         self.queue_statuses: tuple[QueueAllocation, ...] = ()
@@ -102,7 +111,20 @@ class Closing:
                 self._note_event(job, phase, conditions)
         is_changed = self._update_task_conditions(job, is_unchanged=is_unchanged)
         record_group_notes(self._session, job)
+        is_changed |= self._update_native_group(job, conditions)
         return status is None and not is_changed and not _lacks_condition(job, conditions)
+
+    def _update_native_group(self, job: SessionJob, conditions: Iterable[GroupCondition]) -> bool:
+        """Report the condition of a native group, and return whether it is new."""
+        if job.job.native is None:
+            return False
+        found = (each.message for each in conditions if each.type == UNSCHEDULABLE and each.status == "True")
+        waits = job.counts[TaskStatus.PENDING] or job.counts[TaskStatus.PIPELINED]
+        message = next(found, "") or (with_evictions(job, job_message(job)) if waits else "")
+        status = native_status(job, message)
+        if status is not None:
+            self.native_statuses.append(status)
+        return status is not None
 
     def _conditions(self, job: SessionJob) -> list[GroupCondition]:
         conditions = list(self._session.report.conditions.get(job.id, ()))

@@ -145,7 +145,7 @@ def _place_by_search(
     statement.undo_to(attempt.operations)
     job.reasons = attempt.reasons
     waiting = _waiting(session, job)
-    root = session.topology.domains.topology.root if attempt.root is None else attempt.root
+    root = session.topology.domains_of(job).topology.root if attempt.root is None else attempt.root
     search = GangSearch(session, job, waiting, root=root)
     found = search.run(on_idle=True)
     if not (found or waits) and session.nodes.releases_room:
@@ -176,7 +176,7 @@ def _is_uniform(sheets: list[Worksheet]) -> bool:
 
 
 def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:
-    if session.topology.is_served and goes_by_domains(session, job):
+    if session.topology.serves(job) and goes_by_domains(session, job):
         DomainSearch(session, statement, job, sheets, root=root).place()
     elif job.has_sub_group_policy:
         place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))

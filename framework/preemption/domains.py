@@ -29,11 +29,12 @@ def domains_of(session: Session, job: SessionJob, most: int) -> list[VictimDomai
         job: The gang.
         most: How many domains are enough.
     """
-    tree = session.topology.domains.topology
+    domains = session.topology.domains_of(job)
+    tree = domains.topology
     numbers = _flat(session.topology.gradients_for_job(job, tree.root, EVICT))[:most]
-    if not numbers and session.topology.domains.limit_of_job(job) is None:
+    if not numbers and domains.limit_of_job(job) is None:
         return [VictimDomain(number=tree.root, mask=None)]
-    return [VictimDomain(number=number, mask=session.topology.domains.mask(number)) for number in numbers]
+    return [VictimDomain(number=number, mask=domains.mask(number)) for number in numbers]
 
 
 def masks_for(session: Session, part: SubJob, domain: VictimDomain) -> list[BoolArray | None]:

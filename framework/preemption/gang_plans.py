@@ -195,7 +195,8 @@ class GangPlanner:
         like = tuple((task.template.number, task.priority, task.role, session.queues.kind(task)) for task in tasks)
         roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
         minimum = (job.min_available - job.ready_count, roles)
-        key, moment = (*self._planner.key(attempt, tasks[0]), domain.number, like, minimum), len(session.nodes.log)
+        where = domain.number, job.topology_key
+        key, moment = (*self._planner.key(attempt, tasks[0]), where, like, minimum), len(session.nodes.log)
         known = self._failed.get(key)
         if known is not None and known[0] == moment:
             return known[1]

@@ -64,6 +64,7 @@ from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
+from pyroclast.model.native import Disruption
 from pyroclast.model.queues import ROOT_QUEUE, with_ancestors
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
@@ -1358,7 +1359,8 @@ class PreemptionPlanner:
         victim = job.tasks[victim.id]
         if victim.status not in self._rule.statuses:
             return None
-        if job is attempt.job or can_spare(job, victim):
+        is_exchange = job is attempt.job and job.disruption is not Disruption.ALL
+        if is_exchange or can_spare(job, victim):
             return (victim,)
         gang = self._gang_of(attempt, task, job) if attempt.takes_gangs else None
         if gang is None:

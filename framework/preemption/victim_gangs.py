@@ -1,7 +1,8 @@
 """Victim gangs: a gang that loses a task keeps its minimum, or all its tasks are evicted.
 
 Half a gang holds room and does no work, so what is evicted is a unit: one task that its gang can spare, or all tasks of
-a gang. A job whose minimum is one task is no gang; any of its tasks can go.
+a gang. A job whose minimum is one task is no gang; any of its tasks can go. A native group names its disruption mode:
+either any task can go, or all tasks together.
 """
 
 from collections import Counter
@@ -10,6 +11,7 @@ from typing import Final
 
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.ids import SubJobId
+from pyroclast.model.native import Disruption
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
 __all__ = ["ACTIVE_STATUSES", "Surplus", "active_count", "can_spare", "is_intact", "might_spare", "whole_gang"]
@@ -50,6 +52,9 @@ class Surplus:
 
     def spares(self, task: Task) -> bool:
         """Return whether the job, its roles and its groups keep their minimums without one more task."""
+        mode = self._job.disruption
+        if mode is not None:
+            return mode is Disruption.SINGLE
         return self._ready > self._job.min_available and self._role_spares(task) and self._group_spares(task)
 
     def take(self, task: Task) -> bool:
@@ -94,6 +99,8 @@ def might_spare(job: SessionJob) -> bool:
     """Return whether a task of a job can be spared. True stays true while tasks of the job are evicted or return."""
     # a task that was terminating before the session is not one of the evicted, so the last task of a gang may have
     # company there
+    if job.disruption is not None:
+        return job.disruption is Disruption.SINGLE or active_count(job) <= 1
     return active_count(job) <= 1 or job.ready_count + job.counts[TaskStatus.RELEASING] > job.min_available
 
 
@@ -105,9 +112,11 @@ def is_intact(job: SessionJob, lost: Sequence[Task] | None = None) -> bool:
         lost: Which ones: minimums of roles and groups of which nothing was taken may have been missed before, and do
             not count. Where None, all count.
     """
-    lost = list(job.tasks.values()) if lost is None else lost
-    if not active_count(job):
+    if not active_count(job) or job.disruption is Disruption.SINGLE:
         return True
+    if job.disruption is Disruption.ALL and lost:
+        return False
+    lost = list(job.tasks.values()) if lost is None else lost
     if job.ready_count < job.min_available:
         return False
     minimums = job.job.min_by_role if job.checks_roles else {}

@@ -16,7 +16,7 @@ import numpy as np
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model import wire
-from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
@@ -203,6 +203,15 @@ class Domains:
                 self._counted[:, column] = now
         self._cursor = len(log)
         return self._used
+
+    def fullness(self, numbers: Sequence[int]) -> FloatArray:
+        """Return the used part of some domains, from 0 to 1, the mean over the resources that each has."""
+        columns = np.asarray(numbers, dtype=np.int64)
+        offered, used = self.allocatable[:, columns], self.used()[:, columns]
+        has = offered > 0
+        parts = np.divide(used, offered, out=np.zeros(offered.shape), where=has)
+        means: FloatArray = np.clip(parts, 0.0, 1.0).sum(axis=0) / np.maximum(has.sum(axis=0), 1)
+        return means
 
     def around(self, column: int) -> list[int]:
         """Return the domains that hold a node."""

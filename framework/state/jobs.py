@@ -18,6 +18,7 @@ from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import JobId, QueueName, SubJobId, TaskId
 from pyroclast.model.jobs import Departed, Job, JobTable
+from pyroclast.model.native import Disruption
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
 from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, TaskStatus, TaskTemplate
@@ -311,6 +312,16 @@ class SessionJob:
         if self._sub_jobs is None:
             self._sub_jobs = self._divide()
         return self._sub_jobs
+
+    @property
+    def topology_key(self) -> str:
+        """Label of nodes of which all its pods need one value; empty without such a constraint."""
+        return "" if self.job.native is None else self.job.native.topology_key
+
+    @property
+    def disruption(self) -> Disruption | None:
+        """Which of its pods are evicted together; None if its minimum decides."""
+        return None if self.job.native is None else self.job.native.disruption
 
     @property
     def has_topology(self) -> bool:

@@ -24,7 +24,7 @@ from pyroclast.model.nodes import NodeFacts
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.topology.members import children_of, node_members
 
-__all__ = ["ROOT", "Domain", "Topology", "TopologyFault", "topology_of"]
+__all__ = ["NONE", "ROOT", "Domain", "Topology", "TopologyFault", "topology_of"]
 
 ROOT: Final = "<cluster-top-hypernode>"
 """Name of the root, which no object can have."""

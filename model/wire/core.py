@@ -12,6 +12,7 @@ from pyroclast.model.api.meta import (
     ResourceList,
     Wire,
 )
+from pyroclast.model.wire.native import PodSchedulingGroup
 from pyroclast.model.wire.selectors import NodeSelector, NodeSelectorTerm
 from pyroclast.model.wire.storage import EphemeralVolumeSource
 
@@ -291,6 +292,7 @@ class PodSpec(Wire, frozen=True, kw_only=True):
     resources: ResourceRequirements | None = None
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
     host_network: bool = False
     restart_policy: str = ""

@@ -37,6 +37,10 @@ GATES: Final[Mapping[str, Gate]] = {
     "PodDisruptionBudgetsSupport": Gate(stage=Stage.BETA, about="watch PodDisruptionBudgets"),
     "QueueCommandSync": Gate(stage=Stage.BETA, about="execute Commands on queues (controllers)"),
     "PriorityClass": Gate(stage=Stage.BETA, about="watch PriorityClasses"),
+    "GenericWorkload": Gate(
+        stage=Stage.BETA,
+        about="watch PodGroups and Workloads of scheduling.k8s.io, and schedule pods that name a PodGroup as a gang",
+    ),
     "CSIStorage": Gate(stage=Stage.ALPHA, about="without effect; --csi-storage decides"),
     "ResourceTopology": Gate(stage=Stage.BETA, about="watch Numatopologies"),
     "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="reconcile CronJobs of batch.volcano.sh (controllers)"),
@@ -56,6 +60,7 @@ KUBERNETES_GATES: Final = frozenset(
         "DRAPartitionableDevices",
         "DRAPrioritizedList",
         "DRAConsumableCapacity",
+        "GangScheduling",
         "InPlacePodVerticalScaling",
         "MatchLabelKeysInPodAffinity",
         "MatchLabelKeysInPodTopologySpread",
@@ -66,7 +71,9 @@ KUBERNETES_GATES: Final = frozenset(
         "SchedulerQueueingHints",
         "SidecarContainers",
         "StorageCapacityScoring",
+        "TopologyAwareWorkloadScheduling",
         "VolumeCapacityPriority",
+        "WorkloadAwarePreemption",
     }
 )
 """Gates of Kubernetes that its scheduler reads. They are accepted: the API server decides about these features."""

@@ -126,6 +126,7 @@ def state_options(options: Options) -> StateOptions:
         shard_mode=options.scheduler_sharding_mode,
         shard_name=options.scheduler_sharding_name,
         ignored_provisioners=frozenset(options.ignored_provisioners),
+        forms_native_groups=options.features.enabled("GenericWorkload"),
         lifts_queue_gates=options.features.enabled("SchedulingGatesQueueAdmission"),
     )
 
@@ -134,16 +135,18 @@ def followed(options: Options) -> tuple[Resource[Any], ...]:
     """Return the kinds to watch: all except those that a flag or a feature gate disables."""
     enabled = options.features.enabled
     switched_off = {
-        resources.PRIORITY_CLASSES.kind: not (options.priority_class and enabled("PriorityClass")),
-        resources.CSI_DRIVERS.kind: not options.csi_storage,
-        resources.CSI_STORAGE_CAPACITIES.kind: not options.csi_storage,
-        resources.REPLICATION_CONTROLLERS.kind: not enabled("WorkLoadSupport"),
-        resources.REPLICA_SETS.kind: not enabled("WorkLoadSupport"),
-        resources.STATEFUL_SETS.kind: not enabled("WorkLoadSupport"),
-        resources.POD_DISRUPTION_BUDGETS.kind: not enabled("PodDisruptionBudgetsSupport"),
-        resources.NUMATOPOLOGIES.kind: not enabled("ResourceTopology"),
+        resources.NATIVE_POD_GROUPS.name: not enabled("GenericWorkload"),
+        resources.WORKLOADS.name: not enabled("GenericWorkload"),
+        resources.PRIORITY_CLASSES.name: not (options.priority_class and enabled("PriorityClass")),
+        resources.CSI_DRIVERS.name: not options.csi_storage,
+        resources.CSI_STORAGE_CAPACITIES.name: not options.csi_storage,
+        resources.REPLICATION_CONTROLLERS.name: not enabled("WorkLoadSupport"),
+        resources.REPLICA_SETS.name: not enabled("WorkLoadSupport"),
+        resources.STATEFUL_SETS.name: not enabled("WorkLoadSupport"),
+        resources.POD_DISRUPTION_BUDGETS.name: not enabled("PodDisruptionBudgetsSupport"),
+        resources.NUMATOPOLOGIES.name: not enabled("ResourceTopology"),
     }
-    return tuple(kind for kind in WATCHED_KINDS if not switched_off.get(kind.kind, False))
+    return tuple(kind for kind in WATCHED_KINDS if not switched_off.get(kind.name, False))
 
 
 class Faults:

@@ -20,7 +20,7 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
-from pyroclast.model.report import CycleReport, GroupStatus, PodCondition, QueueAllocation
+from pyroclast.model.report import CycleReport, GroupStatus, NativeGroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.requests import resource_list
 from pyroclast.model.snapshot import Snapshot
 
@@ -99,6 +99,8 @@ class SimulatedCluster:
         """
         for status in report.group_statuses:
             self._write_group(status, now)
+        for native_status in report.native_statuses:
+            self._write_native(native_status, now)
         for condition in report.pod_conditions:
             self._write_pod(condition, now)
         for queue_status in report.queue_statuses:
@@ -122,6 +124,19 @@ class SimulatedCluster:
         self._state.apply(kind, each)
 
     # Writes of a cycle
+
+    def _write_native(self, status: NativeGroupStatus, now: float) -> None:
+        group = self._of("NativePodGroup")[f"{status.namespace}/{status.name}"]
+        written = wire.NativeCondition(
+            type=status.type,
+            status=status.status,
+            reason=status.reason,
+            message=status.message,
+            observed_generation=status.generation,
+            last_transition_time=wire.time_text(now),
+        )
+        conditions = _with(group.status.conditions, (written,))
+        self._set("NativePodGroup", replace(group, status=replace(group.status, conditions=conditions)))
 
     def _write_group(self, status: GroupStatus, now: float) -> None:
         group = self._of("PodGroup").get(JobId(status.job))

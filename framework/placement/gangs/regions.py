@@ -43,7 +43,7 @@ def regions_of(
 
     Where `count` ends the search, further regions may exist.
     """
-    if not (session.topology.is_served and goes_by_domains(session, job)):
+    if not (session.topology.serves(job) and goes_by_domains(session, job)):
         yield {}
         return
     for level in session.topology.gradients_for_job(job, root, ALLOCATE):
@@ -63,7 +63,7 @@ def _whole(session: Session, job: SessionJob, level: Sequence[int], root: int) -
         fit = [number for number in level if number in inner]
     scores = session.topology.domain_scores(part, fit)
     for at in np.argsort(-scores, kind="stable").tolist():
-        yield {part.id: session.topology.domains.mask(fit[at])}
+        yield {part.id: session.topology.domains_of(job).mask(fit[at])}
 
 
 def _inside(

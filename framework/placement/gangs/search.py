@@ -377,7 +377,7 @@ def may_be_missed(session: Session, job: SessionJob, tasks: Sequence[Task], *, i
         tasks: Its tasks.
         is_uniform: Whether all tasks are of one template.
     """
-    if not is_uniform or (job.has_topology and session.topology.is_served):
+    if not is_uniform or (job.has_topology and session.topology.serves(job)):
         return True
     return session.candidates.has_room(tasks[0]) and not all(is_plain(session, task) for task in tasks)
 

@@ -15,6 +15,7 @@ from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
     from pyroclast.framework.session.session import Session
+    from pyroclast.framework.state.domains import Domains
 
 __all__ = ["RoomInDomains", "fits_per_node"]
 
@@ -22,8 +23,9 @@ __all__ = ["RoomInDomains", "fits_per_node"]
 class RoomInDomains:
     """Bounds for some tasks; D domains."""
 
-    def __init__(self, session: "Session", tasks: Sequence[Task]) -> None:
+    def __init__(self, session: "Session", domains: "Domains", tasks: Sequence[Task]) -> None:
         self._session = session
+        self._topology = domains.topology
         self._counts: IntArray | None = None
         self._version = -1
         self._tasks = tasks
@@ -48,12 +50,12 @@ class RoomInDomains:
 
     def _count(self) -> IntArray:
         session = self._session
-        total = np.zeros(len(session.topology.domains.topology.domains), dtype=np.int64)
+        total = np.zeros(len(self._topology.domains), dtype=np.int64)
         times = Counter(task.template.number for task in self._tasks)
         first = {task.template.number: task for task in reversed(self._tasks)}
         for number, many in times.items():
             per_node = fits_per_node(session, first[number])
-            total += np.minimum(session.topology.domains.topology.sums(per_node), many)
+            total += np.minimum(self._topology.sums(per_node), many)
         return total
 
 

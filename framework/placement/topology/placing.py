@@ -29,7 +29,7 @@ NO_DOMAIN_FITS: Final = "NoDomainFits"
 
 def goes_by_domains(session: Session, job: SessionJob) -> bool:
     """Return whether domains limit a job or one of its sub-jobs."""
-    domains = session.topology.domains
+    domains = session.topology.domains_of(job)
     if domains.limit_of_job(job) is not None:
         return True
     return job.has_sub_group_policy and any(domains.limit_of_part(part) is not None for part in job.sub_jobs.values())
@@ -48,7 +48,8 @@ class DomainSearch:
         root: int | None = None,
     ) -> None:
         self._session = session
-        self._root = session.topology.domains.topology.root if root is None else root
+        self._domains = session.topology.domains_of(job)
+        self._root = self._domains.topology.root if root is None else root
         self._statement = statement
         self._job = job
         self._sheets = sheets
@@ -61,14 +62,16 @@ class DomainSearch:
         """Place tasks in the best domain. Return whether the job is ready."""
         session, job = self._session, self._job
         tasks = [task for sheet in self._sheets for task in sheet.left()]
-        room = RoomInDomains(session, tasks)
+        room = RoomInDomains(session, self._domains, tasks)
         place = self._best_of if job.has_sub_group_policy else self._first_of
         # a job that has waited long enough holds the available places, even fewer than its minimum
         missing = 1 if session.jobs.job_pipelined(job) else session.jobs.missing_of_job(job)
         for level in session.topology.gradients_for_job(job, self._root, ALLOCATE):
-            enough = room.hold(level, missing)
-            if enough and place(enough):
-                return session.jobs.job_ready(job)
+            # a label has one level: domains that hold all tasks come before those that hold the minimum
+            for needed in sorted({missing, room.size}, reverse=True) if job.topology_key else (missing,):
+                enough = room.hold(level, needed)
+                if enough and place(enough):
+                    return session.jobs.job_ready(job)
         self._refuse(room)
         return session.jobs.job_ready(job)
 
@@ -95,7 +98,7 @@ class DomainSearch:
             best = int(np.argmax(scores))
             sheet.return_to(mark)
             self._begin_trial(sheet)
-            if place_part(session, self._statement, self._job, sheet, session.topology.domains.mask(left[best])):
+            if place_part(session, self._statement, self._job, sheet, self._domains.mask(left[best])):
                 return float(scores[best])
             del left[best]
         sheet.return_to(mark)  # a wider domain begins with all of it
@@ -149,7 +152,7 @@ class DomainSearch:
         session = self._session
         room: RoomInDomains | None = None
         for level in session.topology.gradients_for_part(sheet.sub_job, number, ALLOCATE):
-            room = room or RoomInDomains(session, sheet.left())
+            room = room or RoomInDomains(session, self._domains, sheet.left())
             enough = room.hold(level, session.jobs.missing(sheet.sub_job))
             score = self._place_sheet(sheet, enough) if enough else None
             if score is not None:
@@ -176,17 +179,16 @@ class DomainSearch:
 
     def _message(self, room: RoomInDomains) -> str:
         """Return the message for the whole job, or for the first sub-job whose own domains lack capacity."""
-        session, job = self._session, self._job
-        domains = session.topology.domains
+        session, job, domains = self._session, self._job, self._domains
         held = domains.held_by_job(job)
         # a job that has begun may continue one by one; otherwise all its pending tasks must fit together
         needed = room.size if held < 0 else session.jobs.missing_of_job(job)
-        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed)
+        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed, label=job.topology_key)
         if found.most < needed:
             return found.words
         for sheet in self._sheets if job.has_sub_group_policy else ():
             part, inside = sheet.sub_job, domains.limit_of_part(sheet.sub_job)
-            left, held = RoomInDomains(session, sheet.left()), domains.held_by_part(part)
+            left, held = RoomInDomains(session, self._domains, sheet.left()), domains.held_by_part(part)
             needed = left.size if held < 0 else max(part.missing, 1)
             nearest = _Nearest(domains, inside, held, left, needed)
             if inside is not None and nearest.most < needed:
@@ -198,7 +200,9 @@ class DomainSearch:
 class _Nearest:
     """Largest number of tasks that domains hold, tier by tier."""
 
-    def __init__(self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int) -> None:
+    def __init__(
+        self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int, *, label: str = ""
+    ) -> None:
         """Look at the domains that are allowed.
 
         Args:
@@ -207,6 +211,7 @@ class _Nearest:
             held: The innermost domain around what is placed; negative if nothing is.
             room: Counts how many of the tasks each takes.
             needed: How many must find places.
+            label: The label whose values are the domains; empty for HyperNodes.
         """
         tree = domains.topology
         highest = tree.tiers[-1] if limit is None else limit
@@ -215,12 +220,15 @@ class _Nearest:
         what = f"no domain of tier {highest} or below fits {tasks}"
         if highest >= tree.tiers[-1]:
             what = f"no domain, nor all nodes together, fits {tasks}"
+        if label:
+            what = f"the nodes of no value of label {label} fit {tasks}"
         counts = room.counts(allowed).tolist()
         best: dict[int, tuple[int, str]] = {}
         for number, count in zip(allowed, counts, strict=True):
             domain = tree.domains[number]
             if domain.tier not in best or count > best[domain.tier][0]:
-                best[domain.tier] = count, "all nodes" if number == tree.root else f"{domain.name} (tier {domain.tier})"
+                named = domain.name if label else f"{domain.name} (tier {domain.tier})"
+                best[domain.tier] = count, "all nodes" if number == tree.root else named
         fits = ", ".join(
             f"{name} fit{'' if name == 'all nodes' else 's'} {count}" for _, (count, name) in sorted(best.items())
         )

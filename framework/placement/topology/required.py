@@ -12,6 +12,8 @@ __all__ = ["nodes_by_topology", "unserved_topology"]
 
 def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
     """Refuse a job with a hard topology that no plugin enforces, or that names a tier that does not exist."""
+    if job.topology_key:
+        return None
     if session.topology.is_served:
         return session.topology.domains.unknown_tier(job)
     if not asks_for_hard_topology(job):
@@ -24,5 +26,5 @@ def nodes_by_topology(
     session: Session, job: SessionJob, task: Task, places: IntArray | None = None
 ) -> BoolArray | None:
     """Return where its topology lets one more task of a job lie, shape (N,); see `Domains.beside`."""
-    part = job.part_of(task) if job.has_topology and session.topology.is_served else None
-    return None if part is None else session.topology.domains.beside(part, places)
+    part = job.part_of(task) if job.has_topology and session.topology.serves(job) else None
+    return None if part is None else session.topology.domains_of(job).beside(part, places)
