@@ -105,8 +105,8 @@ def test_only_the_policy_never_keeps_a_group_from_preempting() -> None:
         (
             native_group("a", 1, parentCompositePodGroupName="b"),
             (
-                "spec.parentCompositePodGroupName: it is part of the CompositePodGroup 'b', and groups of groups are not "
-                "supported"
+                "spec.parentCompositePodGroupName: it is part of the CompositePodGroup 'b', and groups of groups are "
+                "not supported"
             ),
         ),
     ],
