@@ -12,7 +12,9 @@ import yaml
 
 from pyroclast.controllers.hypernodes.discovery import SOURCE
 from pyroclast.framework.diagnosis.lint import check
+from pyroclast.kube.resources import GANG_POD_GROUPS
 from pyroclast.model.api.names import NETWORK_TOPOLOGY_SOURCE
+from pyroclast.model.wire import GangPodGroupSpec, GangPodGroupStatus
 from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.controllers.options import parse_options as parse_controllers
 from pyroclast.scheduler.daemon.settings import read_configuration
@@ -530,3 +532,30 @@ def test_alerts_of_controllers_go_with_them() -> None:
     assert alerts(link) == every
     without = [each for each in every if each["alert"] != "PyroclastNoReconciler"]
     assert alerts(link, "controllers.enabled=false") == without
+
+
+def test_the_definition_of_sigs_pod_groups_is_off_by_default() -> None:
+    """With the value it has every field that is read or written, and stays when the release goes."""
+    assert not [each for each in rendered() if each["kind"] == "CustomResourceDefinition"]
+
+    definition = by_kind(rendered("sigsPodGroups.create=true"), "CustomResourceDefinition")
+    (version,) = definition["spec"]["versions"]
+    fields = version["schema"]["openAPIV3Schema"]["properties"]
+    assert definition["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    assert (version["name"], version["subresources"]) == (GANG_POD_GROUPS.version, {"status": {}})
+    for part, struct in (("spec", GangPodGroupSpec), ("status", GangPodGroupStatus)):
+        assert set(struct.__struct_encode_fields__) <= set(fields[part]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("sets", "resources"),
+    [
+        ((), {"priorityclasses", "podgroups", "workloads", "podgroups/status"}),
+        (("GenericWorkload",), {"priorityclasses"}),
+    ],
+)
+def test_rights_on_native_groups_need_their_feature(sets: tuple[str, ...], resources: set[str]) -> None:
+    """The gate that watches them is the gate of the rights."""
+    role = by_kind(rendered(*(f"scheduler.featureGates.{gate}=false" for gate in sets)), "ClusterRole", "-scheduler")
+    found = [each["resources"] for each in role["rules"] if each["apiGroups"] == ["scheduling.k8s.io"]]
+    assert {name for each in found for name in each} == resources
