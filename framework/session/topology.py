@@ -83,7 +83,7 @@ class SessionTopology:
         return [allowed] if allowed else []
 
     def domain_scores(self, part: SubJob, numbers: Sequence[int]) -> FloatArray:
-        """Score domains for a sub-job, shape of `numbers`: higher is better. Among values of a label the fullest is best."""
+        """Score domains for a sub-job, shape of `numbers`: higher is better. The fullest value of a label is best."""
         if part.job.topology_key:
             return self.domains_of(part.job).fullness(numbers)
         named = DomainNodes(self.domains, numbers, self._nodes.table.names)
