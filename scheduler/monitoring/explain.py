@@ -4,9 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from pyroclast.model.gangs import Gang
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job
+from pyroclast.model.native import NativeGroup
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
@@ -49,6 +52,7 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         },
         "lent": [task.key for task in job.tasks.values() if task.has_lent_room],
         "gangs": [_gang(each) for each in _gangs_of(job, snapshot)],
+        "nativeGroup": None if job.native is None else _native(job.native, snapshot),
         "pipelined": {names.get(task, task): node for task, node in report.pipelined.get(job.id, {}).items()},
         "share": None if share is None else share_in_words(share),
     }
@@ -70,6 +74,24 @@ def _gang(gang: Gang) -> dict[str, Any]:
         "gangMatchPolicy": gang.match_policy,
         "waitTime": gang.waiting_seconds,
         "createTime": gang.created,
+    }
+
+
+def _native(group: NativeGroup, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the settings of a native group, and the template that it was made of."""
+    metadata, reference = group.object.metadata, group.object.spec.reference
+    workload = None if reference is None else f"{metadata.namespace}/{reference.workload_name}"
+    return {
+        "name": metadata.key,
+        "apiVersion": group.object.api_version,
+        "minCount": group.minimum,
+        "disruptionMode": group.disruption.value,
+        "topologyKey": group.topology_key,
+        "preempts": group.preempts,
+        "workload": workload,
+        "template": None if reference is None else reference.template,
+        "workloadExists": workload in snapshot.objects.workloads,
+        "conditions": [msgspec.to_builtins(each) for each in group.object.status.conditions],
     }
 
 

@@ -4,6 +4,7 @@ from pyroclast.model.gangs.names import TOTAL_NUMBER, WAITING_TIME
 from pyroclast.scheduler.monitoring.explain import explain_job
 from pyroclast.testing import Scenario
 from tests.gangs import annotated
+from tests.native import ALL, native_group, of_native
 
 
 def test_gangs_of_a_job_are_explained() -> None:
@@ -30,3 +31,35 @@ def test_gangs_of_a_job_are_explained() -> None:
     plain = explain_job("default/plain", done.snapshot, done.report)
     assert plain is not None
     assert plain["gangs"] == []
+
+
+def test_a_native_group_is_explained() -> None:
+    """With the template that it was made of, and its conditions as the server has them."""
+    reference = {"workloadName": "w", "templateName": "workers"}
+    workload = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {"podGroupTemplates": [{"name": "workers"}]},
+    }
+    group = native_group("a", 2, key="rack", disruptionMode=ALL, workloadRef=reference)
+    scenario = Scenario().queue("default").node("n").pod("p", spec=of_native("a")).job("plain").add(group, workload)
+    (done,) = scenario.run("allocate", plugins=("gang",)).rounds
+
+    explained = explain_job("default/podgroup:a", done.snapshot, done.report)
+    assert explained is not None
+    assert explained["nativeGroup"] == {
+        "name": "default/a",
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "minCount": 2,
+        "disruptionMode": "All",
+        "topologyKey": "rack",
+        "preempts": True,
+        "workload": "default/w",
+        "template": "workers",
+        "workloadExists": True,
+        "conditions": [],
+    }
+    plain = explain_job("default/plain", done.snapshot, done.report)
+    assert plain is not None
+    assert plain["nativeGroup"] is None
