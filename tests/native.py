@@ -1,11 +1,11 @@
 """Native groups for tests: PodGroups of `scheduling.k8s.io`, and what pods carry."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["ALL", "native_group", "of_native"]
 
-ALL = {"all": {}}
+ALL: Final[dict[str, Any]] = {"all": {}}
 """The disruption mode of a group whose pods are evicted together, since v1alpha3."""
 
 

@@ -7,6 +7,7 @@ from pyroclast.framework.failed_cycle import failed_report
 from pyroclast.model.report import CycleReport
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
+from tests.native import native_group, of_native
 
 CLUSTER = (
     Scenario()
@@ -58,3 +59,14 @@ def test_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failed_cycle, "MOST_PODS", 2)
 
     assert len(report_of(Scenario().node("n1").job("many", tasks=3)).pod_conditions) == 2
+
+
+def test_a_native_group_gets_the_reason_unless_it_was_scheduled_before() -> None:
+    """Its condition has the reason of an error of the scheduler."""
+    waiting = Scenario().queue("default").node("n1").pod("a-0", spec=of_native("a"))
+    condition = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}
+
+    (status,) = report_of(waiting.add(native_group("a", 1))).native_statuses
+    assert (status.name, status.status, status.reason, status.message) == ("a", "False", "SchedulerError", MESSAGE)
+    scheduled = native_group("a", 1, status={"conditions": [condition]})
+    assert report_of(waiting.add(scheduled)).native_statuses == ()

@@ -101,6 +101,16 @@ def test_kinds_that_are_switched_off_are_not_followed() -> None:
     assert resources.PODS in fewer
 
 
+def test_native_groups_are_not_followed_without_their_feature() -> None:
+    """PodGroups of other API groups are followed all the same, and pods that name a group are jobs of their own."""
+    options = parse_options(["--feature-gates=GenericWorkload=false"], {}).options
+    everything, fewer = set(followed(Options())), set(followed(options))
+
+    assert everything - fewer == {resources.NATIVE_POD_GROUPS, resources.WORKLOADS}
+    assert {resources.POD_GROUPS, resources.GANG_POD_GROUPS} <= fewer
+    assert (state_options(options).forms_native_groups, state_options(Options()).forms_native_groups) == (False, True)
+
+
 def test_flags_decide_how_the_cluster_is_read() -> None:
     """Names, queue, selector, ring and shard reach the books."""
     read = state_options(

@@ -10,7 +10,7 @@ from pyroclast.model.api import names
 from pyroclast.model.api.meta import OwnerReference
 from pyroclast.model.api.scheduling import NetworkTopologySpec, PodGroup, PodGroupStatus
 from pyroclast.model.gangs.names import LABEL_NAME, LABEL_POD_GROUP, NAME
-from pyroclast.model.wire import Pod, PodStatus
+from pyroclast.model.wire import Pod, PodSchedulingGroup, PodStatus
 from tests.unit.controllers.podgroups.pods import owner, pod
 
 OURS = ("volcano",)
@@ -224,3 +224,10 @@ def test_a_budget_that_cannot_be_read_is_left_out() -> None:
 
     assert group(pod(annotations=both)).metadata.annotations == {names.MAX_UNAVAILABLE: "50%"}
     assert group(pod(annotations={names.MIN_AVAILABLE: "0"})).metadata.annotations == {}
+
+
+def test_pods_of_native_groups_need_no_group() -> None:
+    """The scheduler makes a job of the PodGroup of `scheduling.k8s.io` that they name."""
+    named = PodSchedulingGroup(pod_group_name="train")
+    member = msgspec.structs.replace(pod(), spec=msgspec.structs.replace(pod().spec, scheduling_group=named))
+    assert not needs_group(member, OURS)

@@ -144,7 +144,9 @@ def test_the_template_must_exist_in_the_workload() -> None:
     composite = WORKLOADS.decoder.convert(
         {"metadata": {"name": "w"}, "spec": {"compositePodGroupTemplates": [{"name": "top"}]}}
     )
-    old = {"podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "workers"}}}
+    old: dict[str, Any] = {
+        "podGroupTemplateRef": {"workload": {"workloadName": "w", "podGroupTemplateName": "workers"}}
+    }
     new = decoded(native_group("a", 1, workloadRef={"workloadName": "w", "templateName": "drivers"}))
 
     assert template_fault(decoded(native_group("a", 1, version="v1alpha2", **old)), workload) == ""
