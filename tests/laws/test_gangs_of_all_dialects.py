@@ -79,9 +79,9 @@ def _with(scenario: Scenario, name: str, gang: Drawn, cpu: int) -> Scenario:
             scenario = scenario.add(gang_pod_group(name, gang.least, policy="waiting-and-running"))
         case "volcano":
             metadata = {"name": name, "namespace": "default", "creationTimestamp": "2026-01-01T00:00:00Z"}
-            spec = {"minMember": gang.least, "queue": "default", "priorityClassName": f"p{gang.priority}"}
+            needs = {"minMember": gang.least, "queue": "default", "priorityClassName": f"p{gang.priority}"}
             kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
-            scenario = scenario.add({**kind, "metadata": metadata, "spec": spec})
+            scenario = scenario.add({**kind, "metadata": metadata, "spec": needs})
     for number in range(gang.running + gang.waiting):
         runs = number < gang.running
         spec: dict[str, Any] = {} if runs else {"nodeSelector": {"small": "yes"}}
@@ -125,7 +125,7 @@ def test_a_native_gang_lies_on_one_value_of_its_label(drawn: tuple[Scenario, dic
     """Members that run, and members that are bound."""
     scenario, gangs = drawn
     outcome = run(scenario, cycles=3)
-    racks = {node.name: node.labels["rack"] for node in outcome.rounds[0].snapshot.nodes.facts.nodes}
+    racks = {str(node.name): node.labels["rack"] for node in outcome.rounds[0].snapshot.nodes.facts.nodes}
     for name, gang in gangs.items():
         if not gang.key:
             continue
