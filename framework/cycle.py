@@ -14,6 +14,7 @@ import msgspec
 from pyroclast.framework.configuration import Configuration, PluginOption, Profile
 from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
+from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing, examinations_of
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of
 from pyroclast.framework.extension.contract import Ability, Plugin
@@ -24,15 +25,17 @@ from pyroclast.framework.reservations.nominations import kept, made_by_plans
 from pyroclast.framework.reservations.restoring import hold_promised_room
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.model.examination import Examination
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport, Sample
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.model.tasks import TaskStatus
+from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["Observer", "Silent", "empty_report", "open_plugins", "run_cycle"]
+__all__ = ["Observer", "Silent", "empty_report", "examine_pods", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
@@ -68,6 +71,7 @@ def run_cycle(
     outside: Mapping[str, Outside] | None = None,
     observer: Observer | None = None,
     settled: Settled | None = None,
+    tracing: Tracing | None = None,
 ) -> tuple[CycleReport, Memory]:
     """Decide once.
 
@@ -81,6 +85,8 @@ def run_cycle(
         outside: Services that plugins query beyond the snapshot (extenders), by plugin instance.
         observer: Receives plans as they are committed, and phase marks.
         settled: A cache of jobs that need no second look; changes no decision.
+        tracing: Collects examinations of pods. It asks plugins further questions, so the plans of a cycle with tracing
+            are not carried out.
 
     Returns:
         The report, and the memory for the next cycle.
@@ -89,7 +95,7 @@ def run_cycle(
     observer = observer or Silent()
     settled = settled or Settled()
     cycle = memory.cycle + 1
-    if memory.is_quiet(snapshot.generation, configuration.generation, now):
+    if tracing is None and memory.is_quiet(snapshot.generation, configuration.generation, now):
         return empty_report(cycle, configuration.generation), msgspec.structs.replace(memory, cycle=cycle)
     profile = configuration.profiles[0]
     session = Session(
@@ -103,17 +109,67 @@ def run_cycle(
         committed=observer.committed,
         settled=settled,
         runs=memory.runs,
+        tracing=tracing,
     )
+    if tracing is not None:
+        begin_tracing(session, tracing, profile="")
     session.report.lacking_pods_since = SealedDict(memory.lacking_pods_since)
     session.report.rounds = SealedDict(memory.rounds)
     session.report.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
     _run_actions(session, profile, registry, observer)
+    if tracing is not None:
+        end_tracing(session, tracing)
     report, grace_ends = _close(session, settled, observer)
     moments = (patience_ends, grace_ends, session.report.wakes)
     ends = min((moment for moment in moments if moment is not None), default=None)
     return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
+
+
+def examine_pods(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    *,
+    registry: Registry,
+    seed: int = 0,
+    now: float,
+    memory: Memory | None = None,
+    outside: Mapping[str, Outside] | None = None,
+    settled: Settled | None = None,
+    chooses: Callable[[Task], bool],
+    node_limit: int,
+) -> tuple[Examination, ...]:
+    """Decide a cycle once more, and examine pods in it: their scores, and which rule refuses which node.
+
+    Args:
+        snapshot: As in `run_cycle`, like the arguments that follow.
+        configuration: As there.
+        registry: As there.
+        seed: As there.
+        now: As there.
+        memory: The memory that the cycle received.
+        outside: Recorded replies of extenders; without them extenders are left out.
+        settled: As there; a new one also tries jobs of which nothing changed.
+        chooses: Returns whether a task is examined.
+        node_limit: Maximum number of nodes in each table.
+
+    Returns:
+        An examination for each chosen pod of a job, by the names of the pods; bounded in number.
+    """
+    tracing = Tracing(chooses, node_limit=node_limit)
+    run_cycle(
+        snapshot,
+        configuration,
+        registry=registry,
+        seed=seed,
+        now=now,
+        memory=memory,
+        outside=outside,
+        settled=settled,
+        tracing=tracing,
+    )
+    return examinations_of(tracing)
 
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:

@@ -39,27 +39,27 @@ class Reviews:
         self._client = client
         self._clock = clock or SystemClock()
         self._keep_seconds = keep_seconds
-        self._known: OrderedDict[tuple[bytes, str], tuple[float, Access]] = OrderedDict()
-        """Cached answers by digest of the token, so that tokens are not kept in memory, and path."""
+        self._known: OrderedDict[tuple[bytes, str, str], tuple[float, Access]] = OrderedDict()
+        """Cached answers by digest of the token, so that tokens are not kept in memory, path and verb."""
 
-    async def judge(self, token: str, path: str) -> Access:
-        """Return whether the owner of a token may get a path.
+    async def judge(self, token: str, path: str, verb: str = "get") -> Access:
+        """Return whether the owner of a token may use a path with a verb, an HTTP method in lower case.
 
         Raises:
             ApiError: The API server did not answer the question.
         """
-        key = (sha256(token.encode()).digest(), path)
+        key = (sha256(token.encode()).digest(), path, verb)
         now = self._clock.monotonic()
         if key in self._known and now - self._known[key][0] < self._keep_seconds:
             return self._known[key][1]
-        access = await self._ask(token, path)
+        access = await self._ask(token, path, verb)
         self._known[key] = (now, access)
         self._known.move_to_end(key)
         while len(self._known) > _MOST_KEPT:
             self._known.popitem(last=False)
         return access
 
-    async def _ask(self, token: str, path: str) -> Access:
+    async def _ask(self, token: str, path: str, verb: str) -> Access:
         if not token:
             return Access.UNKNOWN
         identity = await self._review("authentication.k8s.io/v1", "TokenReview", _TOKENS, {"token": token})
@@ -67,7 +67,7 @@ class Reviews:
         if not identity.get("authenticated") or not isinstance(user, dict):
             return Access.UNKNOWN
         known = {name: user[name] for name in ("uid", "groups", "extra") if user.get(name)}
-        spec = {"user": user.get("username", ""), **known, "nonResourceAttributes": {"path": path, "verb": "get"}}
+        spec = {"user": user.get("username", ""), **known, "nonResourceAttributes": {"path": path, "verb": verb}}
         answer = await self._review("authorization.k8s.io/v1", "SubjectAccessReview", _ACCESSES, spec)
         return Access.GRANTED if answer.get("allowed") is True else Access.FORBIDDEN
 

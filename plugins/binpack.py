@@ -77,7 +77,9 @@ class Binpack(Plugin):
                 request, columns.used[counted], columns.allocatable[counted], importance
             )
 
-        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
+        session.extensions.register(
+            contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, weight=self.args.weight
+        )
 
 
 def fullness_after(request: IntArray, used: IntArray, allocatable: IntArray, weights: Sequence[int]) -> FloatArray:

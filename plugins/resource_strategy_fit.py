@@ -174,7 +174,9 @@ class ResourceStrategyFit(Plugin):
                 return np.array([self.args.weight * fit_of_one(fit, used, offered)])
             return self.args.weight * fit_after(fit, columns.used[fit.rows], columns.allocatable[fit.rows])
 
-        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS)
+        session.extensions.register(
+            contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, weight=self.args.weight
+        )
 
     def _register_scarce(self, session: Session, sra: Sra) -> None:
         weights = {name: _or_one(sra.resource_weight.get(name, 1)) for name in sra.resources}
@@ -202,7 +204,9 @@ class ResourceStrategyFit(Plugin):
             lacks = (columns.allocatable[asked] <= 0).any(axis=0)
             return np.where(lacks, 0.0, (1 - present / total) * MAX_SCORE * sra.weight)
 
-        session.extensions.register(contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, part="scarce")
+        session.extensions.register(
+            contract.NODE_ORDER, self.name, score, locality=Locality.AMOUNTS, weight=sra.weight, part="scarce"
+        )
 
     def _register_proportional(self, session: Session, kept: Proportional) -> None:
         devices = [

@@ -20,7 +20,7 @@ from pyroclast.model.requests import ATTACHABLE_VOLUMES
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import Task
 
-__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "explain"]
+__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "Tally", "explain"]
 
 NO_NODE_FITS = "NoNodeFits"
 """Reason of a refusal by nodes."""
@@ -38,19 +38,8 @@ _ROOM = "resources"
 def explain(answers: NodeAnswers, task: Task, domain: BoolArray | None) -> Refusal:
     """Count the nodes of a domain (all where None) by the first rule that refuses a task."""
     everywhere = np.ones(len(answers.nodes), dtype=np.bool_) if domain is None else domain
-    tally = _Tally(answers, task, np.flatnonzero(everywhere))
-    if answers.snapshot.shard_mode == "hard":
-        outside = ~answers.nodes.table.in_shard[tally.open]
-        tally.refuse(outside, Reason("node(s) not in this scheduler's shard", resolvable=False), "shard")
-    tally.ask_for_permanent()
-    permitted = tally.open
-    tally.ask_size()
-    if domain is None and permitted.size and not tally.open.size:
-        tally.note_largest(permitted)
-    tally.ask_room()
-    for each in answers.functions.predicates:
-        if tally.open.size:
-            tally.ask(each)
+    tally = Tally(answers, task, np.flatnonzero(everywhere))
+    tally.ask_all(is_everywhere=domain is None)
     return tally.refusal(int(everywhere.sum()))
 
 
@@ -59,7 +48,7 @@ def _shortage(resource: str) -> str:
     return TOO_MANY_VOLUMES if resource.startswith(ATTACHABLE_VOLUMES) else f"Insufficient {resource}"
 
 
-class _Tally:
+class Tally:
     """Nodes not yet refused, and the counts of those that were."""
 
     def __init__(self, answers: NodeAnswers, task: Task, open_columns: IntArray) -> None:
@@ -77,6 +66,26 @@ class _Tally:
         """Answers of predicates over arrays, and the columns that they cover."""
         self._largest = ""
         """A sentence about what the largest nodes have of resources that none has enough of."""
+
+    def ask_all(self, *, is_everywhere: bool) -> None:
+        """Ask all rules in their order, until no node is left.
+
+        Args:
+            is_everywhere: Whether the nodes are all nodes, so that the largest of them is worth a sentence.
+        """
+        answers = self._answers
+        if answers.snapshot.shard_mode == "hard":
+            outside = ~answers.nodes.table.in_shard[self.open]
+            self.refuse(outside, Reason("node(s) not in this scheduler's shard", resolvable=False), "shard")
+        self.ask_for_permanent()
+        permitted = self.open
+        self.ask_size()
+        if is_everywhere and permitted.size and not self.open.size:
+            self.note_largest(permitted)
+        self.ask_room()
+        for each in answers.functions.predicates:
+            if self.open.size:
+                self.ask(each)
 
     def refuse(self, mask: BoolArray, reason: Reason, plugin: str) -> None:
         """Count and close the open nodes of a mask, shape (open,)."""

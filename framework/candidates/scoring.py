@@ -21,7 +21,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import shortened
 
-__all__ = ["ScoredNodes"]
+__all__ = ["ScoredNodes", "numbers_by_name", "reduced"]
 
 
 class ScoredNodes:
@@ -96,26 +96,11 @@ class ScoredNodes:
             if isinstance(answer, Refusal):
                 dict.setdefault(answers.unscored, self._task.id, answer)
             else:
-                self.scores += self._numbers(each, answer, views)
+                self.scores += numbers_by_name(answers, each, answer, views)
         reducers = {each.plugin: each for each in answers.extensions.functions(contract.NODE_REDUCE)}
         for each in maps:
             if each.plugin in reducers:
-                self._add_reduced(each, reducers[each.plugin], views)
-
-    def _add_reduced(self, mapper: Registered[Any], reducer: Registered[Any], views: Sequence[NodeView]) -> None:
-        raw: dict[NodeName, float] = {
-            view.name: float(math.floor(self._answers.ask_pair_score(mapper, self._task, view))) for view in views
-        }
-        self._answers.extensions.ask_or(reducer, None, self._task, raw)
-        self.scores += self._numbers(reducer, raw, views)
-
-    def _numbers(self, each: Registered[Any], by_name: Any, views: Sequence[NodeView]) -> FloatArray | float:
-        """Read scores by node as an array; an answer of another kind adds nothing."""
-        try:
-            return finite(np.array([number(by_name.get(view.name, 0.0)) for view in views]))
-        except Exception as error:  # noqa: BLE001  # what a plugin gave is its failure
-            self._answers.extensions.note_failure(each.plugin, error)
-            return 0.0
+                self.scores += reduced(answers, self._task, each, reducers[each.plugin], views)
 
     def _ask_choosers(self, choosers: Sequence[Registered[Any]]) -> int | None:
         by_score: dict[float, list[NodeView]] = {}
@@ -129,6 +114,28 @@ class ScoredNodes:
             if name is not None:
                 return columns[name]
         return None
+
+
+def reduced(
+    answers: NodeAnswers, task: Task, mapper: Registered[Any], reducer: Registered[Any], views: Sequence[NodeView]
+) -> FloatArray | float:
+    """Return the scores of a pair of functions `node_map` and `node_reduce`, shape (views,); 0 if they fail."""
+    raw: dict[NodeName, float] = {
+        view.name: float(math.floor(answers.ask_pair_score(mapper, task, view))) for view in views
+    }
+    answers.extensions.ask_or(reducer, None, task, raw)
+    return numbers_by_name(answers, reducer, raw, views)
+
+
+def numbers_by_name(
+    answers: NodeAnswers, each: Registered[Any], by_name: Any, views: Sequence[NodeView]
+) -> FloatArray | float:
+    """Read scores by node as an array, shape (views,); an answer of another kind adds nothing."""
+    try:
+        return finite(np.array([number(by_name.get(view.name, 0.0)) for view in views]))
+    except Exception as error:  # noqa: BLE001  # what a plugin gave is its failure
+        answers.extensions.note_failure(each.plugin, error)
+        return 0.0
 
 
 def _among(chooser: Registered[Any], columns: Mapping[NodeName, int]) -> Registered[Any]:

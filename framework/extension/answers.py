@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension.contract import Locality, Move, Vote
+from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
@@ -24,6 +24,8 @@ __all__ = ["READ_PARTS", "READ_POINTS", "Reader", "anything", "number", "part_re
 Reader = Callable[[Any, Sequence[Any]], Any]
 """Given an answer and what was asked about; returns the answer as the session uses it."""
 
+_MOST_ADDENDS: Final = 32
+"""Maximum number of weighted scores that one function adds up."""
 _INTEGERS: Final = "biu"
 _NUMBERS: Final = "biuf"
 """Kinds of numpy's types."""
@@ -292,6 +294,16 @@ def _scores(value: Any, about: Sequence[Any]) -> Any:
     return None if value is None else _finite_array(value, about[1].index.shape)
 
 
+def _addends(value: Any, about: Sequence[Any]) -> list[Addend]:
+    found = _list(value)
+    if len(found) > _MOST_ADDENDS:
+        raise ValueError(f"expected at most {_MOST_ADDENDS} addends, got {len(found)}")
+    return [
+        Addend(shortened(_text(name)), number(weight), _finite_array(scores, about[1].index.shape))
+        for name, weight, scores in found
+    ]
+
+
 def _normalised(value: Any, about: Sequence[Any]) -> Any:
     return _finite_array(value, about[0].shape)
 
@@ -449,6 +461,7 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "together_limit": _tasks,
     "queues": _names,
     "reasons_of": _reasons,
+    "addends": _addends,
     "annotations": _texts,
     "plan_annotations": _texts_by_task,
     "preparations": _preparations,

@@ -30,7 +30,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any, Final, Generic, Literal, Protocol, TypedDict, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypedDict, TypeVar
 
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
@@ -267,6 +267,16 @@ VictimAnswer = Sequence[Task] | tuple[Sequence[Task], Vote]
 """A bare list permits these; with a vote, `ABSTAIN` means that the rule does not concern the candidates."""
 
 
+class Addend(NamedTuple):
+    """One of several weighted scores that a function adds up, for tables of scores; n columns."""
+
+    name: str
+    weight: float
+    """Weight that the scores contain."""
+    scores: FloatArray
+    """Weighted scores, shape (n,)."""
+
+
 class RegistrationOptions(TypedDict, total=False):
     """Options of a registration beside the function. All of them are optional."""
 
@@ -313,6 +323,12 @@ class RegistrationOptions(TypedDict, total=False):
     """For `RECLAIMABLE`: queues from which tasks could be reclaimed for a job's minimum, base units by row. Queried at
     queue admission, when the job may have no pods yet. One query serves all jobs with equal queue, priority and
     minimum."""
+    weight: float
+    """For scores: the weight that the answer contains. Tables of scores show the answer with and without it."""
+    addends: Callable[[Task, NodeColumns], Sequence[Addend]] | None
+    """For scores over arrays that add several weighted scores: each of them, for tables of scores."""
+    is_outside: bool
+    """For predicates and scores: whether another process answers, so that examinations of pods do not query it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -338,6 +354,11 @@ class Registered(Generic[F]):
     in_turn: bool = False
     together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None = None
     queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None = None
+    weight: float = 1.0
+    addends: Callable[[Task, NodeColumns], Sequence[Addend]] | None = None
+    is_outside: bool = False
+    part: str = ""
+    """The name by which the plugin tells its functions at this point apart."""
 
 
 class Point(Generic[F]):

@@ -122,7 +122,7 @@ class Extensions:
             self._guard.read("registrations", read, point, plugin, function, options)
         self._refuse_late(plugin, f"a function for {point.name}")
         name = self._option.instance if self._option is not None else plugin
-        registered = _registered(name, function, options)
+        registered = _registered(name, function, options, part)
         if self._guard is not None:
             registered = _guarded(self._guard, point, registered)
         self._registered.setdefault(point.name, {}).setdefault(name, {})[part] = registered
@@ -402,9 +402,9 @@ class Extensions:
                 self.note_failure(plugin, error)
 
 
-def _registered(plugin: str, function: Any, options: RegistrationOptions) -> Registered[Any]:
+def _registered(plugin: str, function: Any, options: RegistrationOptions, part: str) -> Registered[Any]:
     reasons = options.get("reasons", ())
-    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "reasons"}
+    rest: dict[str, Any] = {name: value for name, value in options.items() if name != "reasons"} | {"part": part}
     if callable(reasons):
         return Registered(plugin=plugin, function=function, reasons_of=reasons, **rest)
     return Registered(plugin=plugin, function=function, reasons=tuple(reasons), **rest)
@@ -432,6 +432,7 @@ _PARTS: Final = (
     "many",
     "queues",
     "reasons_of",
+    "addends",
 )
 """Functions of a registration beside that of the point."""
 

@@ -36,7 +36,7 @@ MOST_USES: Final[Mapping[str, int]] = {
 _MOST_WORD: Final = 253
 """Characters of a name or a word for machines."""
 _MOST_LABELS: Final = 32
-_QUESTIONS: Final = frozenset({"within_job", "alike", "in_turn"})
+_QUESTIONS: Final = frozenset({"within_job", "alike", "in_turn", "is_outside"})
 """RegistrationOptions that are true or false."""
 _METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 
@@ -239,6 +239,8 @@ def _read_option(name: str, value: Any) -> None:
             _of(Locality, value)
     elif name in _QUESTIONS:
         _of(bool, value)
+    elif name == "weight":
+        number(value)
     elif name == "reasons" and not callable(value):
         for reason in _of(Sequence, value):
             _of(Reason, reason)

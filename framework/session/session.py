@@ -27,6 +27,7 @@ from pyroclast.framework.session.session_values import Scratch
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.session.statement import Operation, Statement
 from pyroclast.framework.session.topology import SessionTopology
+from pyroclast.framework.session.tracing import TracedNodes, TracedStatement, Tracing
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.plan import Plan
@@ -53,6 +54,7 @@ class Session:
         committed: Callable[[Plan], None],
         settled: Settled,
         runs: Mapping[str, float] | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         self.snapshot = snapshot
         """The cluster, as it was when the cycle began."""
@@ -83,7 +85,9 @@ class Session:
         self.scratch = Scratch(caller)
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
         """The nodes with their amounts of this moment."""
-        self.candidates = CandidateNodes(NodeAnswers(self.extensions, self.nodes, snapshot))
+        self._tracing = tracing
+        answers = NodeAnswers(self.extensions, self.nodes, snapshot)
+        self.candidates = CandidateNodes(answers) if tracing is None else TracedNodes(answers, tracing)
         """Nodes that fit a task, and the refusals of the others."""
         self.queues = SessionQueues(snapshot.queues, self.extensions)
         """The queues, and what they may take."""
@@ -111,6 +115,9 @@ class Session:
     def statement(self, *, trial: bool = False) -> Statement:
         """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
         self._caller.for_actions("statement")
+        if self._tracing is not None and not trial:
+            candidates, tracing = self.candidates, self._tracing
+            return TracedStatement(self.nodes, self.extensions, self._commit, candidates=candidates, tracing=tracing)
         return Statement(self.nodes, self.extensions, self._commit, is_trial=trial)
 
     def _commit(self, operations: Sequence[Operation]) -> Refusal | None:

@@ -162,6 +162,13 @@ class Statement:
             if self.notes_places and change.verb is not Verb.EVICT:
                 change.job.note_places(change.tasks)
 
+    def place_again(self, operation: Operation, count: int) -> Refusal | None:
+        """Place the first tasks of a placement by another statement."""
+        change = operation.change
+        return self._place(
+            change.verb, change.job, operation.before[:count], change.columns[:count], evicts_for=operation.evicts_for
+        )
+
     def redo(self, operations: Sequence[Operation]) -> None:
         """Do operations once more that were undone, in their order and with nothing changed since."""
         for operation in operations:

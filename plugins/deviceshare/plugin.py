@@ -127,6 +127,7 @@ class DeviceShare(Plugin):
                 cares=cares,
                 part=part,
                 normalise=normalise,
+                weight=self.args.weight,
             )
 
     def _settings(self, session: Session) -> VgpuSettings:

@@ -74,11 +74,13 @@ class Extender(Plugin):
 
     def _register_nodes(self, session: Session, nodes: NodeVerbs) -> None:
         if self.args.batch_predicate_verb:
-            session.extensions.register(contract.PREDICATE, self.name, nodes.permits, many=nodes.permits_many)
+            session.extensions.register(
+                contract.PREDICATE, self.name, nodes.permits, many=nodes.permits_many, is_outside=True
+            )
         elif self.args.predicate_verb:
-            session.extensions.register(contract.PREDICATE, self.name, nodes.permits)
+            session.extensions.register(contract.PREDICATE, self.name, nodes.permits, is_outside=True)
         if self.args.prioritize_verb:
-            session.extensions.register(contract.BATCH_NODE_ORDER, self.name, nodes.scores)
+            session.extensions.register(contract.BATCH_NODE_ORDER, self.name, nodes.scores, is_outside=True)
 
     def _register_jobs(self, session: Session, jobs: JobVerbs) -> None:
         if self.args.queue_overused_verb:

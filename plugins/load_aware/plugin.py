@@ -81,4 +81,4 @@ class LoadAware(Plugin):
             left = free(used, nodes.limits.allocatable[:, at])
             return np.where(counts[at], score(left, weights, args.dominant_weight) * args.weight, 0).astype(np.float64)
 
-        session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE)
+        session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE, weight=args.weight)

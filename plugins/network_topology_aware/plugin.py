@@ -81,6 +81,7 @@ class NetworkTopologyAware(Plugin):
             locality=Locality.GLOBAL,
             cares=policy.cares,
             grouped=policy.grouped,
+            weight=self.args.weight,
         )
 
 

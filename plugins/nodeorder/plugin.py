@@ -3,8 +3,9 @@
 Points: node order.  Arguments: `NodeOrderArgs`.  Formulas and examples: docs/plugins/nodeorder.md.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,6 +34,12 @@ __all__ = ["NodeOrder", "NodeOrderArgs"]
 CURRENT_FORMULA: Final = "1.36"
 EARLIER_FORMULA: Final = "1.35"
 BALANCED_RESOURCES: Final = ("cpu", "memory", "nvidia.com/gpu")
+_AMOUNTS: Final = {
+    "least_requested": "least requested",
+    "most_requested": "most requested",
+    "balanced_resource": "balanced resources",
+}
+"""Names of the scores by amounts in tables of scores, by the field with their weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +85,12 @@ class NodeOrder(Plugin):
         if args.least_requested or args.most_requested or args.balanced_resource:
             amounts = AmountScores(session, args)
             session.extensions.register(
-                contract.NODE_ORDER, self.name, amounts.scores, locality=Locality.AMOUNTS, part="amounts"
+                contract.NODE_ORDER,
+                self.name,
+                amounts.scores,
+                locality=Locality.AMOUNTS,
+                addends=amounts.addends,
+                part="amounts",
             )
         self._register_facts(session)
         self._register_pods(session)
@@ -105,6 +117,7 @@ class NodeOrder(Plugin):
                 by_affinity,
                 locality=Locality.FACTS,
                 normalise=lambda raw: args.node_affinity * normalised(raw),
+                weight=args.node_affinity,
                 part="node affinity",
             )
         if args.taint_toleration:
@@ -114,11 +127,17 @@ class NodeOrder(Plugin):
                 by_taints,
                 locality=Locality.FACTS,
                 normalise=lambda raw: args.taint_toleration * reversed_normalised(raw),
+                weight=args.taint_toleration,
                 part="taints",
             )
         if args.image_locality:
             session.extensions.register(
-                contract.NODE_ORDER, self.name, by_images, locality=Locality.FACTS, part="images"
+                contract.NODE_ORDER,
+                self.name,
+                by_images,
+                locality=Locality.FACTS,
+                weight=args.image_locality,
+                part="images",
             )
 
     def _register_pods(self, session: Session) -> None:
@@ -132,6 +151,7 @@ class NodeOrder(Plugin):
                 locality=Locality.GLOBAL,
                 cares=affinity.cares,
                 normalise=lambda raw: args.pod_affinity * spread_to_range(raw),
+                weight=args.pod_affinity,
                 part="pod affinity",
             )
         if args.pod_topology_spread:
@@ -142,7 +162,13 @@ class NodeOrder(Plugin):
                 return None if scores is None else args.pod_topology_spread * scores
 
             session.extensions.register(
-                contract.NODE_ORDER, self.name, by_spread, locality=Locality.GLOBAL, cares=spread.cares, part="spread"
+                contract.NODE_ORDER,
+                self.name,
+                by_spread,
+                locality=Locality.GLOBAL,
+                cares=spread.cares,
+                weight=args.pod_topology_spread,
+                part="spread",
             )
 
 
@@ -150,7 +176,7 @@ class AmountScores:
     """Least, most and balanced allocation in one pass over the amounts."""
 
     def __init__(self, session: Session, args: NodeOrderArgs) -> None:
-        self._args = args
+        self._session, self._args = session, args
         self._looks_back = args.balanced_formula == CURRENT_FORMULA
         self._resources = session.resources
         self._asked: dict[int, tuple[list[int], list[int]]] = {}
@@ -177,6 +203,19 @@ class AmountScores:
                     used, request_column, capacity, looks_back=self._looks_back
                 )
         return total.astype(np.float64)
+
+    def addends(self, task: Task, columns: NodeColumns) -> list[contract.Addend]:
+        """Return the weighted scores one by one, for tables of scores."""
+        none = dict.fromkeys(_AMOUNTS, 0)
+        weights = {field: getattr(self._args, field) for field in _AMOUNTS}
+        return [
+            contract.Addend(_AMOUNTS[field], weight, self._with(none | {field: weight}).scores(task, columns))
+            for field, weight in weights.items()
+            if weight
+        ]
+
+    def _with(self, weights: Mapping[str, Any]) -> "AmountScores":
+        return AmountScores(self._session, replace(self._args, **weights))
 
     def _score_of_one(self, task: Task, columns: NodeColumns) -> int:
         args, template = self._args, task.template

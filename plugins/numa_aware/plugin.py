@@ -63,6 +63,7 @@ class NumaAware(Plugin):
                 fit.numa_counts,
                 locality=Locality.NODE,
                 normalise=lambda counts: few_first(counts) * self.args.weight,
+                weight=self.args.weight,
             )
 
 

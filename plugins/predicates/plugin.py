@@ -157,6 +157,7 @@ class Predicates(Plugin):
                 score.scores,
                 locality=Locality.GLOBAL,
                 cares=binding.cares,
+                weight=self.args.volume_weight,
                 part="volumes",
             )
 

@@ -50,7 +50,12 @@ class TaskTopology(Plugin):
         session.extensions.register_ledger(self.name, ledger)
         if self.args.weight:
             session.extensions.register(
-                contract.NODE_ORDER, self.name, ledger.score, locality=Locality.GLOBAL, cares=ledger.has_bucket
+                contract.NODE_ORDER,
+                self.name,
+                ledger.score,
+                locality=Locality.GLOBAL,
+                cares=ledger.has_bucket,
+                weight=self.args.weight,
             )
 
 

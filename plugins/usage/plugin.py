@@ -74,7 +74,9 @@ class Usage(Plugin):
         def scores(_: Task, columns: NodeColumns) -> FloatArray | None:
             return shadow.scores[columns.index]
 
-        session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE)
+        session.extensions.register(
+            contract.NODE_ORDER, self.name, scores, locality=Locality.NODE, weight=self.args.weight
+        )
         session.extensions.register_ledger(self.name, shadow)
 
 

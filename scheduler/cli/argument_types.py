@@ -1,8 +1,9 @@
 """Types of command line arguments. Their error messages state the expected value."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 
-__all__ = ["natural", "positive"]
+__all__ = ["natural", "positive", "up_to"]
 
 
 def natural(text: str) -> int:
@@ -13,6 +14,18 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """Read a whole number, 1 or more."""
     return _whole(text, at_least=1)
+
+
+def up_to(most: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number from 1 to a maximum."""
+
+    def read(text: str) -> int:
+        number = _whole(text, at_least=1)
+        if number > most:
+            raise ArgumentTypeError(f"got {text}, expected at most {most}")
+        return number
+
+    return read
 
 
 def _whole(text: str, *, at_least: int) -> int:

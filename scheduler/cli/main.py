@@ -62,6 +62,10 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
     "replay": Subcommand(
         about="decide the cycles of a record again, and compare", module="pyroclast.scheduler.cli.commands.replay"
     ),
+    "explain": Subcommand(
+        about="explain why a pod is on its node, or on none: scores by plugin, refusals by rule",
+        module="pyroclast.scheduler.cli.commands.explain",
+    ),
     "config": Subcommand(
         about="check a configuration file: config check FILE", module="pyroclast.scheduler.cli.commands.config"
     ),

@@ -16,7 +16,10 @@ from pyroclast.scheduler.cli.features import read_gates
 from pyroclast.scheduler.cli.flags import FlagKind, flag
 from pyroclast.scheduler.cli.process_options import ParsedOptions, ProcessOptions, process_faults, process_warnings
 
-__all__ = ["WITHOUT_EFFECT", "Options", "parse_options"]
+__all__ = ["MOST_SCORES", "WITHOUT_EFFECT", "Options", "parse_options"]
+
+MOST_SCORES: Final = 64
+"""Maximum number of nodes in a logged table of scores; a log line has at most as many items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +49,15 @@ class Options(ProcessOptions):
     )
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Watch CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
-        FlagKind.BOOLEAN, default=False, help="Serve /debug/snapshot, /debug/explain and /debug/audit."
+        FlagKind.BOOLEAN, default=False, help="Serve /debug, /configz and /apis/v1 on --listen-address."
+    )
+    debug_scores: int = flag(
+        FlagKind.WHOLE, 0, "Nodes in a logged table of scores of each placed pod; 0: none; see /debug/flags/s."
+    )
+    debug_filters: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="Log which rule refuses which node for each waiting pod; see /debug/flags/f.",
     )
     node_selector: tuple[str, ...] = flag(
         FlagKind.LIST, (), "Only nodes with one of these labels, `key:value`; none: all nodes."
@@ -149,6 +160,8 @@ def _faults_of(options: Options) -> list[str]:
         faults.append(f"--plugin-call-limit: got {options.plugin_call_limit}s, expected 0 or more")
     if options.plugin_call_deadline < 0:
         faults.append(f"--plugin-call-deadline: got {options.plugin_call_deadline}s, expected 0 or more")
+    if not 0 <= options.debug_scores <= MOST_SCORES:
+        faults.append(f"--debug-scores: got {options.debug_scores}, expected 0 to {MOST_SCORES}")
     if options.disable_default_scheduler_config and not options.scheduler_conf:
         faults.append("--disable-default-scheduler-config: needs --scheduler-conf")
     faults.extend(

@@ -24,6 +24,7 @@ import structlog
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import CycleCut
+from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.failed_cycle import failed_report
 from pyroclast.framework.session.memory import Memory
 from pyroclast.kube.collector import collector_off
@@ -36,7 +37,7 @@ from pyroclast.scheduler.daemon.cycle_thread import CycleThread
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.monitoring.stopwatch import CYCLE, SNAPSHOT, WRITE, Stopwatch
 
-__all__ = ["Cluster", "Daemon", "Decide", "Leadership", "Seen"]
+__all__ = ["Cluster", "CycleInputs", "Daemon", "Decide", "Leadership", "Seen"]
 
 _FULL_COLLECTION_SECONDS: Final = 300.0
 """Interval between full garbage collections. They happen only after a cycle without plans."""
@@ -88,11 +89,24 @@ class Decide(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CycleInputs:
+    """What a cycle received beside its snapshot, so that it can be decided once more."""
+
+    configuration: Configuration
+    registry: Registry
+    memory: Memory
+    now: float
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """The snapshot and the report of the last cycle that was not quiet."""
 
     snapshot: Snapshot
     report: CycleReport
+    inputs: CycleInputs | None = None
+    """None where the daemon does not know its registry."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,6 +145,8 @@ class Daemon:
     """Called in the cycle's thread after each cycle that was not quiet."""
     plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
     """Called on the loop's thread with the name and message of each new plugin failure."""
+    registry: Callable[[], Registry] | None = None
+    """Returns the plugins and actions in force."""
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     stopwatch: Callable[[], Stopwatch] = Stopwatch
@@ -273,6 +289,7 @@ class Daemon:
         now = self.wall()
         was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
         # Plans use the same queue as the result of the cycle, so all of them have been taken when it returns.
+        inputs = self._inputs(configuration, now)
         report, self.memory = await self.thread.run(self._decide, snapshot, configuration, now, watch)
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
@@ -280,10 +297,15 @@ class Daemon:
         stopwatch.mark(WRITE, begin=False)
         stopwatch.mark(CYCLE, begin=False)
         if not was_quiet:
-            before, self.seen = self.seen, Seen(snapshot=snapshot, report=report)
+            before, self.seen = self.seen, Seen(snapshot=snapshot, report=report, inputs=inputs)
             _log_outcome(self.seen, before, self.plugin_failed)
         await self.thread.run(self._settle, stopwatch, report, None if was_quiet else self.seen)
         return report
+
+    def _inputs(self, configuration: Configuration, now: float) -> CycleInputs | None:
+        if self.registry is None:
+            return None
+        return CycleInputs(configuration=configuration, registry=self.registry(), memory=self.memory, now=now)
 
     def _decide(
         self, snapshot: Snapshot, configuration: Configuration, now: float, observer: Observer

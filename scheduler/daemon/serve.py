@@ -40,6 +40,7 @@ from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cluster import ESSENTIAL, make_cache
 from pyroclast.scheduler.daemon.cycle_pause import CyclePause
 from pyroclast.scheduler.daemon.daemon import Daemon, Seen
+from pyroclast.scheduler.daemon.examining import PodExaminer
 from pyroclast.scheduler.daemon.instrumented_writers import Rate
 from pyroclast.scheduler.daemon.leadership import Alone, lead_to_the_end, lease_options
 from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWatches, required_kinds
@@ -52,6 +53,7 @@ from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.thread_client import Waiting
 from pyroclast.scheduler.monitoring.cycle_metrics import observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
+from pyroclast.scheduler.monitoring.debug_flags import DebugFlags, flag_handlers
 from pyroclast.scheduler.monitoring.device_metrics import DeviceFigures
 from pyroclast.scheduler.monitoring.explain import explain_job
 from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
@@ -167,15 +169,18 @@ class _Process:
             pause=self._pause,
             after_cycle=self._after_cycle,
             plugin_failed=self._record_plugin_failure,
+            registry=lambda: self._settings.registry,
         )
+        self._debug_flags = DebugFlags(scores=options.debug_scores, filters=options.debug_filters)
+        self._examiner = PodExaminer(lambda: self._daemon.seen, self._daemon.thread, seed=options.seed)
 
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
         """Serve until the process is stopped or the lease is lost."""
         self._follow_signals(stack)
-        endpoints = Endpoints(self._options, self._inside(), Reviews(self._client))
+        socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)
+        endpoints = Endpoints(self._options, self._inside(socket), Reviews(self._client))
         stack.push_async_callback(endpoints.stop)
         await endpoints.start()
-        socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)
         stack.push_async_callback(socket.stop)
         await socket.start()
         if self._recorder is not None:
@@ -386,10 +391,12 @@ class _Process:
         set_cycle_metrics(seen, self._metrics)
         observe_placements(seen, self._metrics, time.time())
         self._device_figures.update(seen.snapshot, self._cards)
+        if self._debug_flags.is_any_on:
+            self._examiner.log(seen, self._debug_flags)
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
 
-    def _inside(self) -> HealthSource:
+    def _inside(self, socket: LevelSocket) -> HealthSource:
         async def snapshot() -> bytes:
             return await asyncio.to_thread(self._cache.dump().encode)
 
@@ -397,13 +404,16 @@ class _Process:
             seen = self._daemon.seen
             return None if seen is None else explain_job(job, seen.snapshot, seen.report)
 
+        shown = looks(snapshot=snapshot, explain=explain, examine=self._examiner.explain, audit=self._cache.audit)
+        read, changed = flag_handlers(
+            self._debug_flags, verbosity=lambda: socket.verbosity, set_verbosity=socket.set_verbosity
+        )
         return HealthSource(
             checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
             vital={"background": self._why_failing, "cycle": self._stuck, "cycles": self._daemon.failing},
             metrics_text=self._metrics.text,
-            looks=looks(snapshot=snapshot, explain=explain, audit=self._cache.audit)
-            if self._options.enable_pprof
-            else {},
+            looks=shown | read if self._options.enable_pprof else {},
+            changes=changed if self._options.enable_pprof else {},
         )
 
     def _why_unsynced(self) -> str | None:

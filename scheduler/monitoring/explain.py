@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 
 from pyroclast.model.gangs import Gang
-from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job
 from pyroclast.model.native import NativeGroup
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import TaskStatus
+from pyroclast.scheduler.monitoring.examinations import job_named
 from pyroclast.scheduler.simulation.answer import amounts_in_words, share_in_words
 
 __all__ = ["explain_job"]
@@ -23,7 +23,7 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
     """Return the state of a job and why it waits.
 
     Args:
-        job_id: `namespace/name`.
+        job_id: `namespace/name` of a PodGroup, of the Job that controls it, or of a gang.
         snapshot: The snapshot of the cycle.
         report: The report of the cycle.
 
@@ -31,13 +31,13 @@ def explain_job(job_id: str, snapshot: Snapshot, report: CycleReport) -> Mapping
         Phase, counts, refusals of the job and of its pending tasks, pods on borrowed resources, pipelined nodes, and
         the gangs of the job. None for an unknown job.
     """
-    job = snapshot.jobs.get(JobId(job_id))
+    job = job_named(job_id, snapshot)
     if job is None:
         return None
     share = report.shares.get(job.id)
     names = {task.id: task.key for task in job.tasks.values()}
     return {
-        "job": job_id,
+        "job": job.id,
         "queue": job.queue,
         "cycle": report.cycle,
         "configuration": report.configuration,

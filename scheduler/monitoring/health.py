@@ -54,6 +54,8 @@ class HealthSource:
     """Slow; called in a thread."""
     looks: Mapping[str, Look] = field(default_factory=dict)
     """Additional handlers beside the metrics, by path."""
+    changes: Mapping[str, Look] = field(default_factory=dict)
+    """Handlers of PUT requests, by path."""
 
 
 class Endpoints:
@@ -118,6 +120,8 @@ class Endpoints:
             application.router.add_get("/metrics", self._metrics)
         for path, look in self._inside.looks.items():
             application.router.add_get(path, look)
+        for path, change in self._inside.changes.items():
+            application.router.add_put(path, change)
         return application
 
     def _guards(self) -> tuple[Middleware, ...]:

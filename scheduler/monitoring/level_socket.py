@@ -31,6 +31,18 @@ class LevelSocket:
         self._runner: web.AppRunner | None = None
         self._back: asyncio.TimerHandle | None = None
 
+    @property
+    def verbosity(self) -> int:
+        """The verbosity of this moment."""
+        return self._now
+
+    def set_verbosity(self, verbosity: int) -> None:
+        """Change the verbosity until it is changed again."""
+        self._first = verbosity
+        if self._back is not None:
+            self._back.cancel()
+        self._move(verbosity)
+
     async def start(self) -> None:
         """Open the socket. Only this user may connect."""
         application = web.Application()

@@ -22,13 +22,14 @@ _log = structlog.get_logger(__name__)
 
 
 def guard(reviews: Reviews) -> Middleware:
-    """Return a middleware that requires a bearer token whose owner may `get` the path."""
+    """Return a middleware that requires a bearer token whose owner may `get` the path, or `put` to it."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        verb = "put" if request.method == "PUT" else "get"
         try:
-            access = await reviews.judge(token.strip() if kind.lower() == "bearer" else "", request.path)
+            access = await reviews.judge(token.strip() if kind.lower() == "bearer" else "", request.path, verb)
         except ApiError as error:
             _log.warning("caller_not_reviewed", path=request.path, error=str(error))
             return web.Response(status=503, text="the API server cannot review the token; try again\n")
@@ -37,7 +38,7 @@ def guard(reviews: Reviews) -> Middleware:
         if access is Access.UNKNOWN:
             text = "a bearer token of this cluster is required\n"
             return web.Response(status=access.value, text=text, headers={"WWW-Authenticate": "Bearer"})
-        text = f"your account may not get {request.path} (nonResourceURLs of a ClusterRole)\n"
+        text = f"your account may not {verb} {request.path} (nonResourceURLs of a ClusterRole)\n"
         return web.Response(status=access.value, text=text)
 
     return guarded

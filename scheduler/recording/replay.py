@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,12 +12,13 @@ import msgspec
 from pyroclast.cache.files.objects import decoder_of
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.cycle import examine_pods, run_cycle
 from pyroclast.framework.extension.loading import PluginFile
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
 from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.model.examination import Examination
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.scheduler.cli.environment import Environment
 from pyroclast.scheduler.cli.features import read_gates
@@ -24,6 +26,7 @@ from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.settings import read_configuration, with_profile_for
 from pyroclast.scheduler.extenders.recorded_replies import Recorded
+from pyroclast.scheduler.monitoring.examinations import Explain, chooser, names_in
 from pyroclast.scheduler.recording.recorder import (
     FORMAT,
     Applied,
@@ -67,15 +70,18 @@ class Replayed:
     """Whether report and memory are equal byte for byte."""
     was_quiet: bool
     """Whether nothing had changed, so there was nothing to decide."""
+    examinations: tuple[Examination, ...] = ()
+    """Scores and refusals of nodes for the pods that are to be explained."""
 
 
-def replay(lines: Iterable[bytes], *, plugins_dir: str = "") -> Iterator[Replayed]:
+def replay(lines: Iterable[bytes], *, plugins_dir: str = "", explain: Explain | None = None) -> Iterator[Replayed]:
     """Decide the cycles of a record again, in order.
 
     Args:
         lines: The record.
         plugins_dir: Folder of plugins that replace those in the record. The folder that the record names is never read,
             because the record may come from another machine.
+        explain: Pods to explain in each cycle that was not quiet.
 
     Raises:
         RecordError: It is not a record, is damaged, or is truncated before its last line.
@@ -85,7 +91,7 @@ def replay(lines: Iterable[bytes], *, plugins_dir: str = "") -> Iterator[Replaye
     if not isinstance(first, Header) or first.format != FORMAT:
         raise RecordError(f"not a record of format {FORMAT}: use a file written by `pyroclast scheduler --record`")
     with _damage_named(1):
-        running = Replay(first, plugins_dir=plugins_dir)
+        running = Replay(first, plugins_dir=plugins_dir, explain=explain)
     for number, entry in entries:
         with _damage_named(number):
             replayed = running.step(entry)
@@ -121,9 +127,9 @@ def _damage_named(number: int) -> Iterator[None]:
 class Replay:
     """Cluster state and settings of a daemon, rebuilt from its record."""
 
-    def __init__(self, header: Header, *, plugins_dir: str = "") -> None:
-        """Start in the state of the daemon's start. Plugins in `plugins_dir` replace those in the record."""
-        self._plugins_dir = plugins_dir
+    def __init__(self, header: Header, *, plugins_dir: str = "", explain: Explain | None = None) -> None:
+        """Start in the state of the daemon's start; arguments as of `replay`."""
+        self._plugins_dir, self._explain = plugins_dir, explain
         features, _, _ = read_gates(header.flags["feature_gates"])
         flags: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in header.flags.items()
@@ -210,6 +216,8 @@ class Replay:
         if snapshot is None or self._configuration is None or self._registry is None:
             raise RecordError(f"cycle {entry.memory.cycle + 1}: no snapshot of generation {entry.snapshot}")
         self._snapshots = {known: each for known, each in self._snapshots.items() if known >= entry.snapshot}
+        was_quiet = entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now)
+        examinations = () if was_quiet else self._examined(entry, snapshot)
         report, left = None, None
         instances = (option.instance for option in self._configuration.profiles[0].plugins)
         outside = {instance: Recorded(entry.outside.get(instance, ())) for instance in instances}
@@ -234,5 +242,30 @@ class Replay:
             is_same=decided == bytes(entry.report)
             and left == entry.left
             and all(each.is_spent for each in outside.values()),
-            was_quiet=entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now),
+            was_quiet=was_quiet,
+            examinations=examinations,
         )
+
+    def _examined(self, entry: Cycle, snapshot: Snapshot) -> tuple[Examination, ...]:
+        """Decide a cycle for the examinations, before it is decided for the comparison."""
+        if self._explain is None or self._configuration is None or self._registry is None:
+            return ()
+        tasks = names_in(snapshot, self._explain.names)
+        if not tasks:
+            return ()
+        try:
+            return examine_pods(
+                snapshot,
+                self._configuration,
+                registry=self._registry,
+                seed=self._options.seed,
+                now=entry.now,
+                memory=entry.memory,
+                outside={instance: Recorded(exchanges) for instance, exchanges in entry.outside.items()},
+                # Replies of extenders are in the order of the requests, which depends on the jobs that are settled.
+                settled=deepcopy(self._settled) if entry.outside else None,
+                chooses=chooser(tasks),
+                node_limit=self._explain.node_limit,
+            )
+        except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded explains nothing
+            return ()

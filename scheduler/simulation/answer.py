@@ -8,6 +8,7 @@ from pyroclast.model.plan import Bind, Nomination, Plan
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import JobShare
 from pyroclast.model.requests import resource_list
+from pyroclast.scheduler.monitoring.examinations import examination_json
 from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
 __all__ = ["amounts_in_words", "answers_of", "share_in_words"]
@@ -20,7 +21,7 @@ def answers_of(rounds: Sequence[SimulatedRound]) -> list[dict[str, Any]]:
 
 def _round(done: SimulatedRound) -> dict[str, Any]:
     report, names = done.report, done.pod_names
-    return {
+    answer: dict[str, Any] = {
         "binds": _sorted({f"{each.namespace}/{each.name}": each.node for plan in done.plans for each in plan.binds}),
         "evictions": sorted(f"{each.namespace}/{each.name}" for plan in done.plans for each in plan.evictions),
         "pipelined": _sorted(
@@ -39,6 +40,9 @@ def _round(done: SimulatedRound) -> dict[str, Any]:
         "vetoes": _sorted({names[task]: _vetoes(why, names) for task, why in report.vetoes.items()}),
         "shares": _sorted({job: share_in_words(share) for job, share in report.shares.items()}),
     }
+    if done.examinations:
+        answer["explained"] = [examination_json(each) for each in done.examinations]
+    return answer
 
 
 def _sorted(mapping: Mapping[Any, Any]) -> dict[str, Any]:

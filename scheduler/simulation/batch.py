@@ -63,6 +63,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
         stopwatch=stopwatch,
         warn=warnings.append,
         outside=answering(configuration),
+        explain=case.explain,
     )
     return Simulation(rounds=rounds, seconds=seconds_by_phase(stopwatch), warnings=tuple(dict.fromkeys(warnings)))
 

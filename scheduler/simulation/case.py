@@ -2,7 +2,8 @@
 
 A case is a JSON object: `id`, `config` (a mapping, or the text of a configuration file), `objects` (lists of Kubernetes
 objects by kind, or one list of objects with kinds), `hyperNodes`, `shard`, `ignoredProvisioners`, `rounds`,
-`recreateEvicted`, `seed`, `now`, `schedulerNames`. Fields about expected results are ignored.
+`recreateEvicted`, `seed`, `now`, `schedulerNames`, `explain`, `explainNodes`. Fields about expected results are
+ignored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +14,10 @@ from pyroclast.cache.files.measurements import MEASURED
 from pyroclast.cache.files.objects import KINDS, unfolded
 from pyroclast.cache.options import StateOptions
 from pyroclast.framework.configuration.suggest import did_you_mean
+from pyroclast.framework.session.tracing import MOST_NODES
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.wire import unix_seconds
+from pyroclast.scheduler.monitoring.examinations import DEFAULT_NODES, Explain
 from pyroclast.scheduler.simulation.fields import CaseError, items_of, object_of, objects_of, whole_of
 from pyroclast.scheduler.simulation.hyper_nodes import hyper_nodes
 
@@ -47,6 +50,8 @@ class Case:
     seed: int = 0
     now: float = WITHOUT_TIMES
     """The time of the first cycle, in seconds since 1970."""
+    explain: Explain | None = None
+    """Pods to explain; None for none."""
     warnings: tuple[str, ...] = ()
 
 
@@ -83,6 +88,7 @@ def read_case(raw: Any, *, seed: int = 0) -> Case:
         rounds=_rounds(raw.get("rounds")),
         recreate_evicted=_flag(raw, "recreateEvicted"),
         seed=_whole(raw, "seed", seed),
+        explain=_explain(raw.get("explain"), _whole(raw, "explainNodes", DEFAULT_NODES)),
         now=read_moment(raw["now"]) if raw.get("now") is not None else moment_after(objects),
         warnings=tuple(warnings),
     )
@@ -207,6 +213,16 @@ def _scheduler_names(value: Any) -> tuple[str, ...]:
         if not isinstance(name, str) or not name:
             raise CaseError(f"schedulerNames[{index}]: expected a name, got {name!r}")
     return tuple(names)
+
+
+def _explain(value: Any, node_limit: int) -> Explain | None:
+    names = items_of(value, "explain")
+    for index, name in enumerate(names):
+        if not isinstance(name, str):
+            raise CaseError(f"explain[{index}]: expected namespace/name, got {name!r}")
+    if not 1 <= node_limit <= MOST_NODES:
+        raise CaseError(f"explainNodes: expected 1 to {MOST_NODES}, got {node_limit}")
+    return Explain(names=frozenset(names), node_limit=node_limit) if names else None
 
 
 def _rounds(value: Any) -> int:

@@ -12,12 +12,14 @@ import msgspec
 
 from pyroclast.cache.options import SINGLE, WAIT, StateOptions
 from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.session.tracing import MOST_NODES
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.errors import ConfigError, PyroclastError
-from pyroclast.scheduler.cli.argument_types import positive
+from pyroclast.scheduler.cli.argument_types import positive, up_to
 from pyroclast.scheduler.cli.file_errors import why
 from pyroclast.scheduler.data import default_configuration
 from pyroclast.scheduler.extenders.blocking_client import calling_extenders, no_extenders
+from pyroclast.scheduler.monitoring.examinations import DEFAULT_NODES, Explain
 from pyroclast.scheduler.registry import load_registry
 from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.batch import Simulation, answer_lines, simulate
@@ -83,6 +85,7 @@ def _case(given: Any, config: str) -> Case:
         rounds=given.rounds,
         recreate_evicted=given.recreate_evicted,
         seed=given.seed,
+        explain=Explain(names=frozenset(given.explain), node_limit=given.explain_nodes) if given.explain else None,
         now=read_moment(given.now) if given.now is not None else time.time() if dumped is None else dumped,
     )
 
@@ -150,6 +153,19 @@ def _parser() -> argparse.ArgumentParser:
         "--ask-extenders",
         action="store_true",
         help="call the extenders of the configuration; by default they are left out",
+    )
+    add(
+        "--explain",
+        action="append",
+        metavar="NAME",
+        help="show scores and refusals of nodes for a pod, or the pods of a job, by namespace/name; repeatable",
+    )
+    add(
+        "--explain-nodes",
+        type=up_to(MOST_NODES),
+        default=DEFAULT_NODES,
+        metavar="N",
+        help="number of nodes in each table of scores",
     )
     add("--plugins-dir", default="", metavar="DIR", help="folder of additional plugins")
     return parser

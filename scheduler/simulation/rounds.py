@@ -7,15 +7,18 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.cycle import examine_pods, run_cycle
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Memory
+from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.extenders.recorded_replies import MOST_BYTES, Recorded, RecordingBudget, recording
+from pyroclast.scheduler.monitoring.examinations import Explain, chooser, names_in
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
@@ -37,6 +40,8 @@ class SimulatedRound:
     """The plans that the cluster state accepted."""
     pod_names: Mapping[TaskId, str]
     """`namespace/name` of every pod."""
+    examinations: tuple[Examination, ...] = ()
+    """Scores and refusals of nodes for the pods that are to be explained."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,6 +80,7 @@ def run_rounds(
     warn: Callable[[str], None],
     arrivals: Mapping[int, Sequence[Mapping[str, Any]]] | None = None,
     outside: Mapping[str, Outside] | None = None,
+    explain: Explain | None = None,
 ) -> list[SimulatedRound]:
     """Run cycles. Between two cycles all decisions are executed, and the clock advances by a period.
 
@@ -90,6 +96,7 @@ def run_rounds(
         warn: Called for refused plans and failed plugins.
         arrivals: Objects that arrive between cycles, by the number of the first cycle that sees them, from 1.
         outside: The extenders, by plugin instance.
+        explain: Pods to explain.
     """
     memory: Memory | None = None
     cluster.follow_gangs(gang_rules(configuration.profiles[0]))
@@ -98,6 +105,8 @@ def run_rounds(
         moment = now + number * PERIOD_SECONDS
         cluster.add((arrivals or {}).get(number + 1, ()))
         snapshot, pod_names = cluster.snapshot(), cluster.pod_names()
+        noted = recording(outside or {}, RecordingBudget(MOST_BYTES))
+        received = memory
         watch = _Watch(cluster=cluster, now=moment, stopwatch=stopwatch, warn=warn)
         report, memory = run_cycle(
             snapshot,
@@ -106,14 +115,35 @@ def run_rounds(
             seed=seed,
             now=moment,
             memory=memory,
-            outside=outside,
+            outside=noted if explain is not None else outside,
             observer=watch,
         )
+        examinations: tuple[Examination, ...] = ()
+        if explain is not None:
+            examinations = examine_pods(
+                snapshot,
+                configuration,
+                registry=registry,
+                seed=seed,
+                now=moment,
+                memory=received,
+                outside={name: Recorded(each.exchanges) for name, each in noted.items()},
+                chooses=chooser(names_in(snapshot, explain.names)),
+                node_limit=explain.node_limit,
+            )
         for failure in report.failures.values():
             warn(failure.message)
         # A quiet cycle would return an empty report. Here each report must be complete.
         memory = replace(memory, quiet_snapshot=-1, quiet_configuration=-1)
-        done.append(SimulatedRound(snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names))
+        done.append(
+            SimulatedRound(
+                snapshot=snapshot,
+                report=report,
+                plans=tuple(watch.taken),
+                pod_names=pod_names,
+                examinations=examinations,
+            )
+        )
         if number + 1 < rounds:
             cluster.settle(watch.taken, report, now=moment + PERIOD_SECONDS, recreate_evicted=recreate_evicted)
     return done

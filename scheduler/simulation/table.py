@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from pyroclast.scheduler.monitoring.examinations import examination_text
 from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.rounds import SimulatedRound
 
@@ -40,6 +41,8 @@ def _round(done: SimulatedRound) -> Iterator[str]:
     ]
     if groups:
         yield from _part(f"Groups: {len(groups)}", ("GROUP", "PHASE", "TASKS", "QUEUE"), groups)
+    for explained in answer.get("explained", ()):
+        yield from (examination_text(explained), "")
 
 
 def _jobs_by_pod(done: SimulatedRound) -> dict[str, str]:

@@ -15,7 +15,8 @@ from prometheus_client import REGISTRY
 from pyroclast.kube.reviews import Access, Reviews
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.options import Options
-from pyroclast.scheduler.monitoring.debug_endpoints import looks
+from pyroclast.scheduler.monitoring.debug_endpoints import BusyError, looks
+from pyroclast.scheduler.monitoring.debug_flags import DebugFlags, flag_handlers
 from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.scheduler.monitoring.metrics_auth import MountedCertificate
 
@@ -28,6 +29,10 @@ class Daemon:
         self.unsynced: str | None = "pods are listed"
         self.dying: str | None = None
         self.explanations: dict[str, Mapping[str, Any]] = {}
+        self.examinations: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        self.is_busy = False
+        self.flags = DebugFlags()
+        self.verbosity = 0
 
     def inside(self) -> HealthSource:
         """Return the functions to be asked."""
@@ -38,11 +43,22 @@ class Daemon:
         async def audit() -> list[str]:
             return ["jobs ns/a: 1, 2"]
 
+        async def examine(name: str, nodes: int) -> list[dict[str, Any]] | None:
+            if self.is_busy:
+                raise BusyError
+            return self.examinations.get((name, nodes))
+
+        def set_verbosity(verbosity: int) -> None:
+            self.verbosity = verbosity
+
+        shown = looks(snapshot=snapshot, explain=self.explanations.get, examine=examine, audit=audit)
+        read, changes = flag_handlers(self.flags, verbosity=lambda: self.verbosity, set_verbosity=set_verbosity)
         return HealthSource(
             checks={"synced": lambda: self.unsynced, "configured": lambda: None},
             vital={"background": lambda: self.dying},
             metrics_text=lambda: b"volcano_x 1\n",
-            looks=looks(snapshot=snapshot, explain=self.explanations.get, audit=audit),
+            looks=shown | read,
+            changes=changes,
         )
 
 
@@ -119,6 +135,54 @@ async def test_explain_answers_for_known_jobs_alone(endpoints: Endpoints, daemon
     assert (await get(endpoints, "metrics", "/debug/explain?job=a/other"))[0] == 404
 
 
+async def test_explain_shows_the_nodes_of_a_pod(endpoints: Endpoints, daemon: Daemon) -> None:
+    """A pod has tables of as many nodes as the request names; a busy scheduler asks to try again."""
+    daemon.examinations["a/p", 10] = [{"pod": "a/p"}]
+    daemon.examinations["a/p", 3] = [{"pod": "a/p", "nodes": 3}]
+
+    assert await get(endpoints, "metrics", "/debug/explain?pod=a/p") == (200, '[\n {\n  "pod": "a/p"\n }\n]\n')
+    assert '"nodes": 3' in (await get(endpoints, "metrics", "/debug/explain?pod=a/p&nodes=3"))[1]
+    assert (await get(endpoints, "metrics", "/debug/explain?pod=a/other"))[0] == 404
+    for wrong in ("0", "1001", "x", "-1", "٣"):
+        assert (await get(endpoints, "metrics", f"/debug/explain?pod=a/p&nodes={wrong}"))[0] == 400, wrong
+    daemon.is_busy = True
+    assert (await get(endpoints, "metrics", "/debug/explain?pod=a/p"))[0] == 503
+
+
+async def put(endpoints: Endpoints, path: str, body: str) -> tuple[int, str]:
+    """Send a body, and return status and text."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.put(f"http://127.0.0.1:{endpoints.ports['metrics']}{path}", data=body) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_debug_flags_are_changed_by_put(endpoints: Endpoints, daemon: Daemon) -> None:
+    """The body is the value, which GET then returns."""
+    assert await put(endpoints, "/debug/flags/s", "5\n") == (200, "5\n")
+    assert await put(endpoints, "/debug/flags/f", "true") == (200, "true\n")
+    assert await put(endpoints, "/debug/flags/v", "4") == (200, "4\n")
+
+    assert (daemon.flags.scores, daemon.flags.filters, daemon.verbosity) == (5, True, 4)
+    assert await get(endpoints, "metrics", "/debug/flags/s") == (200, "5\n")
+    assert await put(endpoints, "/debug/flags/f", "FALSE") == (200, "false\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("s", "-1"), ("s", "65"), ("s", "²"), ("s", ""), ("f", "maybe"), ("v", "11"), ("v", "4" * 100)]
+)
+async def test_wrong_values_of_debug_flags_are_refused(
+    endpoints: Endpoints, daemon: Daemon, path: str, body: str
+) -> None:
+    """The answer names the flag, and the flag keeps its value."""
+    status, text = await put(endpoints, f"/debug/flags/{path}", body)
+
+    assert status == 400
+    assert text.startswith(f"/debug/flags/{path}: ")
+    assert (daemon.flags.scores, daemon.flags.filters, daemon.verbosity) == (0, False, 0)
+
+
 async def test_nothing_is_served_that_was_not_asked_for(daemon: Daemon) -> None:
     """Without flags no listener is opened."""
     served = Endpoints(Options(), replace(daemon.inside(), looks={}))
@@ -186,16 +250,17 @@ async def test_tls_file_that_is_missing_is_named(daemon: Daemon) -> None:
 
 
 class Doorkeeper(Reviews):
-    """Knows one token for one path."""
+    """Knows one token, which may get one path and put to another."""
 
     def __init__(self) -> None:
         """Ask nobody."""
 
-    async def judge(self, token: str, path: str) -> Access:
-        """Let `good` to the metrics."""
+    async def judge(self, token: str, path: str, verb: str = "get") -> Access:
+        """Let `good` read the metrics and change one flag."""
         if token != "good":
             return Access.UNKNOWN
-        return Access.GRANTED if path == "/metrics" else Access.FORBIDDEN
+        may = (path, verb) in {("/metrics", "get"), ("/debug/flags/s", "put")}
+        return Access.GRANTED if may else Access.FORBIDDEN
 
 
 async def test_metrics_are_served_over_tls_to_those_who_may_read_them(daemon: Daemon, tmp_path: Path) -> None:
@@ -233,6 +298,10 @@ async def test_metrics_are_served_over_tls_to_those_who_may_read_them(daemon: Da
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             async with session.get(base + path, ssl=tls, headers=headers) as answer:
                 assert answer.status == code, path
+        for flag, code in (("s", 200), ("f", 403)):
+            headers = {"Authorization": "Bearer good"}
+            async with session.put(f"{base}/debug/flags/{flag}", ssl=tls, headers=headers, data="1") as answer:
+                assert answer.status == code, flag
     await served.stop()
 
 

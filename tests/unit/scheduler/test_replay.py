@@ -18,6 +18,7 @@ from pyroclast.model.ids import NodeName
 from pyroclast.model.plan import Plan
 from pyroclast.model.usage import NodeUsage
 from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.cli.commands.explain import main as explain_main
 from pyroclast.scheduler.cli.commands.replay import main
 from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.daemon.cluster import state_options
@@ -399,3 +400,21 @@ def test_what_is_no_record_is_refused(tmp_path: Path, text: bytes, capsys: pytes
 
     assert main([str(file)]) == 2
     assert str(file) in capsys.readouterr().err
+
+
+def test_a_record_explains_its_pods(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`pyroclast explain --record` shows the scores at the moment of the placement, and those of a later cycle."""
+    arguments = ["p1", "--record", str(record), "--cycle", "1"]
+    assert explain_main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "default/p1: placed on n1 by allocate (cycle 1)" in text
+    assert "LOAD-AWARE" in text
+    assert "n2" in text.partition("refused:")[2]
+
+    assert explain_main([*arguments[:3], "-o", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["cycle"], found["moment"]) == (2, "at the end")
+
+    assert explain_main(["nothing", "--record", str(record)]) == 1
+    assert "no pod default/nothing" in capsys.readouterr().err
+    assert explain_main(["p1", "--record", str(record.with_name("absent"))]) == 2

@@ -1,0 +1,107 @@
+"""Examining pods in a running daemon: the last cycle is decided once more, in the cycle's thread, and dropped.
+
+Requests wait for one another, and at most a few may wait, so that callers cannot keep the thread from its cycles.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+
+import structlog
+
+from pyroclast.framework.cycle import examine_pods
+from pyroclast.kube.collector import collector_off
+from pyroclast.model.examination import Examination
+from pyroclast.model.ids import TaskId
+from pyroclast.scheduler.daemon.cycle_thread import CycleThread
+from pyroclast.scheduler.daemon.daemon import Seen
+from pyroclast.scheduler.monitoring.debug_endpoints import BusyError
+from pyroclast.scheduler.monitoring.debug_flags import DebugFlags
+from pyroclast.scheduler.monitoring.examinations import chooser, examination_json, names_in
+
+__all__ = ["MOST_WAITING", "PodExaminer"]
+
+MOST_WAITING: Final = 4
+"""Maximum number of requests that wait; further ones are refused."""
+MOST_LOGGED: Final = 100
+"""Maximum number of pods of one cycle whose tables are logged."""
+_NODES_LOGGED: Final = 10
+"""Nodes that a log line names for each rule."""
+
+_log = structlog.get_logger(__name__)
+
+
+class PodExaminer:
+    """Examines pods of the last cycle."""
+
+    def __init__(self, seen: Callable[[], Seen | None], thread: CycleThread, *, seed: int) -> None:
+        """Examine what `seen` returns, in a thread. `seed` is that of all cycles."""
+        self._seen, self._thread, self._seed = seen, thread, seed
+        self._lock = asyncio.Lock()
+        self._waiting = 0
+
+    async def explain(self, name: str, node_limit: int) -> list[dict[str, Any]] | None:
+        """Return the examinations of the pods that a name means; None if there is no cycle or no such pod.
+
+        Raises:
+            BusyError: Too many requests wait.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise BusyError
+        self._waiting += 1
+        try:
+            async with self._lock:
+                seen = self._seen()
+                tasks = frozenset[TaskId]() if seen is None else names_in(seen.snapshot, (name,))
+                if seen is None or not tasks:
+                    return None
+                found = await self._thread.run(self._examine, seen, tasks, node_limit)
+        finally:
+            self._waiting -= 1
+        return [examination_json(each) for each in found]
+
+    def log(self, seen: Seen, flags: DebugFlags) -> None:
+        """Log the tables of a cycle that the flags ask for. Called in the cycle's thread."""
+        placed = [bind.task for plan in seen.report.plans for bind in plan.binds] if flags.scores else []
+        refused = list(seen.report.task_refusals) if flags.filters else []
+        tasks = frozenset([*placed, *refused][:MOST_LOGGED])
+        if not tasks:
+            return
+        for each in self._examine(seen, tasks, max(flags.scores, _NODES_LOGGED)):
+            if flags.scores and each.scores:
+                _log.info("node_scores", pod=each.pod, node=each.node, scores=_ranked(each)[: flags.scores])
+            if flags.filters:
+                for refusal in each.refusals:
+                    _log.info(
+                        "node_refusals",
+                        pod=each.pod,
+                        plugin=refusal.plugin,
+                        reason=refusal.reason,
+                        count=refusal.count,
+                        nodes=refusal.nodes[:_NODES_LOGGED],
+                    )
+
+    def _examine(self, seen: Seen, tasks: Collection[TaskId], node_limit: int) -> Sequence[Examination]:
+        inputs = seen.inputs
+        if inputs is None:
+            return ()
+        with collector_off():
+            return examine_pods(
+                seen.snapshot,
+                inputs.configuration,
+                registry=inputs.registry,
+                seed=self._seed,
+                now=inputs.now,
+                memory=inputs.memory,
+                chooses=chooser(tasks),
+                node_limit=node_limit,
+            )
+
+
+def _ranked(examination: Examination) -> list[dict[str, Any]]:
+    """Return the rows of the table: rank, node, score, and a column for each plugin."""
+    labels = [column.label for column in examination.columns]
+    return [
+        {"#": rank, "node": each.node, "score": each.total, **dict(zip(labels, each.weighted, strict=True))}
+        for rank, each in enumerate(examination.scores, start=1)
+    ]
