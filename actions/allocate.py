@@ -97,12 +97,12 @@ def workable_jobs(session: Session, most_templates: int) -> Iterator[SessionJob]
 def leave_out_unlike_jobs(session: Session, most: int) -> None:
     """Skip jobs of a namespace in this cycle beyond a number of distinct templates."""
     table = session.snapshot.job_table
-    waiting = table.counts[TaskStatus.PENDING]
-    if waiting.sum() <= most:
+    waiting = session.jobs.own(table.counts[TaskStatus.PENDING] > 0)
+    if table.counts[TaskStatus.PENDING][waiting].sum() <= most:
         return
     excepted = {promise.job for promise in session.evictions.promises.standing}
     excepted |= {job.id for job in session.jobs.at_admission()}
-    jobs = (job for job in table.select(waiting > 0) if job.id not in excepted)
+    jobs = (job for job in table.select(waiting) if job.id not in excepted)
     session.jobs.window = window(jobs, most, session.report.rounds, session.snapshot.generation)
     for namespace, count in sorted(
         Counter(session.snapshot.jobs[each].namespace for each in session.jobs.window.left_out).items()

@@ -79,7 +79,7 @@ def note_lacking_pods(session: Session, grace_seconds: float) -> None:
     known, is_first = session.report.lacking_pods_since, session.cycle == 1
     since = {
         job.uid or job.id: known.get(job.uid or job.id, job.created if is_first else session.now)
-        for job in table.select(lacks_pods(table))
+        for job in table.select(session.jobs.own(lacks_pods(table)))
     }
     session.report.lacking_pods_since = SealedDict(since)
     ends = [moment + grace_seconds for moment in since.values() if moment + grace_seconds > session.now]

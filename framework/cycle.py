@@ -24,6 +24,7 @@ from pyroclast.framework.queues.lending import lend_idle_room
 from pyroclast.framework.reservations.nominations import kept, made_by_plans
 from pyroclast.framework.reservations.restoring import hold_promised_room
 from pyroclast.framework.session.memory import Memory, Settled
+from pyroclast.framework.session.ownership import Ownership
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
@@ -77,7 +78,7 @@ def run_cycle(
 
     Args:
         snapshot: The cluster.
-        configuration: Actions, tiers and arguments; already checked.
+        configuration: Actions, tiers and arguments; already checked. Of several profiles one decides, about its jobs.
         registry: Registry of plugins and actions.
         seed: Seed of every random choice.
         now: The moment, seconds since 1970.
@@ -97,7 +98,7 @@ def run_cycle(
     cycle = memory.cycle + 1
     if tracing is None and memory.is_quiet(snapshot.generation, configuration.generation, now):
         return empty_report(cycle, configuration.generation), msgspec.structs.replace(memory, cycle=cycle)
-    profile = configuration.profiles[0]
+    profile = configuration.deciding
     session = Session(
         snapshot,
         profile,
@@ -110,9 +111,10 @@ def run_cycle(
         settled=settled,
         runs=memory.runs,
         tracing=tracing,
+        ownership=Ownership(snapshot, configuration) if len(configuration.profiles) > 1 else None,
     )
     if tracing is not None:
-        begin_tracing(session, tracing, profile="")
+        begin_tracing(session, tracing, profile=profile.name if len(configuration.profiles) > 1 else "")
     session.report.lacking_pods_since = SealedDict(memory.lacking_pods_since)
     session.report.rounds = SealedDict(memory.rounds)
     session.report.turns = SealedDict(memory.turns)

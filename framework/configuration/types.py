@@ -5,8 +5,8 @@ Configuration  one generation of the file
     └── PluginOption  one plugin in a tier: flags and raw arguments
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyroclast.framework.configuration.flags import HIERARCHY
@@ -53,6 +53,8 @@ class Profile:
 
     scheduler_names: tuple[str, ...] = ()
     """Scheduler names of the pods. Empty means all pods whose scheduler name no other profile lists."""
+    name: str = ""
+    """The first scheduler name that the process serves with it: its name in metrics, logs and explanations."""
     actions: tuple[str, ...]
     """Actions in the order of a cycle."""
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
@@ -89,6 +91,17 @@ class Configuration:
     """Profiles; at least one."""
     source: str
     """SHA-256 of the text it was read from, hexadecimal: equal sources are equal configurations."""
+    turn: int = 0
+    """Position of the profile that decides, among `profiles`."""
+
+    @property
+    def deciding(self) -> Profile:
+        """The profile that decides."""
+        return self.profiles[self.turn]
+
+    def turns(self) -> "Iterator[Configuration]":
+        """Yield the configuration of each session of a cycle: one for each profile, in their order."""
+        return (self if turn == self.turn else replace(self, turn=turn) for turn in range(len(self.profiles)))
 
     def profile(self, scheduler_name: str) -> Profile | None:
         """Return the profile for pods of this scheduler name: the one that names it, else the one for all others."""

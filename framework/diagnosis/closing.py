@@ -245,6 +245,8 @@ class Closing:
         untold: list[float] = []
         for outsider in self._session.snapshot.orphan_pods:
             task, message = outsider.task, outsider.refusal.message
+            if not self._session.jobs.is_own_pod(task):
+                continue
             if task.gated or not differs(task, UNSCHEDULABLE, message, None):
                 continue
             # a clock that is far behind the server's must not keep a pod untold for as long

@@ -13,7 +13,7 @@ from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["begin_tracing", "end_tracing", "examinations_of"]
 
-_ON_NODES = frozenset({TaskStatus.BOUND, TaskStatus.RUNNING})
+_ON_NODES = frozenset({TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING})
 
 
 def begin_tracing(session: Session, tracing: Tracing, profile: str) -> None:

@@ -22,7 +22,9 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
     """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
     refusals: dict[JobId, tuple[Refusal, ...]] = {}
     of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
-        outsider.task.id: (outsider.refusal,) for outsider in session.snapshot.orphan_pods
+        outsider.task.id: (outsider.refusal,)
+        for outsider in session.snapshot.orphan_pods
+        if session.jobs.is_own_pod(outsider.task)
     }
     of_kind: dict[tuple[QueueName | None, int | None, tuple[Any, ...]], tuple[Refusal, ...]] = {}
     known, behind = session.jobs.known(), _nodes_behind_queues(session)
@@ -70,7 +72,7 @@ def _gated_tasks(session: Session) -> Iterator[Task]:
     known, table = session.jobs.known(), session.snapshot.job_table
     for job in known.values():
         yield from (task for task in job.in_status(TaskStatus.PENDING) if task.gated)
-    some_are_gated: BoolArray = table.gated.sum(axis=0) > 0
+    some_are_gated: BoolArray = session.jobs.own(table.gated.sum(axis=0) > 0)
     for settled in table.select(some_are_gated):
         if settled.id not in known:
             yield from (each for each in settled.tasks.values() if each.gated and each.status is TaskStatus.PENDING)

@@ -12,6 +12,7 @@ from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.extension.votes import cast_votes, first_refusal
 from pyroclast.framework.session.memory import Assignment, Settled
 from pyroclast.framework.session.namespace_windows import NO_WINDOW, NamespaceWindow
+from pyroclast.framework.session.ownership import Ownership
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.state.jobs import NONE_DEPARTED, SessionJob, SubJob
 from pyroclast.framework.state.last_result import LastResult
@@ -33,8 +34,16 @@ _MOST_FIRST_TOLD: Final = 256
 class SessionJobs:
     """The jobs of one session, and what is asked about them."""
 
-    def __init__(self, snapshot: Snapshot, settled: Settled, extensions: Extensions, skipped: SkippedJobs) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        settled: Settled,
+        extensions: Extensions,
+        skipped: SkippedJobs,
+        ownership: Ownership | None = None,
+    ) -> None:
         self._snapshot = snapshot
+        self._ownership = ownership
         self._settled = settled
         self._extensions = extensions
         self._failed = extensions.note_failure
@@ -77,7 +86,15 @@ class SessionJobs:
         """Return which jobs have pending tasks in the snapshot and are not left out, shape (J,)."""
         pending: BoolArray = self._snapshot.job_table.counts[TaskStatus.PENDING] > 0
         pending[self._left_out_columns()] = False
-        return pending
+        return self.own(pending)
+
+    def own(self, mask: BoolArray) -> BoolArray:
+        """Return which jobs of a mask this profile decides about, shape (J,)."""
+        return mask if self._ownership is None else self._ownership.among(mask)
+
+    def is_own_pod(self, task: Task) -> bool:
+        """Return whether this profile decides about a pod without a job."""
+        return self._ownership is None or self._ownership.has(task)
 
     def _left_out_columns(self) -> IntArray:
         if self.window is not self._left_out[0]:
@@ -100,7 +117,7 @@ class SessionJobs:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
         table = self._snapshot.job_table
         admitted = table.phase_inqueue | table.phase_running
-        return (job for job in self._looked_at(~admitted) if job.is_pending)
+        return (job for job in self._looked_at(self.own(~admitted)) if job.is_pending)
 
     def known(self) -> Mapping[JobId, SessionJob]:
         """Return the jobs created so far."""
@@ -113,7 +130,7 @@ class SessionJobs:
         for job in self._jobs.values():
             if job.touched:
                 mask[job.job.column] = True
-        return list(self._looked_at(mask))
+        return list(self._looked_at(self.own(mask)))
 
     def _told_later(self, mask: BoolArray) -> BoolArray:
         """Return which jobs of a mask, shape (J,), can wait until later cycles: they only wait for their turn.

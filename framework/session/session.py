@@ -21,6 +21,7 @@ from pyroclast.framework.session.deferred import DeferredStatements
 from pyroclast.framework.session.evictions import SessionEvictions
 from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.ownership import Ownership
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session_values import Scratch
@@ -55,6 +56,7 @@ class Session:
         settled: Settled,
         runs: Mapping[str, float] | None = None,
         tracing: Tracing | None = None,
+        ownership: Ownership | None = None,
     ) -> None:
         self.snapshot = snapshot
         """The cluster, as it was when the cycle began."""
@@ -94,7 +96,7 @@ class Session:
         skipped = SkippedJobs(
             snapshot, settled, nodes=self.nodes, candidates=self.candidates, queues=self.queues, caller=caller
         )
-        self.jobs = SessionJobs(snapshot, settled, self.extensions, skipped)
+        self.jobs = SessionJobs(snapshot, settled, self.extensions, skipped, ownership)
         """The jobs with their tasks of this moment, their order, and whether they may start."""
         self.topology = SessionTopology(snapshot, self.nodes, self.extensions)
         """The topology domains, and the order in which they are tried."""

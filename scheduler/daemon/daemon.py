@@ -15,7 +15,7 @@ cycle is assumed or refused; nothing is assumed without leadership.
 import asyncio
 import gc
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -26,6 +26,7 @@ from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.failed_cycle import failed_report
+from pyroclast.framework.profiles import merged_reports, with_promises
 from pyroclast.framework.session.memory import Memory
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.plan import Plan
@@ -107,6 +108,22 @@ class Seen:
     report: CycleReport
     inputs: CycleInputs | None = None
     """None where the daemon does not know its registry."""
+    turns: tuple["Seen", ...] = ()
+    """The sessions of the single profiles, if there are several; then the report has all their results."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The session of one profile in a cycle."""
+
+    seen: Seen
+    was_quiet: bool
+    """Whether nothing had changed, so that its earlier report remains valid."""
+
+    @property
+    def report(self) -> CycleReport:
+        """The report of the session."""
+        return self.seen.report
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,7 +169,8 @@ class Daemon:
     stopwatch: Callable[[], Stopwatch] = Stopwatch
     """Creates the stopwatch of a cycle."""
     seen: Seen | None = None
-    memory: Memory = field(default_factory=Memory)
+    memories: dict[str, Memory] = field(default_factory=dict)
+    """The memory of each profile, by its name."""
     _in_flight: dict[asyncio.Task[None], int] = field(default_factory=dict)
     """Plans that are being executed, with the number of their tasks."""
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -225,7 +243,7 @@ class Daemon:
         """Run one cycle. Return None if it failed: the failure is logged, and the next cycle starts clean."""
         if not self.leadership.is_leader:
             return None
-        cycle = self.memory.cycle + 1
+        cycle = max((memory.cycle for memory in self.memories.values()), default=0) + 1
         with structlog.contextvars.bound_contextvars(cycle=cycle):
             try:
                 report = await self._cycle()
@@ -236,7 +254,7 @@ class Daemon:
                 # The only place where exceptions of a cycle end. The next cycle starts with a new snapshot.
                 _log.exception("cycle_failed")
                 self.metrics.add("pyroclast_cycles_total", 1, "failed")
-                self.memory = Memory(cycle=cycle)
+                self.memories = {name: Memory(cycle=cycle) for name in self.memories or ("",)}
                 self._fail(cycle, f"{type(error).__name__}: {said_by(error)}")
                 return None
             finally:
@@ -273,45 +291,73 @@ class Daemon:
         return f"a cycle does not end: {under_way[1]:.0f} s, by now in {under_way[0]}"
 
     async def _cycle(self) -> CycleReport:
-        loop = asyncio.get_running_loop()
         self._saw = None
         stopwatch = self._running = self.stopwatch()
         stopwatch.mark(CYCLE, begin=True)
         configuration = await self.thread.run(self.configuration)
         await self.adopt(configuration)
-        stopwatch.mark(SNAPSHOT, begin=True)
         self.pause.begin_cycle()
+        self._forget_profiles(configuration)
+        turns = [await self._turn(each, stopwatch) for each in configuration.turns()]
+        stopwatch.mark(CYCLE, begin=False)
+        seen = seen_together(turns, self.seen)
+        if seen is not None:
+            before, self.seen = self.seen, seen
+            _log_outcome(seen, before, self.plugin_failed)
+        await self.thread.run(self._settle, stopwatch, [turn.report for turn in turns], seen)
+        return merged_reports([turn.report for turn in turns])
+
+    def _forget_profiles(self, configuration: Configuration) -> None:
+        """Drop the memories of profiles that are not served any more; a new profile begins at the same cycle."""
+        cycle = max((memory.cycle for memory in self.memories.values()), default=0)
+        self.memories = {
+            profile.name: self.memories.get(profile.name, Memory(cycle=cycle)) for profile in configuration.profiles
+        }
+
+    async def _turn(self, configuration: Configuration, stopwatch: Stopwatch) -> "Turn":
+        """Let one profile decide on a snapshot of its own, which has the plans of those before it."""
+        loop = asyncio.get_running_loop()
+        profile = configuration.deciding.name
+        stopwatch.mark(SNAPSHOT, begin=True)
         snapshot = self.cluster.snapshot()
         self._saw = snapshot, configuration.generation
         stopwatch.mark(SNAPSHOT, begin=False)
         watch = _Watch(stopwatch=stopwatch, deliver=lambda plan: loop.call_soon_threadsafe(self._take, plan))
         # A cycle on an unchanged snapshot returns an empty report; the previous report remains valid.
-        now = self.wall()
-        was_quiet = self.memory.is_quiet(snapshot.generation, configuration.generation, now)
+        now, memory = self.wall(), self.memories[profile]
+        was_quiet = memory.is_quiet(snapshot.generation, configuration.generation, now)
+        inputs = self._inputs(configuration, now, memory)
+        begun = self.monotonic()
         # Plans use the same queue as the result of the cycle, so all of them have been taken when it returns.
-        inputs = self._inputs(configuration, now)
-        report, self.memory = await self.thread.run(self._decide, snapshot, configuration, now, watch)
+        report, left = await self.thread.run(self._decide, snapshot, configuration, now, memory, watch)
+        if len(configuration.profiles) > 1:
+            self.memories = with_promises(self.memories, left.promises)
+        self.memories[profile] = left
+        self._count_profile(profile, report, self.monotonic() - begun, was_quiet=was_quiet)
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
             self.cluster.write(report)
         stopwatch.mark(WRITE, begin=False)
-        stopwatch.mark(CYCLE, begin=False)
-        if not was_quiet:
-            before, self.seen = self.seen, Seen(snapshot=snapshot, report=report, inputs=inputs)
-            _log_outcome(self.seen, before, self.plugin_failed)
-        await self.thread.run(self._settle, stopwatch, report, None if was_quiet else self.seen)
-        return report
+        return Turn(seen=Seen(snapshot=snapshot, report=report, inputs=inputs), was_quiet=was_quiet)
 
-    def _inputs(self, configuration: Configuration, now: float) -> CycleInputs | None:
+    def _count_profile(self, profile: str, report: CycleReport, seconds: float, *, was_quiet: bool) -> None:
+        metrics = self.metrics
+        metrics.observe("pyroclast_profile_session_seconds", seconds, profile)
+        metrics.add("pyroclast_profile_binds_total", sum(len(plan.binds) for plan in report.plans), profile)
+        metrics.add("pyroclast_profile_evictions_total", sum(len(plan.evictions) for plan in report.plans), profile)
+        if not was_quiet:
+            metrics.put("pyroclast_profile_waiting_jobs", len(report.refusals), profile)
+
+    def _inputs(self, configuration: Configuration, now: float, memory: Memory) -> CycleInputs | None:
         if self.registry is None:
             return None
-        return CycleInputs(configuration=configuration, registry=self.registry(), memory=self.memory, now=now)
+        return CycleInputs(configuration=configuration, registry=self.registry(), memory=memory, now=now)
 
     def _decide(
-        self, snapshot: Snapshot, configuration: Configuration, now: float, observer: Observer
+        self, snapshot: Snapshot, configuration: Configuration, now: float, memory: Memory, observer: Observer
     ) -> tuple[CycleReport, Memory]:
         with collector_off():
-            return self.decide(snapshot, configuration, now=now, memory=self.memory, observer=observer)
+            return self.decide(snapshot, configuration, now=now, memory=memory, observer=observer)
 
     def _take(self, plan: Plan) -> None:
         """Assume a plan and start its execution, on the loop's thread."""
@@ -336,13 +382,14 @@ class Daemon:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("plan_failed", exc_info=error)
 
-    def _settle(self, stopwatch: Stopwatch, report: CycleReport, seen: Seen | None) -> None:
+    def _settle(self, stopwatch: Stopwatch, reports: Sequence[CycleReport], seen: Seen | None) -> None:
         """Apply metrics and collect garbage between cycles, in the cycle's thread."""
         stopwatch.report(self.metrics)
-        self.metrics.apply(report.samples)
+        for report in reports:
+            self.metrics.apply(report.samples)
         if seen is not None:
             self.after_cycle(seen)
-        if report.plans:
+        if any(report.plans for report in reports):
             # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
             gc.collect(1)
         elif time.monotonic() - self._collected > _FULL_COLLECTION_SECONDS:
@@ -373,6 +420,26 @@ class Daemon:
             return True
         report = self.seen.report
         return bool(report.refusals or report.task_refusals or report.pipelined)
+
+
+def seen_together(turns: Sequence[Turn], before: Seen | None = None) -> Seen | None:
+    """Return what the sessions of a cycle saw: of a quiet profile its earlier session; None if all were quiet."""
+    if all(turn.was_quiet for turn in turns):
+        return None
+    if len(turns) == 1:
+        return turns[0].seen
+    earlier = {} if before is None else {_profile_of(each): each for each in before.turns}
+    sessions = tuple(earlier.get(_profile_of(turn.seen), turn.seen) if turn.was_quiet else turn.seen for turn in turns)
+    return Seen(
+        snapshot=sessions[0].snapshot,
+        report=merged_reports([each.report for each in sessions]),
+        inputs=sessions[0].inputs,
+        turns=sessions,
+    )
+
+
+def _profile_of(seen: Seen) -> str:
+    return "" if seen.inputs is None else seen.inputs.configuration.deciding.name
 
 
 _EVICTING: Final = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})

@@ -10,6 +10,7 @@ from typing import Any, Final
 import structlog
 
 from pyroclast.framework.cycle import examine_pods
+from pyroclast.framework.session.ownership import tasks_of_profile
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
@@ -82,20 +83,31 @@ class PodExaminer:
                     )
 
     def _examine(self, seen: Seen, tasks: Collection[TaskId], node_limit: int) -> Sequence[Examination]:
-        inputs = seen.inputs
-        if inputs is None:
-            return ()
-        with collector_off():
-            return examine_pods(
-                seen.snapshot,
-                inputs.configuration,
-                registry=inputs.registry,
-                seed=self._seed,
-                now=inputs.now,
-                memory=inputs.memory,
-                chooses=chooser(tasks),
-                node_limit=node_limit,
-            )
+        """Examine each task in the session of its profile."""
+        found: list[Examination] = []
+        for each in seen.turns or (seen,):
+            own = own_tasks(each, tasks)
+            if each.inputs is None or not own:
+                continue
+            with collector_off():
+                found += examine_pods(
+                    each.snapshot,
+                    each.inputs.configuration,
+                    registry=each.inputs.registry,
+                    seed=self._seed,
+                    now=each.inputs.now,
+                    memory=each.inputs.memory,
+                    chooses=chooser(own),
+                    node_limit=node_limit,
+                )
+        return found
+
+
+def own_tasks(seen: Seen, tasks: Collection[TaskId]) -> frozenset[TaskId]:
+    """Return the tasks that the profile of a session decides about."""
+    if seen.inputs is None or len(seen.inputs.configuration.profiles) == 1:
+        return frozenset(tasks)
+    return tasks_of_profile(seen.snapshot, seen.inputs.configuration, tasks)
 
 
 def _ranked(examination: Examination) -> list[dict[str, Any]]:

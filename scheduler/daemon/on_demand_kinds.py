@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
-from pyroclast.framework.configuration import Profile
+from pyroclast.framework.configuration import Configuration
 from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
 from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
 from pyroclast.plugins.load_aware import is_asked_for
@@ -25,12 +25,12 @@ class OnDemandKinds(NamedTuple):
     node_metrics: RequiredObjects | None = None
 
 
-def required_kinds(profile: Profile, cards: DeviceShareArgs | None) -> OnDemandKinds:
-    """Return the objects that a profile with these device arguments requires."""
+def required_kinds(configuration: Configuration, cards: DeviceShareArgs | None) -> OnDemandKinds:
+    """Return the objects that the profiles of a configuration with these device arguments require."""
     named = map_of(cards)
     return OnDemandKinds(
         device_map=None if named is None else RequiredObjects(*named),
-        node_metrics=EVERY_OBJECT if is_asked_for(profile) else None,
+        node_metrics=EVERY_OBJECT if any(map(is_asked_for, configuration.profiles)) else None,
     )
 
 

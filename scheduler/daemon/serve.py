@@ -34,7 +34,6 @@ from pyroclast.kube.reviews import Reviews
 from pyroclast.kube.version import own_version
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.plugins.deviceshare import DeviceShareArgs, args_of
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cluster import ESSENTIAL, make_cache
@@ -46,7 +45,7 @@ from pyroclast.scheduler.daemon.leadership import Alone, lead_to_the_end, lease_
 from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWatches, required_kinds
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks, remove_gate
-from pyroclast.scheduler.daemon.settings import Settings
+from pyroclast.scheduler.daemon.settings import Settings, rules_of_gangs
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
@@ -113,7 +112,8 @@ class _Process:
         self._has_begun = False
         self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
         self._leadership = leadership = self._elector or Alone()
-        self._settled = Settled()
+        self._settled: dict[str, Settled] = {}
+        """By profile."""
         self._recorder = Recorder(Path(options.record), options) if options.record else None
         self._part = 0
         """Part of the record that the last cycle belongs to."""
@@ -193,7 +193,7 @@ class _Process:
         if not await self._sync():
             return 0
         configuration = self._settings.current()
-        self._required = required_kinds(configuration.profiles[0], args_of(configuration.profiles[0]))
+        self._required = required_kinds(configuration, _cards_of(configuration))
         self._follow(configuration, self._required)  # standbys watch too
         self._cache.background.keep("measure-usage", self._usage.run)
         self._on_demand.start(self._cache.background)
@@ -286,8 +286,8 @@ class _Process:
             return
         self._in_force = configuration
         self._delegate.follow(configuration)
-        self._cards = args_of(configuration.profiles[0])
-        required, before = required_kinds(configuration.profiles[0], self._cards), self._required
+        self._cards = _cards_of(configuration)
+        required, before = required_kinds(configuration, self._cards), self._required
         self._required = required
         self._follow(configuration, required)
         if required != before:
@@ -296,8 +296,9 @@ class _Process:
 
     def _follow(self, configuration: Configuration, required: OnDemandKinds) -> None:
         """Set the usage source, the gang rules and the on-demand watches of a configuration."""
-        self._usage.set_source(read_source(configuration.profiles[0].metrics))
-        self._cache.state.follow_gangs(gang_rules(configuration.profiles[0]))
+        profiles = configuration.profiles
+        self._usage.set_source(read_source(next((each.metrics for each in profiles if each.metrics), {})))
+        self._cache.state.follow_gangs(rules_of_gangs(configuration))
         self._on_demand.follow(required)
 
     def _record_refusal(self, faults: Sequence[str]) -> None:
@@ -370,7 +371,7 @@ class _Process:
     ) -> tuple[CycleReport, Memory]:
         if self._recorder is not None and self._recorder.part != self._part:
             # A new record must not depend on state from before its beginning.
-            self._part, self._settled = self._recorder.part, Settled()
+            self._part, self._settled = self._recorder.part, {}
         try:
             return run_cycle(
                 snapshot,
@@ -381,10 +382,10 @@ class _Process:
                 memory=memory,
                 outside=outside,
                 observer=observer,
-                settled=self._settled,
+                settled=self._settled.setdefault(configuration.deciding.name, Settled()),
             )
         except BaseException:
-            self._settled = Settled()
+            self._settled = {}
             raise
 
     def _after_cycle(self, seen: Seen) -> None:
@@ -488,3 +489,8 @@ class _Process:
             orphan_pods=len(snapshot.orphan_pods),
             peak_memory_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         )
+
+
+def _cards_of(configuration: Configuration) -> DeviceShareArgs | None:
+    """Return the device-sharing arguments of the first profile that has the plugin."""
+    return next((args for profile in configuration.profiles if (args := args_of(profile)) is not None), None)

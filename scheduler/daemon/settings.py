@@ -11,15 +11,17 @@ from typing import Any
 
 import structlog
 
-from pyroclast.framework.configuration import Configuration, Parsed, Profile, parse
+from pyroclast.framework.configuration import Configuration, Parsed, parse
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError
+from pyroclast.model.gangs import GangRules
+from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.reload import ConfigFile, Reload
 from pyroclast.scheduler.data import default_configuration
 from pyroclast.scheduler.monitoring.metrics import Metrics
 
-__all__ = ["Settings", "profile_for", "read_configuration", "with_profile_for"]
+__all__ = ["Settings", "read_configuration", "rules_of_gangs", "unreachable_profiles", "with_profiles_for"]
 
 _log = structlog.get_logger(__name__)
 
@@ -47,7 +49,7 @@ class Settings:
             path: The file; empty for the built-in one.
             plugins: The plugins that the file may name.
             metrics: Receives the generation and the reloads.
-            scheduler_names: The names whose profile is used.
+            scheduler_names: The names whose profiles are used.
             strict: Whether warnings are faults.
             refused: Called with the faults of a reload, in the thread that polls.
             wall: Returns seconds since 1970.
@@ -62,7 +64,7 @@ class Settings:
         def read(text: str, generation: int) -> Parsed:
             registry = plugins.registry()
             parsed = read_configuration(text, registry, strict=strict, generation=generation)
-            self._profile(parsed.configuration)
+            self._choose(parsed.configuration)
             self._text, self._registry, self._plugin_sources = text, registry, plugins.sources
             return parsed
 
@@ -95,7 +97,7 @@ class Settings:
         return self._registry
 
     def current(self) -> Configuration:
-        """Read the files, and return the next cycle's configuration, with only the profile of our scheduler names."""
+        """Read the files, and return the next cycle's configuration, with the profiles of our scheduler names."""
         reload = self._file.poll()
         if reload is not None:
             self._take(reload)
@@ -117,46 +119,50 @@ class Settings:
         configuration = reload.parsed.configuration
         self._metrics.put("pyroclast_configuration_generation", configuration.generation)
         self._metrics.put("pyroclast_configuration_reload_time_seconds", self._wall())
+        chosen = self._choose(configuration)
         _log.info(
             "configuration_taken",
             generation=configuration.generation,
             recovered=reload.recovered,
-            actions=self._profile(configuration).actions,
+            actions=chosen.profiles[0].actions,
+            profiles=[profile.name for profile in chosen.profiles],
         )
-
-    def _profile(self, configuration: Configuration) -> Profile:
-        """Return the profile of our scheduler names. If the profiles differ, the first name wins.
-
-        Raises:
-            ConfigError: There is no such profile.
-        """
-        return profile_for(configuration, self._names)
+        for names in unreachable_profiles(configuration, self._names):
+            _log.warning("profile_unreachable", scheduler_names=names or "those of no profile", served=self._names)
 
     def _choose(self, configuration: Configuration) -> Configuration:
-        return with_profile_for(configuration, self._names)
+        """Return a configuration with the profiles of our scheduler names; raises as `with_profiles_for`."""
+        return with_profiles_for(configuration, self._names)
 
 
-def profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Profile:
-    """Return the profile of scheduler names. If the profiles differ, the first name wins.
-
-    Raises:
-        ConfigError: There is no such profile.
-    """
-    found = [configuration.profile(name) for name in scheduler_names]
-    if found[0] is None:
-        raise ConfigError(f"profiles: none for the scheduler name {scheduler_names[0]!r}")
-    if any(profile is not found[0] for profile in found):
-        _log.warning("profiles_differ", used=scheduler_names[0], scheduler_names=scheduler_names)
-    return found[0]
-
-
-def with_profile_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Configuration:
-    """Return a configuration with only the profile of the scheduler names.
+def with_profiles_for(configuration: Configuration, scheduler_names: Sequence[str]) -> Configuration:
+    """Return a configuration with only the profiles of the scheduler names, in the order of the file.
 
     Raises:
-        ConfigError: There is no such profile.
+        ConfigError: A name has no profile.
     """
-    return replace(configuration, profiles=(profile_for(configuration, scheduler_names),))
+    names: dict[int, str] = {}
+    for name in scheduler_names:
+        profile = configuration.profile(name)
+        if profile is None:
+            raise ConfigError(f"profiles: none for the scheduler name {name!r}")
+        names.setdefault(configuration.profiles.index(profile), name)
+    return replace(
+        configuration, profiles=tuple(replace(configuration.profiles[at], name=names[at]) for at in sorted(names))
+    )
+
+
+def rules_of_gangs(configuration: Configuration) -> GangRules | None:
+    """Return the rules by which jobs are made of gangs: those of the first profile that has some."""
+    return next((rules for profile in configuration.profiles if (rules := gang_rules(profile)) is not None), None)
+
+
+def unreachable_profiles(configuration: Configuration, scheduler_names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the scheduler names of each profile that none of the served names reaches; no names for the others'."""
+    reached = [configuration.profile(name) for name in scheduler_names]
+    return tuple(
+        profile.scheduler_names for profile in configuration.profiles if not any(profile is each for each in reached)
+    )
 
 
 def read_configuration(

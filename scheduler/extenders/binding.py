@@ -41,7 +41,8 @@ class ExtenderBinding:
             self._generation = configuration.generation
             self._args = {
                 option.instance: decode(ExtenderArgs, option.arguments, option.path)[0]
-                for option in configuration.profiles[0].plugins
+                for profile in reversed(configuration.profiles)  # the first of equal instances counts
+                for option in profile.plugins
                 if option.plugin == Extender.name
             }
 

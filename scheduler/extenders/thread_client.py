@@ -41,7 +41,7 @@ class Waiting:
 
     def outside(self, configuration: Configuration) -> dict[str, Outside]:
         """Return the `Outside` of each plugin of a configuration."""
-        return {option.instance: _One(self, option.instance) for option in configuration.profiles[0].plugins}
+        return {option.instance: _One(self, option.instance) for option in configuration.deciding.plugins}
 
     def stop(self) -> None:
         """Interrupt the waiting call, and all later calls."""

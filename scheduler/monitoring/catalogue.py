@@ -139,6 +139,12 @@ OURS: Final[Mapping[str, Shape]] = {
         "gauge", ("queue_name",), "Pods of a queue on room that it was lent beyond its share."
     ),
     "pyroclast_outsiders": Shape("gauge", ("reason",), "Pending pods that no job holds, by reason."),
+    "pyroclast_profile_session_seconds": Shape(
+        "histogram", ("profile",), "Time of the session of a profile.", _PHASE_SECONDS
+    ),
+    "pyroclast_profile_binds_total": Shape("counter", ("profile",), "Binds that a profile decided."),
+    "pyroclast_profile_evictions_total": Shape("counter", ("profile",), "Evictions that a profile decided."),
+    "pyroclast_profile_waiting_jobs": Shape("gauge", ("profile",), "Jobs of a profile that wait for a reason."),
     "pyroclast_refused_jobs": Shape("gauge", ("plugin", "reason"), "Waiting jobs, by the first rule that keeps them."),
     "pyroclast_job_dominant_share": Shape(
         "gauge",

@@ -166,6 +166,8 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="d
     """Generation of its snapshot."""
     configuration: int
     """Generation of its configuration."""
+    turn: int = 0
+    """Position of the profile that decided, among those that the process serves."""
     now: float
     memory: Memory
     """The memory that the cycle received."""
@@ -369,6 +371,7 @@ class Recorder:
                     Cycle(
                         snapshot=snapshot.generation,
                         configuration=configuration.generation,
+                        turn=configuration.turn,
                         now=now,
                         memory=memory,
                         outside={name: each.exchanges for name, each in noted.items() if each.exchanges},

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from pyroclast.framework.extension.loading import PluginFile
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
+from pyroclast.framework.session.ownership import tasks_of_profile
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.examination import Examination
 from pyroclast.model.snapshot import Snapshot
@@ -24,7 +25,7 @@ from pyroclast.scheduler.cli.environment import Environment
 from pyroclast.scheduler.cli.features import read_gates
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cluster import state_options
-from pyroclast.scheduler.daemon.settings import read_configuration, with_profile_for
+from pyroclast.scheduler.daemon.settings import read_configuration, with_profiles_for
 from pyroclast.scheduler.extenders.recorded_replies import Recorded
 from pyroclast.scheduler.monitoring.examinations import Explain, chooser, names_in
 from pyroclast.scheduler.recording.recorder import (
@@ -140,7 +141,8 @@ class Replay:
         self._state = ClusterState(state_options(self._options))
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
-        self._settled = Settled()
+        self._settled: dict[str, Settled] = {}
+        """By profile."""
 
     def step(self, entry: Entry) -> Replayed | None:
         """Apply the next entry. Return the outcome if it is a cycle.
@@ -190,7 +192,7 @@ class Replay:
         try:
             self._registry = self._load(entry.plugins)
             parsed = read_configuration(entry.text, self._registry, strict=options.strict, generation=entry.generation)
-            self._configuration = with_profile_for(parsed.configuration, options.scheduler_name)
+            self._configuration = with_profiles_for(parsed.configuration, options.scheduler_name)
         except ConfigError as error:
             raise RecordError(f"configuration {entry.generation} of the record cannot be used: {error}") from error
 
@@ -219,21 +221,22 @@ class Replay:
         was_quiet = entry.memory.is_quiet(entry.snapshot, entry.configuration, entry.now)
         examinations = () if was_quiet else self._examined(entry, snapshot)
         report, left = None, None
-        instances = (option.instance for option in self._configuration.profiles[0].plugins)
+        configuration = self._deciding(entry)
+        instances = (option.instance for option in configuration.deciding.plugins)
         outside = {instance: Recorded(entry.outside.get(instance, ())) for instance in instances}
         try:
             report, left = run_cycle(
                 snapshot,
-                self._configuration,
+                configuration,
                 registry=self._registry,
                 seed=self._options.seed,
                 now=entry.now,
                 memory=entry.memory,
                 outside=outside,
-                settled=self._settled,
+                settled=self._settled.setdefault(configuration.deciding.name, Settled()),
             )
         except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
-            self._settled = Settled()
+            self._settled = {}
         decided = encode(report)
         return Replayed(
             cycle=entry.memory.cycle + 1,
@@ -246,24 +249,33 @@ class Replay:
             examinations=examinations,
         )
 
+    def _deciding(self, entry: Cycle) -> Configuration:
+        """Return the configuration with the profile that decided."""
+        if self._configuration is None or not 0 <= entry.turn < len(self._configuration.profiles):
+            raise RecordError(f"cycle {entry.memory.cycle + 1}: no profile {entry.turn} in its configuration")
+        return replace(self._configuration, turn=entry.turn)
+
     def _examined(self, entry: Cycle, snapshot: Snapshot) -> tuple[Examination, ...]:
         """Decide a cycle for the examinations, before it is decided for the comparison."""
         if self._explain is None or self._configuration is None or self._registry is None:
             return ()
+        configuration = self._deciding(entry)
         tasks = names_in(snapshot, self._explain.names)
+        if len(configuration.profiles) > 1:
+            tasks = tasks_of_profile(snapshot, configuration, tasks)
         if not tasks:
             return ()
         try:
             return examine_pods(
                 snapshot,
-                self._configuration,
+                configuration,
                 registry=self._registry,
                 seed=self._options.seed,
                 now=entry.now,
                 memory=entry.memory,
                 outside={instance: Recorded(exchanges) for instance, exchanges in entry.outside.items()},
                 # Replies of extenders are in the order of the requests, which depends on the jobs that are settled.
-                settled=deepcopy(self._settled) if entry.outside else None,
+                settled=deepcopy(self._settled.get(configuration.deciding.name)) if entry.outside else None,
                 chooses=chooser(tasks),
                 node_limit=self._explain.node_limit,
             )

@@ -9,7 +9,7 @@ from pyroclast.framework.configuration import Configuration, Parsed, parse
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError, PyroclastError
-from pyroclast.scheduler.daemon.settings import with_profile_for
+from pyroclast.scheduler.daemon.settings import with_profiles_for
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.case import Case, read_case
@@ -46,7 +46,7 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
         ConfigError: The configuration cannot be used.
     """
     parsed = _parsed(default_config if case.config is None else case.config, registry)
-    configuration = with_profile_for(parsed.configuration, case.scheduler_names)
+    configuration = with_profiles_for(parsed.configuration, case.scheduler_names)
     warnings = [*case.warnings, *parsed.warnings]
     cluster = SimulatedCluster(
         case.objects, case.state, report=lambda error: warnings.append(str(error)), note=warnings.append

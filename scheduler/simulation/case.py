@@ -42,7 +42,7 @@ class Case:
     """Kubernetes objects with their kinds."""
     state: StateOptions
     scheduler_names: tuple[str, ...] = (DEFAULT_SCHEDULER,)
-    """The first name selects the profile of the configuration."""
+    """The profiles of these names decide."""
     rounds: int = 1
     """Number of cycles, at least 1."""
     recreate_evicted: bool = False

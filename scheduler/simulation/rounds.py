@@ -10,13 +10,15 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import examine_pods, run_cycle
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
+from pyroclast.framework.profiles import merged_reports, with_promises
 from pyroclast.framework.session.memory import Memory
+from pyroclast.framework.session.ownership import tasks_of_profile
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.plugins.coscheduling import gang_rules
+from pyroclast.scheduler.daemon.settings import rules_of_gangs
 from pyroclast.scheduler.extenders.recorded_replies import MOST_BYTES, Recorded, RecordingBudget, recording
 from pyroclast.scheduler.monitoring.examinations import Explain, chooser, names_in
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
@@ -98,55 +100,106 @@ def run_rounds(
         outside: The extenders, by plugin instance.
         explain: Pods to explain.
     """
-    memory: Memory | None = None
-    cluster.follow_gangs(gang_rules(configuration.profiles[0]))
+    cluster.follow_gangs(rules_of_gangs(configuration))
+    memories = {profile.name: Memory() for profile in configuration.profiles}
     done: list[SimulatedRound] = []
     for number in range(rounds):
         moment = now + number * PERIOD_SECONDS
         cluster.add((arrivals or {}).get(number + 1, ()))
-        snapshot, pod_names = cluster.snapshot(), cluster.pod_names()
-        noted = recording(outside or {}, RecordingBudget(MOST_BYTES))
-        received = memory
-        watch = _Watch(cluster=cluster, now=moment, stopwatch=stopwatch, warn=warn)
-        report, memory = run_cycle(
+        sessions = []
+        for deciding in configuration.turns():
+            name = deciding.deciding.name
+            session = _session(
+                cluster,
+                deciding,
+                registry,
+                memory=memories[name],
+                moment=moment,
+                seed=seed,
+                stopwatch=stopwatch,
+                warn=warn,
+                outside=outside,
+                explain=explain,
+            )
+            sessions.append(session.done)
+            # A quiet cycle would return an empty report. Here each report must be complete.
+            left = replace(session.left, quiet_snapshot=-1, quiet_configuration=-1)
+            memories = {**with_promises(memories, left.promises), name: left}
+        whole = _together(sessions)
+        done.append(whole)
+        if number + 1 < rounds:
+            cluster.settle(whole.plans, whole.report, now=moment + PERIOD_SECONDS, recreate_evicted=recreate_evicted)
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Session:
+    """The session of one profile."""
+
+    done: SimulatedRound
+    left: Memory
+
+
+def _session(
+    cluster: SimulatedCluster,
+    configuration: Configuration,
+    registry: Registry,
+    *,
+    memory: Memory,
+    moment: float,
+    seed: int,
+    stopwatch: Stopwatch,
+    warn: Callable[[str], None],
+    outside: Mapping[str, Outside] | None,
+    explain: Explain | None,
+) -> _Session:
+    """Let one profile decide on a snapshot of its own."""
+    snapshot, pod_names = cluster.snapshot(), cluster.pod_names()
+    noted = recording(outside or {}, RecordingBudget(MOST_BYTES)) if explain is not None else {}
+    watch = _Watch(cluster=cluster, now=moment, stopwatch=stopwatch, warn=warn)
+    report, left = run_cycle(
+        snapshot,
+        configuration,
+        registry=registry,
+        seed=seed,
+        now=moment,
+        memory=memory,
+        outside=noted or outside,
+        observer=watch,
+    )
+    for failure in report.failures.values():
+        warn(failure.message)
+    examinations: tuple[Examination, ...] = ()
+    if explain is not None:
+        tasks = names_in(snapshot, explain.names)
+        examinations = examine_pods(
             snapshot,
             configuration,
             registry=registry,
             seed=seed,
             now=moment,
             memory=memory,
-            outside=noted if explain is not None else outside,
-            observer=watch,
+            outside={name: Recorded(each.exchanges) for name, each in noted.items()},
+            chooses=chooser(tasks_of_profile(snapshot, configuration, tasks)),
+            node_limit=explain.node_limit,
         )
-        examinations: tuple[Examination, ...] = ()
-        if explain is not None:
-            examinations = examine_pods(
-                snapshot,
-                configuration,
-                registry=registry,
-                seed=seed,
-                now=moment,
-                memory=received,
-                outside={name: Recorded(each.exchanges) for name, each in noted.items()},
-                chooses=chooser(names_in(snapshot, explain.names)),
-                node_limit=explain.node_limit,
-            )
-        for failure in report.failures.values():
-            warn(failure.message)
-        # A quiet cycle would return an empty report. Here each report must be complete.
-        memory = replace(memory, quiet_snapshot=-1, quiet_configuration=-1)
-        done.append(
-            SimulatedRound(
-                snapshot=snapshot,
-                report=report,
-                plans=tuple(watch.taken),
-                pod_names=pod_names,
-                examinations=examinations,
-            )
-        )
-        if number + 1 < rounds:
-            cluster.settle(watch.taken, report, now=moment + PERIOD_SECONDS, recreate_evicted=recreate_evicted)
-    return done
+    done = SimulatedRound(
+        snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names, examinations=examinations
+    )
+    return _Session(done=done, left=left)
+
+
+def _together(sessions: Sequence[SimulatedRound]) -> SimulatedRound:
+    """Return the outcome of all profiles, with the snapshot of the first one."""
+    if len(sessions) == 1:
+        return sessions[0]
+    return SimulatedRound(
+        snapshot=sessions[0].snapshot,
+        report=merged_reports([each.report for each in sessions]),
+        plans=tuple(plan for each in sessions for plan in each.plans),
+        pod_names=sessions[0].pod_names,
+        examinations=tuple(each for session in sessions for each in session.examinations),
+    )
 
 
 def seconds_by_phase(stopwatch: Stopwatch) -> dict[str, float]:

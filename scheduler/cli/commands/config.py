@@ -3,14 +3,15 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from pyroclast.framework.configuration import Parsed
 from pyroclast.framework.diagnosis.lint import Finding, Severity, check
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.file_errors import why
-from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.daemon.settings import read_configuration, unreachable_profiles, with_profiles_for
 from pyroclast.scheduler.registry import load_registry
 
 __all__ = ["main"]
@@ -29,7 +30,31 @@ def main(arguments: Sequence[str]) -> int:
     # Read the file without --strict, so that a file with warnings is still checked to its end.
     warned = Severity.FAULT if given.strict else Severity.WARNING
     read = partial(read_configuration, registry=registry)
-    return _print_findings(given.file, check(text, read, warned=warned, skipped=Severity.FAULT))
+    findings = check(text, read, warned=warned, skipped=Severity.FAULT)
+    if given.scheduler_name:
+        findings += _unserved(text, read, given.scheduler_name, warned)
+    return _print_findings(given.file, findings)
+
+
+def _unserved(
+    text: str, read: Callable[[str], Parsed], scheduler_names: Sequence[str], warned: Severity
+) -> list[Finding]:
+    """Return the names without a profile, and the profiles that no name reaches."""
+    try:
+        configuration = read(text).configuration
+        with_profiles_for(configuration, scheduler_names)
+    except ConfigError as error:
+        return [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults]
+    return [
+        Finding(warned, "profiles", _unreachable(names))
+        for names in unreachable_profiles(configuration, scheduler_names)
+    ]
+
+
+def _unreachable(names: Sequence[str]) -> str:
+    if not names:
+        return "the top of the file is the profile of no --scheduler-name, so it schedules no pod"
+    return f"no --scheduler-name is {' or '.join(map(repr, names))}, so this profile schedules no pod"
 
 
 def _print_findings(file: str, findings: Iterable[Finding]) -> int:
@@ -60,5 +85,11 @@ def _parser() -> argparse.ArgumentParser:
         help="configuration file, or manifests with ConfigMaps and Queues; - reads standard input",
     )
     one.add_argument("--strict", action="store_true", help="treat warnings as faults, as the scheduler's --strict does")
+    one.add_argument(
+        "--scheduler-name",
+        action="append",
+        metavar="NAME",
+        help="--scheduler-name of the scheduler, repeatable; reports profiles that these names do not reach",
+    )
     one.add_argument("--plugins-dir", default="", metavar="DIR", help="folder of additional plugins")
     return parser

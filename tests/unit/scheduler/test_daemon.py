@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from pyroclast.framework.configuration import Configuration
+from pyroclast.framework.configuration import Configuration, Profile
 from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.session.memory import Memory
@@ -27,7 +27,7 @@ from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 
-CONFIGURATION = Configuration(generation=7, profiles=(), source="")
+CONFIGURATION = Configuration(generation=7, profiles=(Profile(actions=("allocate",)),), source="")
 
 
 def plan(name: str, *, action: str = "allocate", evicts: bool = False) -> Plan:
@@ -290,7 +290,7 @@ async def test_failed_cycle_is_counted_and_the_next_starts_clean(
     def fail() -> None:
         raise RuntimeError("plugin is broken")
 
-    daemon.memory = Memory(cycle=4, quiet_snapshot=3)
+    daemon.memories = {"": Memory(cycle=4, quiet_snapshot=3)}
     decisions.during = fail
     assert await daemon.run_once() is None
     decisions.during = lambda: None

@@ -14,8 +14,8 @@ from pyroclast.scheduler.registry import load_registry
 def required(*plugins: str) -> OnDemandKinds:
     """What plugins, each as it stands in a configuration, want."""
     text = f"actions: allocate\ntiers:\n- plugins: [{', '.join(plugins)}]\n"
-    profile = read_configuration(text, load_registry()).configuration.profiles[0]
-    return required_kinds(profile, args_of(profile))
+    configuration = read_configuration(text, load_registry()).configuration
+    return required_kinds(configuration, args_of(configuration.deciding))
 
 
 CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"

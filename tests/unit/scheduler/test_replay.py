@@ -23,7 +23,7 @@ from pyroclast.scheduler.cli.commands.replay import main
 from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.daemon.cluster import state_options
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
-from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.daemon.settings import read_configuration, with_profiles_for
 from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
 from pyroclast.scheduler.recording.replay import RecordError, replay
 from pyroclast.scheduler.registry import load_registry
@@ -418,3 +418,43 @@ def test_a_record_explains_its_pods(record: Path, capsys: pytest.CaptureFixture[
     assert explain_main(["nothing", "--record", str(record)]) == 1
     assert "no pod default/nothing" in capsys.readouterr().err
     assert explain_main(["p1", "--record", str(record.with_name("absent"))]) == 2
+
+
+def test_each_profile_of_a_record_is_decided_again(tmp_path: Path) -> None:
+    """Every cycle has an entry for each profile, with its own memory; the replay gives the same bytes."""
+    text = f"{TEXT}profiles:\n- schedulerName: second\n  actions: allocate\n"
+    options = parse_options(
+        [f"--record={tmp_path / 'record'}", "--scheduler-name=volcano", "--scheduler-name=second"], {}
+    ).options
+    registry = load_registry("")
+    configuration = with_profiles_for(read_configuration(text, registry).configuration, options.scheduler_name)
+    recorder = Recorder(Path(options.record), options)
+    state = RecordedState(recorder, state_options(options))
+    for kind, each in decoded(objects()):
+        state.apply(kind, each)
+    plans: list[Plan] = []
+
+    class Taking(Silent):
+        def committed(self, plan: Plan) -> None:
+            plans.append(plan)
+
+    class Both(Settings):
+        pass
+
+    Both.text = text
+    watched = recorder.watching(lambda *given, **named: run_cycle(*given, registry=registry, **named), Both())
+    memories = {"volcano": Memory(), "second": Memory()}
+    for second in range(2):
+        for each in configuration.turns():
+            name = each.deciding.name
+            _, memories[name] = watched(
+                state.snapshot(), each, now=NOW + second, memory=memories[name], observer=Taking()
+            )
+            while plans:
+                assert state.assume(plans.pop(), 1.0) == []
+    recorder.close()
+
+    with (tmp_path / "record").open("rb") as lines:
+        replayed = list(replay(lines))
+    assert [each.is_same for each in replayed] == [True] * 4
+    assert ['binds":[{' in each.recorded.decode() for each in replayed] == [False, True, False, False]

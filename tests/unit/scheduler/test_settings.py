@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
@@ -115,6 +116,25 @@ def test_profile_of_our_scheduler_name_is_taken(file: Path) -> None:
     file.write_text("profiles:\n- schedulerName: a\n  actions: allocate\n- schedulerName: b\n  actions: backfill\n")
 
     assert settings(file, Metrics(), None, "b").current().profiles[0].actions == ("backfill",)
+
+
+def test_all_profiles_of_our_names_are_served_in_the_order_of_the_file(file: Path) -> None:
+    """The profile for all other names comes last; each is called after the first name that reaches it."""
+    file.write_text(
+        "actions: enqueue\nprofiles:\n- schedulerName: a\n  actions: allocate\n- schedulerNames: [b, c]\n"
+        "  actions: backfill\n- schedulerName: d\n  actions: preempt\n"
+    )
+    with capture_logs() as lines:
+        current = settings(file, Metrics(), None, "other", "c", "b", "a").current()
+
+    assert [(profile.name, profile.actions) for profile in current.profiles] == [
+        ("a", ("allocate",)),
+        ("c", ("backfill",)),
+        ("other", ("enqueue",)),
+    ]
+    assert [each.deciding.name for each in current.turns()] == ["a", "c", "other"]
+    unreachable = [line["scheduler_names"] for line in lines if line["event"] == "profile_unreachable"]
+    assert unreachable == [("d",)]
 
 
 def test_configuration_without_a_profile_for_us_is_refused(file: Path) -> None:
