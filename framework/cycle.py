@@ -17,6 +17,7 @@ from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing, examinations_of
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of
+from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry, says_no
@@ -73,6 +74,7 @@ def run_cycle(
     observer: Observer | None = None,
     settled: Settled | None = None,
     tracing: Tracing | None = None,
+    budgets: Budgets | None = None,
 ) -> tuple[CycleReport, Memory]:
     """Decide once.
 
@@ -88,6 +90,7 @@ def run_cycle(
         settled: A cache of jobs that need no second look; changes no decision.
         tracing: Collects examinations of pods. It asks plugins further questions, so the plans of a cycle with tracing
             are not carried out.
+        budgets: Measures the calls of external plugins; None for no limit.
 
     Returns:
         The report, and the memory for the next cycle.
@@ -112,6 +115,7 @@ def run_cycle(
         runs=memory.runs,
         tracing=tracing,
         ownership=Ownership(snapshot, configuration) if len(configuration.profiles) > 1 else None,
+        budgets=budgets,
     )
     if tracing is not None:
         begin_tracing(session, tracing, profile=profile.name if len(configuration.profiles) > 1 else "")
@@ -139,6 +143,7 @@ def examine_pods(
     memory: Memory | None = None,
     outside: Mapping[str, Outside] | None = None,
     settled: Settled | None = None,
+    budgets: Budgets | None = None,
     chooses: Callable[[Task], bool],
     node_limit: int,
 ) -> tuple[Examination, ...]:
@@ -153,6 +158,7 @@ def examine_pods(
         memory: The memory that the cycle received.
         outside: Recorded replies of extenders; without them extenders are left out.
         settled: As there; a new one also tries jobs of which nothing changed.
+        budgets: As there.
         chooses: Returns whether a task is examined.
         node_limit: Maximum number of nodes in each table.
 
@@ -170,6 +176,7 @@ def examine_pods(
         outside=outside,
         settled=settled,
         tracing=tracing,
+        budgets=budgets,
     )
     return examinations_of(tracing)
 
@@ -328,6 +335,8 @@ def _pipelined(job: SessionJob) -> dict[TaskId, NodeName]:
 def _failure_samples(session: Session) -> Iterator[Sample]:
     for plugin in sorted(session.extensions.failures):
         yield Sample(metric="plugin_failures_total", labels=(("plugin", plugin),), value=1.0, kind="counter")
+    for plugin in session.extensions.over_budget:
+        yield Sample(metric="plugin_over_budget_total", labels=(("plugin", plugin),), value=1.0, kind="counter")
 
 
 def empty_report(cycle: int, generation: int) -> CycleReport:

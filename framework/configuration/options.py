@@ -11,11 +11,12 @@ from pyroclast.framework.configuration.known import Known
 from pyroclast.framework.configuration.notes import Notes, below
 from pyroclast.framework.configuration.suggest import did_you_mean
 from pyroclast.framework.configuration.types import PluginOption
+from pyroclast.model.durations import parse_duration
 from pyroclast.model.errors import ConfigError
 
 __all__ = ["check_arguments", "read_option"]
 
-OWN_KEYS = ("name", "instance", "arguments", "failurePolicy")
+OWN_KEYS = ("name", "instance", "arguments", "failurePolicy", "timeBudget")
 _FAIL, _IGNORE = "Fail", "Ignore"
 
 
@@ -33,6 +34,7 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
         flags=_read_flags(path, entry, known, notes),
         arguments=notes.mapping(below(path, "arguments"), entry.get("arguments")),
         ignores_failure=_ignores_failure(path, entry.get("failurePolicy", _FAIL), notes),
+        time_budget=_time_budget(path, entry.get("timeBudget"), notes),
         path=path,
     )
     if not plugin or not instance:
@@ -50,6 +52,19 @@ def _ignores_failure(path: str, policy: object, notes: Notes) -> bool:
     if policy not in (_FAIL, _IGNORE):
         notes.fault(below(path, "failurePolicy"), f"got {reprlib.repr(policy)}, expected {_FAIL} or {_IGNORE}")
     return policy == _IGNORE
+
+
+def _time_budget(path: str, value: object, notes: Notes) -> float | None:
+    if value is None:
+        return None
+    try:
+        seconds = float(parse_duration(value))
+    except ValueError as fault:
+        notes.fault(below(path, "timeBudget"), f"got {reprlib.repr(value)}, expected {fault}")
+        return None
+    if seconds < 0:
+        notes.fault(below(path, "timeBudget"), f"got {reprlib.repr(value)}, expected 0 or more")
+    return max(seconds, 0.0)
 
 
 def check_arguments(kind: type, raw: Mapping[str, Any], path: str, notes: Notes) -> None:

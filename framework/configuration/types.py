@@ -29,6 +29,8 @@ class PluginOption:
     """Arguments as written. `framework.configuration.arguments.decode` types them."""
     ignores_failure: bool = False
     """Whether it counts as absent in a cycle in which it cannot be opened; else what it may refuse is refused."""
+    time_budget: float | None = None
+    """Seconds that its calls may take in a session; 0 for no limit, None for the limit of the process."""
     path: str = ""
     """Path in the configuration: `tiers[1].plugins[0]`."""
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension.answers import Reader, anything, part_reader, reader_of
+from pyroclast.framework.extension.budgets import Budgets, OverBudgetError
 from pyroclast.framework.extension.contract import NODE_REDUCE, Change, Ledger, Locality, Point
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.uses import Uses, WrongUseError
@@ -34,9 +35,19 @@ class LeftOutError(Exception):
 class Guard:
     """Calls the functions of one plugin, and validates the values that it passes to the session."""
 
-    def __init__(self, failed: Callable[[BaseException], object], caller: Caller, *, acts: bool = False) -> None:
-        """Take what notes a failure of the plugin; `acts` for actions."""
+    def __init__(
+        self,
+        failed: Callable[[BaseException], object],
+        caller: Caller,
+        *,
+        acts: bool = False,
+        plugin: str = "",
+        budgets: Budgets | None = None,
+    ) -> None:
+        """Take what notes a failure of the plugin; `acts` for actions; `budgets` measure the plugin's calls."""
         self._failed = failed
+        self._plugin, self._budgets = plugin, budgets
+        self._is_over_budget = False
         self._gives_no_advice = False
         self._caller = caller
         self._uses = Uses(is_bounded=not acts)
@@ -47,10 +58,22 @@ class Guard:
     def running(self) -> Iterator[None]:
         """Run code that may change the session: an action, or a plugin that is opened."""
         before, self._caller.guard, self._may_act = (self._caller.guard, self._may_act), self, True
+        self._begin()
         try:
             yield
         finally:
             self._caller.guard, self._may_act = before
+            self._end()
+
+    def _begin(self) -> None:
+        if self._budgets is not None:
+            self._budgets.begin(self._plugin)
+
+    def _end(self) -> None:
+        """End the call of the plugin, and leave the plugin out if its time is used up."""
+        if self._budgets is not None and self._budgets.end(self._plugin):
+            self._is_over_budget = True
+            self._failed(OverBudgetError())
 
     def read(self, use: str, reader: Callable[..., Any], *arguments: Any) -> Any:
         """Return the validated value that the plugin passes. A wrong one is noted and raises `WrongUseError`."""
@@ -107,8 +130,9 @@ class Guard:
             return LeftOutError(f"{type(error).__name__}")
 
         def ask(*about: Any) -> Any:
-            if is_out or (is_advice and self._gives_no_advice):
+            if is_out or (is_advice and self._gives_no_advice) or (self._is_over_budget and not must_hold):
                 raise LeftOutError
+            self._begin()
             before, caller.guard, self._may_act = (caller.guard, self._may_act), self, may_act
             try:
                 answer = function(*about) if edits else function(*map(_shown, about))
@@ -124,6 +148,7 @@ class Guard:
                 raise leave_out(error) from error
             finally:
                 caller.guard, self._may_act = before
+                self._end()
             try:
                 return reader(answer, about)
             except CycleCut:

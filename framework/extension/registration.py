@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar, Unpack
 from pyroclast.framework.configuration import PluginOption, Profile
 from pyroclast.framework.extension import uses
 from pyroclast.framework.extension.absent_plugins import in_place_of
+from pyroclast.framework.extension.budgets import Budgets, OverBudgetError
 from pyroclast.framework.extension.contract import (
     PREDICATE,
     QUEUE_SURPLUS,
@@ -32,6 +33,7 @@ from pyroclast.model.errors import PyroclastError
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.sealed import SealedList
 from pyroclast.model.tasks import Task
 
 __all__ = ["BindingRefused", "Extensions", "LateRegistrationError"]
@@ -57,8 +59,9 @@ class LateRegistrationError(PyroclastError):
 class Extensions:
     """The functions, ledgers and hooks of the plugins of one session."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, budgets: Budgets | None = None) -> None:
         self.profile = profile
+        self._budgets = budgets
         self.ledgers: tuple[tuple[str, Ledger], ...] = ()
         """Ledgers with their plugins, in the order of registration; a tuple, so that none is taken out."""
         self._choosing: tuple[tuple[str, Ledger], ...] = ()
@@ -80,6 +83,8 @@ class Extensions:
         self._serving: list[tuple[str, str]] = []
         """Plugins, and the required rules that they serve."""
         self._failures: dict[str, Refusal] = {}
+        self.over_budget: SealedList[str] = SealedList()
+        """Plugins that used up their time budgets."""
         self._observers: list[Callable[[], None]] = []
         """Called when other functions answer than before."""
         self._is_sealed = False
@@ -287,7 +292,7 @@ class Extensions:
         """
         self.caller.for_actions("open_plugin")
         self._option = option
-        self._guard = Guard(partial(self.note_failure, option.instance), self.caller) if is_checked else None
+        self._guard = self._guard_of(option) if is_checked else None
         try:
             with self._guard.running() if self._guard is not None else nullcontext():
                 opening()
@@ -302,6 +307,10 @@ class Extensions:
                 self._forget_answers(point)
         finally:
             self._option = self._guard = None
+
+    def _guard_of(self, option: PluginOption) -> Guard:
+        failed = partial(self.note_failure, option.instance)
+        return Guard(failed, self.caller, plugin=option.instance, budgets=self._budgets)
 
     def _leave_out(self, instance: str) -> None:
         """Forget what a plugin registered before it failed: half a plugin answers worse than none."""
@@ -328,6 +337,9 @@ class Extensions:
         if isinstance(error, LeftOutError) and plugin in self._failures:
             return self._failures[plugin]
         refusal = failure_of(plugin, error)
+        if isinstance(error, OverBudgetError):
+            list.append(self.over_budget, plugin)
+            self._failures[plugin] = refusal  # an earlier failure does not say why the plugin is left out
         self._failures.setdefault(plugin, refusal)
         return refusal
 

@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.configuration import Profile
+from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registration import BindingRefused, Extensions
 from pyroclast.framework.session.committing import begin_binding, plan_of
@@ -57,6 +58,7 @@ class Session:
         runs: Mapping[str, float] | None = None,
         tracing: Tracing | None = None,
         ownership: Ownership | None = None,
+        budgets: Budgets | None = None,
     ) -> None:
         self.snapshot = snapshot
         """The cluster, as it was when the cycle began."""
@@ -81,7 +83,7 @@ class Session:
         """The action that is running, or empty."""
         self.following_actions: Sequence[str] = profile.actions
         """The actions that come after the running one; an action may be listed twice."""
-        self.extensions = Extensions(profile)
+        self.extensions = Extensions(profile, budgets)
         """Functions that plugins register, and their dispatch."""
         caller = self._caller = self.extensions.caller
         self.scratch = Scratch(caller)

@@ -47,6 +47,9 @@ class Options(ProcessOptions):
     plugin_call_deadline: float = flag(
         FlagKind.DURATION, 120.0, "/livez fails while one call of a plugin lasts for longer; 0: never."
     )
+    plugin_time_budget: float = flag(
+        FlagKind.DURATION, 30.0, "Time of an external plugin's calls per cycle, then it is left out; 0: no limit."
+    )
     csi_storage: bool = flag(FlagKind.BOOLEAN, default=True, help="Watch CSIDrivers and CSIStorageCapacities.")
     enable_pprof: bool = flag(
         FlagKind.BOOLEAN, default=False, help="Serve /debug, /configz and /apis/v1 on --listen-address."
@@ -158,6 +161,8 @@ def _faults_of(options: Options) -> list[str]:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")
     if options.plugin_call_limit < 0:
         faults.append(f"--plugin-call-limit: got {options.plugin_call_limit}s, expected 0 or more")
+    if options.plugin_time_budget < 0:
+        faults.append(f"--plugin-time-budget: got {options.plugin_time_budget}s, expected 0 or more")
     if options.plugin_call_deadline < 0:
         faults.append(f"--plugin-call-deadline: got {options.plugin_call_deadline}s, expected 0 or more")
     if not 0 <= options.debug_scores <= MOST_SCORES:

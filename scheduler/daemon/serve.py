@@ -43,6 +43,7 @@ from pyroclast.scheduler.daemon.examining import PodExaminer
 from pyroclast.scheduler.daemon.instrumented_writers import Rate
 from pyroclast.scheduler.daemon.leadership import Alone, lead_to_the_end, lease_options
 from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWatches, required_kinds
+from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks, remove_gate
 from pyroclast.scheduler.daemon.settings import Settings, rules_of_gangs
@@ -118,7 +119,7 @@ class _Process:
         self._part = 0
         """Part of the record that the last cycle belongs to."""
         self._extenders = ExtenderClient()
-        self._waiting = Waiting(self._extenders, self._loop, self._asked)
+        self._waiting = Waiting(self._extenders, self._loop, self._asked, budget_seconds=options.plugin_time_budget)
         self._delegate = ExtenderBinding(self._extenders, self._asked)
         self._pause = CyclePause(options.schedule_period, wakes_on_change=options.wake_on_change)
         self._cache, self._writers = make_cache(
@@ -157,7 +158,11 @@ class _Process:
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):
             self._gates = GateRemover(partial(remove_gate, client), workers=options.gate_workers)
-        watched = None if self._recorder is None else self._recorder.watching(self._decide, self._settings)
+        self._budgets = ClockBudgets(lambda _: 0.0)
+        """Those of the current session."""
+        watched = None
+        if self._recorder is not None:
+            watched = self._recorder.watching(self._decide, self._settings, lambda: self._budgets.left_out)
         self._decide_recorded = watched or self._decide
         self._daemon = Daemon(
             cluster=self._cache,
@@ -369,6 +374,7 @@ class _Process:
         observer: Observer,
         outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
+        self._budgets = ClockBudgets(partial(_budget_of, configuration, self._options.plugin_time_budget))
         if self._recorder is not None and self._recorder.part != self._part:
             # A new record must not depend on state from before its beginning.
             self._part, self._settled = self._recorder.part, {}
@@ -383,6 +389,7 @@ class _Process:
                 outside=outside,
                 observer=observer,
                 settled=self._settled.setdefault(configuration.deciding.name, Settled()),
+                budgets=self._budgets,
             )
         except BaseException:
             self._settled = {}
@@ -494,3 +501,9 @@ class _Process:
 def _cards_of(configuration: Configuration) -> DeviceShareArgs | None:
     """Return the device-sharing arguments of the first profile that has the plugin."""
     return next((args for profile in configuration.profiles if (args := args_of(profile)) is not None), None)
+
+
+def _budget_of(configuration: Configuration, default_seconds: float, instance: str) -> float:
+    """Return the time budget of a plugin of the deciding profile, seconds."""
+    option = next((each for each in configuration.deciding.plugins if each.instance == instance), None)
+    return default_seconds if option is None or option.time_budget is None else option.time_budget

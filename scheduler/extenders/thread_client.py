@@ -31,17 +31,34 @@ class Waiting:
     """Sends the requests of all plugins of a process."""
 
     def __init__(
-        self, client: ExtenderClient, loop: asyncio.AbstractEventLoop, on_exchange: OnExchange = lambda *_: None
+        self,
+        client: ExtenderClient,
+        loop: asyncio.AbstractEventLoop,
+        on_exchange: OnExchange = lambda *_: None,
+        *,
+        budget_seconds: float = 0.0,
     ) -> None:
-        """Use a client of this loop. `on_exchange` is called in the thread that sends the request."""
-        self._client, self._loop, self._on_exchange = client, loop, on_exchange
+        """Use a client of this loop.
+
+        Args:
+            client: Sends the requests.
+            loop: Its loop.
+            on_exchange: Called in the thread that sends the request.
+            budget_seconds: Time of all requests of a plugin in a cycle, unless its entry has another; 0 for no limit.
+        """
+        self._client, self._loop, self._on_exchange, self._budget = client, loop, on_exchange, budget_seconds
         self._lock = threading.Lock()
         self._under_way: Future[bytes] | None = None
         self._is_stopped = False
 
     def outside(self, configuration: Configuration) -> dict[str, Outside]:
         """Return the `Outside` of each plugin of a configuration."""
-        return {option.instance: _One(self, option.instance) for option in configuration.deciding.plugins}
+        return {
+            option.instance: _One(
+                self, option.instance, self._budget if option.time_budget is None else option.time_budget
+            )
+            for option in configuration.deciding.plugins
+        }
 
     def stop(self) -> None:
         """Interrupt the waiting call, and all later calls."""
@@ -81,14 +98,21 @@ class Waiting:
 
 
 class _One:
-    """The `Outside` of one plugin."""
+    """The `Outside` of one plugin in one cycle."""
 
-    def __init__(self, waiting: Waiting, instance: str) -> None:
-        self._waiting, self._instance = waiting, instance
+    def __init__(self, waiting: Waiting, instance: str, budget_seconds: float) -> None:
+        self._waiting, self._instance, self._budget = waiting, instance, budget_seconds
+        self._spent = 0.0
 
     def ask(self, question: Question) -> Answer:
-        """Send a request and wait for the reply."""
-        return self._waiting.ask(self._instance, question)
+        """Send a request and wait for the reply. Once the time budget is used up no request is sent."""
+        if self._budget and self._spent > self._budget:
+            return Answer(error=f": its time budget of {self._budget:g} s for a cycle is used up")
+        begun = time.monotonic()
+        try:
+            return self._waiting.ask(self._instance, question)
+        finally:
+            self._spent += time.monotonic() - begun
 
 
 def answer_of(question: Question, content: bytes) -> Answer:

@@ -175,6 +175,9 @@ OURS: Final[Mapping[str, Shape]] = {
         "counter", ("action",), "Plans taken when the search for less harmful ones gave up."
     ),
     "pyroclast_plugin_failures_total": Shape("counter", ("plugin",), "Cycles in which a plugin failed."),
+    "pyroclast_plugin_over_budget_total": Shape(
+        "counter", ("plugin",), "Sessions in which a plugin used up its time budget and was left out."
+    ),
     "pyroclast_plugin_slow_calls_total": Shape(
         "counter", ("plugin",), "Calls of a plugin that lasted for longer than --plugin-call-limit."
     ),

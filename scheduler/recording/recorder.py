@@ -173,6 +173,8 @@ class Cycle(msgspec.Struct, frozen=True, kw_only=True, tag="cycle", tag_field="d
     """The memory that the cycle received."""
     outside: Mapping[str, Sequence[Exchange]] = {}
     """The extender replies of each plugin instance, in the order of its requests."""
+    left_out: Mapping[str, int] = {}
+    """Plugins that used up their time budgets, with the number of their calls until then."""
     report: msgspec.Raw
     """The report; null if the cycle failed."""
     left: Memory | None
@@ -342,8 +344,14 @@ class Recorder:
         with suppress(OSError):  # closing flushes again; the error has been logged already
             self._file.close()
 
-    def watching(self, decide: Decide, settings: Sources) -> Decide:
-        """Return a function that runs the cycle and records it."""
+    def watching(self, decide: Decide, settings: Sources, left_out: Callable[[], Mapping[str, int]] = dict) -> Decide:
+        """Return a function that runs the cycle and records it.
+
+        Args:
+            decide: The cycle.
+            settings: The texts in force.
+            left_out: Returns the plugins that the last cycle left out for their time, with the number of their calls.
+        """
 
         def decide_and_record(
             snapshot: Snapshot,
@@ -374,6 +382,7 @@ class Recorder:
                         turn=configuration.turn,
                         now=now,
                         memory=memory,
+                        left_out=dict(left_out()),
                         outside={name: each.exchanges for name, each in noted.items() if each.exchanges},
                         # Without all replies, a replay stops during the cycle, as after a failure.
                         report=msgspec.Raw(encode(None if budget.is_spent else report)),

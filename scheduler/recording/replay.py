@@ -13,6 +13,7 @@ from pyroclast.cache.files.objects import decoder_of
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import examine_pods, run_cycle
+from pyroclast.framework.extension.budgets import RecordedBudgets
 from pyroclast.framework.extension.loading import PluginFile
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
@@ -234,6 +235,7 @@ class Replay:
                 memory=entry.memory,
                 outside=outside,
                 settled=self._settled.setdefault(configuration.deciding.name, Settled()),
+                budgets=RecordedBudgets(entry.left_out),
             )
         except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
             self._settled = {}

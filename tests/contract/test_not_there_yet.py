@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from pyroclast.framework.configuration import PluginOption
 from pyroclast.framework.configuration.arguments import decode
 from pyroclast.framework.extension import contract
 from pyroclast.model.errors import ConfigError
@@ -52,8 +50,6 @@ MISSING: Final[dict[str, Callable[[], bool]]] = {
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
     "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(vars(contract))),
-    "Several profiles": lambda: "profiles_differ" in sources("scheduler"),
-    "Time budgets": lambda: not any("budget" in each.name for each in fields(PluginOption)),
     "Service API": lambda: "__services__" not in sources("scheduler"),
     "Elastic quotas": lambda: unknown("hookPlugins", "enableGuaranteeUsage"),
     "Ascend devices": refuses_ascend,

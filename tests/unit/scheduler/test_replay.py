@@ -413,7 +413,7 @@ def test_a_record_explains_its_pods(record: Path, capsys: pytest.CaptureFixture[
 
     assert explain_main([*arguments[:3], "-o", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert (found["cycle"], found["moment"]) == (2, "at the end")
+    assert (found["cycle"], found["moment"]) == (3, "at the end")
 
     assert explain_main(["nothing", "--record", str(record)]) == 1
     assert "no pod default/nothing" in capsys.readouterr().err

@@ -493,3 +493,12 @@ def test_whatever_stands_there_is_a_configuration_or_faults(document: Any) -> No
     """No document makes the parser stumble."""
     with contextlib.suppress(ConfigError):
         assert read(document).configuration.profiles[0].actions
+
+
+def test_time_budgets_are_durations() -> None:
+    """Seconds beside the name of a plugin; nothing means the limit of the process."""
+    text = "actions: allocate\ntiers: [{plugins: [{name: gang, timeBudget: 1m30s}, {name: priority}]}]"
+    assert [each.time_budget for each in read(text).configuration.profiles[0].plugins] == [90.0, None]
+    for wrong in ("5", "-1s", "soon", "[1]"):
+        with pytest.raises(ConfigError, match=r"tiers\[0\].plugins\[0\].timeBudget: got"):
+            read(f"actions: allocate\ntiers: [{{plugins: [{{name: gang, timeBudget: {wrong}}}]}}]")

@@ -133,3 +133,29 @@ def test_each_plugin_of_a_configuration_has_a_client() -> None:
         assert set(outside) == {"gang", "extender", "quota"}
         outside["quota"].ask(question("http://there/verb"))
     assert told == ["quota"]
+
+
+@pytest.mark.parametrize(("budget", "entry", "asked"), [(0.0, "", 3), (0.0, "timeBudget: 1ms", 1), (0.001, "", 1)])
+def test_requests_of_a_cycle_have_a_time_budget(budget: float, entry: str, asked: int) -> None:
+    """Once it is used up no request is sent, and the answer says so; the next cycle begins anew."""
+
+    class Slow(Answering):
+        count = 0
+
+        async def post(self, question: Question) -> bytes:
+            self.count += 1
+            await asyncio.sleep(0.01)
+            return await super().post(question)
+
+    text = f"actions: allocate\ntiers: [{{plugins: [{{name: extender, {entry or 'arguments: {}'}}}]}}]"
+    configuration = parse(text, known_plugins=("extender",), known_actions=("allocate",)).configuration
+    client = Slow(b"7")
+    with looping() as loop:
+        waiting = asking(client, loop, budget_seconds=budget)
+        outside = waiting.outside(configuration)["extender"]
+        answers = [outside.ask(question("http://there/verb")) for _ in range(3)]
+        again = waiting.outside(configuration)["extender"].ask(question("http://there/verb"))
+
+    assert client.count == asked + 1
+    assert ["time budget" in answer.error for answer in answers] == [number >= asked for number in range(3)]
+    assert again.value == 7

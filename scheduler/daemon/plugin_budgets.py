@@ -1,0 +1,34 @@
+"""Time budgets of plugins in a running daemon, by the clock."""
+
+import time
+from collections.abc import Callable
+
+__all__ = ["ClockBudgets"]
+
+
+class ClockBudgets:
+    """The budgets of one session."""
+
+    def __init__(self, limit: Callable[[str], float], now: Callable[[], float] = time.perf_counter) -> None:
+        """Measure with a clock. `limit` returns the seconds that a plugin has, by instance; 0 for no limit."""
+        self._limit, self._now = limit, now
+        self._begun: list[float] = []
+        self._spent: dict[str, float] = {}
+        self._calls: dict[str, int] = {}
+        self.left_out: dict[str, int] = {}
+        """Plugins that used up their budget, with the number of calls until then."""
+
+    def begin(self, plugin: str) -> None:  # noqa: ARG002 - calls are nested, so their order says which one ends
+        """Note that a call of a plugin begins."""
+        self._begun.append(self._now())
+
+    def end(self, plugin: str) -> bool:
+        """Note that the call ends. Return whether the plugin has used up its budget by this call."""
+        seconds = self._now() - self._begun.pop()
+        spent = self._spent[plugin] = self._spent.get(plugin, 0.0) + seconds
+        calls = self._calls[plugin] = self._calls.get(plugin, 0) + 1
+        limit = self._limit(plugin)
+        if not limit or spent <= limit or plugin in self.left_out:
+            return False
+        self.left_out[plugin] = calls
+        return True
