@@ -39,7 +39,9 @@ from pyroclast.model.ids import NodeName, QueueName
 from pyroclast.model.plain_members import with_plain_members
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.report import CycleReport
 from pyroclast.model.sealed import SealedList
+from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,6 +58,22 @@ Key = Any
 
 Ability = Literal["guards_victims", "filters_nodes"]
 """Ability that a plugin may declare as absent, by the attribute of `Plugin` that declares it."""
+
+
+class EndpointRequest(NamedTuple):
+    """A request to an HTTP endpoint of a plugin."""
+
+    snapshot: Snapshot
+    """The snapshot of the last cycle."""
+    report: CycleReport
+    """The report of the last cycle."""
+    parameters: Mapping[str, str]
+    """Parts of the path by the names in the pattern: `gang/{namespace}/{name}`."""
+    query: Mapping[str, str]
+
+
+Endpoint = Callable[[EndpointRequest], Any]
+"""Returns values that JSON supports, or None if there is no such thing. It reads its arguments alone."""
 
 
 class Plugin:
@@ -85,6 +103,10 @@ class Plugin:
 
     def on_session_close(self, session: Any) -> None:
         """Do what is left as the session closes, after all actions; by default nothing."""
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Return HTTP endpoints by the pattern of their paths below `/apis/v1/plugins/<name>/`; by default none."""
+        return {}
 
 
 class Action:

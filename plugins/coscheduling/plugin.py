@@ -23,6 +23,7 @@ from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import EventNote
 from pyroclast.model.tasks import Task
+from pyroclast.plugins.coscheduling import endpoints as gang_endpoints
 from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs
 from pyroclast.plugins.coscheduling.settings import NAME
 
@@ -40,6 +41,10 @@ class Coscheduling(Plugin):
     name = NAME
     watches_clock = False
     args: CoschedulingArgs = field(default_factory=CoschedulingArgs)
+
+    def endpoints(self) -> Mapping[str, contract.Endpoint]:
+        """Return the endpoints of gangs."""
+        return {"gangs": gang_endpoints.gangs, "gang/{namespace}/{name}": gang_endpoints.gang}
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves; none if the cluster has no gangs."""

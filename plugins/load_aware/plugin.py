@@ -3,8 +3,9 @@
 Points: predicate, node order; a ledger.  Arguments: `LoadAwareArgs`.  Formula and example: docs/plugins/load-aware.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, ReasonArray
 from pyroclast.model.colocation import is_of_daemon_set
+from pyroclast.model.ids import NodeName
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
@@ -39,6 +41,10 @@ class LoadAware(Plugin):
     watches_clock = False
     """The plugin wakes the scheduler when measurements expire."""
     args: LoadAwareArgs = field(default_factory=LoadAwareArgs)
+
+    def endpoints(self) -> Mapping[str, contract.Endpoint]:
+        """Return the endpoint of the measured load of a node."""
+        return {"node/{name}": load_of_node}
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
@@ -82,3 +88,17 @@ class LoadAware(Plugin):
             return np.where(counts[at], score(left, weights, args.dominant_weight) * args.weight, 0).astype(np.float64)
 
         session.extensions.register(contract.NODE_ORDER, self.name, scores, locality=Locality.NODE, weight=args.weight)
+
+
+def load_of_node(request: contract.EndpointRequest) -> dict[str, Any] | None:
+    """Return the measured load of a node; None if it has no NodeMetric."""
+    load = request.snapshot.loads.get(NodeName(request.parameters["name"]))
+    if load is None:
+        return None
+    return {
+        "node": request.parameters["name"],
+        "measured": load.measured,
+        "intervalSeconds": load.interval_seconds,
+        "usage": load.usage,
+        "system": load.system,
+    }

@@ -47,6 +47,9 @@ class Options(ProcessOptions):
     plugin_call_deadline: float = flag(
         FlagKind.DURATION, 120.0, "/livez fails while one call of a plugin lasts for longer; 0: never."
     )
+    scheduling_timeout: float = flag(
+        FlagKind.DURATION, 30.0, "Sessions that last longer are logged and counted; 0: none."
+    )
     plugin_time_budget: float = flag(
         FlagKind.DURATION, 30.0, "Time of an external plugin's calls per cycle, then it is left out; 0: no limit."
     )
@@ -161,6 +164,8 @@ def _faults_of(options: Options) -> list[str]:
         faults.append(f"--schedule-period: got {options.schedule_period}s, expected 0 or more")
     if options.plugin_call_limit < 0:
         faults.append(f"--plugin-call-limit: got {options.plugin_call_limit}s, expected 0 or more")
+    if options.scheduling_timeout < 0:
+        faults.append(f"--scheduling-timeout: got {options.scheduling_timeout}s, expected 0 or more")
     if options.plugin_time_budget < 0:
         faults.append(f"--plugin-time-budget: got {options.plugin_time_budget}s, expected 0 or more")
     if options.plugin_call_deadline < 0:

@@ -108,6 +108,8 @@ class Seen:
     report: CycleReport
     inputs: CycleInputs | None = None
     """None where the daemon does not know its registry."""
+    seconds: float = 0.0
+    """Time of the session."""
     turns: tuple["Seen", ...] = ()
     """The sessions of the single profiles, if there are several; then the report has all their results."""
 
@@ -156,6 +158,8 @@ class Daemon:
     metrics: Metrics
     pause: CyclePause
     """The pause between two cycles."""
+    scheduling_timeout: float = 0.0
+    """Sessions that last longer are logged and counted, seconds; 0 for none."""
     last_cycle_seconds: float = 3.0
     """Time that the current cycle has to end after a stop. A kubelet kills the process after thirty seconds."""
     after_cycle: Callable[[Seen], None] = lambda _: None
@@ -333,20 +337,34 @@ class Daemon:
         if len(configuration.profiles) > 1:
             self.memories = with_promises(self.memories, left.promises)
         self.memories[profile] = left
-        self._count_profile(profile, report, self.monotonic() - begun, was_quiet=was_quiet)
+        seconds = self.monotonic() - begun
+        self._count_profile(profile, report, seconds, stopwatch, was_quiet=was_quiet)
         stopwatch.mark(WRITE, begin=True)
         if self.leadership.is_leader:
             self.cluster.write(report)
         stopwatch.mark(WRITE, begin=False)
-        return Turn(seen=Seen(snapshot=snapshot, report=report, inputs=inputs), was_quiet=was_quiet)
+        seen = Seen(snapshot=snapshot, report=report, inputs=inputs, seconds=seconds)
+        return Turn(seen=seen, was_quiet=was_quiet)
 
-    def _count_profile(self, profile: str, report: CycleReport, seconds: float, *, was_quiet: bool) -> None:
+    def _count_profile(
+        self, profile: str, report: CycleReport, seconds: float, stopwatch: Stopwatch, *, was_quiet: bool
+    ) -> None:
         metrics = self.metrics
         metrics.observe("pyroclast_profile_session_seconds", seconds, profile)
         metrics.add("pyroclast_profile_binds_total", sum(len(plan.binds) for plan in report.plans), profile)
         metrics.add("pyroclast_profile_evictions_total", sum(len(plan.evictions) for plan in report.plans), profile)
         if not was_quiet:
             metrics.put("pyroclast_profile_waiting_jobs", len(report.refusals), profile)
+        if self.scheduling_timeout and seconds > self.scheduling_timeout:
+            metrics.add("scheduler_scheduling_timeout", 1, profile)
+            slowest = max(stopwatch.seconds.items(), key=lambda item: item[1], default=("", 0.0))
+            _log.warning(
+                "scheduling_timeout",
+                profile=profile,
+                seconds=round(seconds, 3),
+                slowest_phase=slowest[0],
+                phase_seconds=round(slowest[1], 3),
+            )
 
     def _inputs(self, configuration: Configuration, now: float, memory: Memory) -> CycleInputs | None:
         if self.registry is None:

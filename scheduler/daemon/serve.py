@@ -46,12 +46,13 @@ from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWa
 from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks, remove_gate
+from pyroclast.scheduler.daemon.services import Services
 from pyroclast.scheduler.daemon.settings import Settings, rules_of_gangs
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.thread_client import Waiting
-from pyroclast.scheduler.monitoring.cycle_metrics import observe_placements, set_cycle_metrics
+from pyroclast.scheduler.monitoring.cycle_metrics import observe_gangs, observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
 from pyroclast.scheduler.monitoring.debug_flags import DebugFlags, flag_handlers
 from pyroclast.scheduler.monitoring.device_metrics import DeviceFigures
@@ -175,8 +176,16 @@ class _Process:
             after_cycle=self._after_cycle,
             plugin_failed=self._record_plugin_failure,
             registry=lambda: self._settings.registry,
+            scheduling_timeout=options.scheduling_timeout,
         )
         self._debug_flags = DebugFlags(scores=options.debug_scores, filters=options.debug_filters)
+        self._services = Services(
+            lambda: self._daemon.seen,
+            self._daemon.thread,
+            options,
+            configuration=lambda: self._settings.in_force,
+            faults=lambda: self._settings.faults,
+        )
         self._examiner = PodExaminer(lambda: self._daemon.seen, self._daemon.thread, seed=options.seed)
 
     async def run(self, stack: AsyncExitStack, level: Level) -> int:
@@ -398,6 +407,7 @@ class _Process:
     def _after_cycle(self, seen: Seen) -> None:
         set_cycle_metrics(seen, self._metrics)
         observe_placements(seen, self._metrics, time.time())
+        observe_gangs(seen, self._metrics)
         self._device_figures.update(seen.snapshot, self._cards)
         if self._debug_flags.is_any_on:
             self._examiner.log(seen, self._debug_flags)
@@ -420,7 +430,7 @@ class _Process:
             checks={"configured": lambda: None, "synced": self._why_unsynced, "watches": self._why_stale},
             vital={"background": self._why_failing, "cycle": self._stuck, "cycles": self._daemon.failing},
             metrics_text=self._metrics.text,
-            looks=shown | read if self._options.enable_pprof else {},
+            looks=shown | read | self._services.looks() if self._options.enable_pprof else {},
             changes=changed if self._options.enable_pprof else {},
         )
 

@@ -82,6 +82,11 @@ class Settings:
         return self._file.faults
 
     @property
+    def in_force(self) -> Configuration:
+        """The configuration of the last poll."""
+        return self._chosen
+
+    @property
     def text(self) -> str:
         """The text of the configuration in force."""
         return self._text

@@ -196,6 +196,16 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_background_failures_total": Shape(
         "counter", ("work",), "Surprises that ended background work, which is begun again after a pause."
     ),
+    "scheduler_waiting_gang_group_number": Shape("gauge", (), "Gang groups of Koordinator's with members that wait."),
+    "scheduler_gang_schedule_cycle_duration_seconds": Shape(
+        "histogram",
+        ("reason", "job_size"),
+        "Time of a session that tried a gang group, by its result (`scheduled`, `waiting`) and number of pods.",
+        _PHASE_SECONDS,
+    ),
+    "scheduler_scheduling_timeout": Shape(
+        "counter", ("profile",), "Sessions that lasted longer than --scheduling-timeout."
+    ),
     "scheduler_elastic_quota_spec": Shape("gauge", _QUOTA, "What an elastic quota is guaranteed and may have."),
     "scheduler_elastic_quota_status": Shape("gauge", _QUOTA, "How an elastic quota stands, by `field`."),
     "pyroclast_samples_dropped_total": Shape(

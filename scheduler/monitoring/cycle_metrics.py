@@ -12,9 +12,12 @@ from pyroclast.model.tasks import TaskStatus
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.monitoring.metrics import Metrics
 
-__all__ = ["observe_placements", "set_cycle_metrics"]
+__all__ = ["observe_gangs", "observe_placements", "set_cycle_metrics"]
 
 _MILLISECONDS: Final = 1000.0
+_STEP: Final = 100
+_LARGEST: Final = 1000
+"""Steps and end of the ranges of Koordinator's label `job_size`."""
 
 
 def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
@@ -111,3 +114,31 @@ def observe_placements(seen: Seen, metrics: Metrics, now: float) -> None:
         if task is not None:
             since_creation = (now - task.created) * _MILLISECONDS
             metrics.observe("volcano_task_scheduling_latency_milliseconds", since_creation, "Assumed")
+
+
+def observe_gangs(seen: Seen, metrics: Metrics) -> None:
+    """Observe the gang groups of a cycle under Koordinator's names: those that wait, and the time of their sessions."""
+    waiting = 0
+    for each in seen.turns or (seen,):
+        placed = Counter(bind.job for plan in each.report.plans for bind in plan.binds)
+        counts = each.snapshot.job_table.counts[TaskStatus.PENDING]
+        for job_id in each.snapshot.gangs:
+            job = each.snapshot.jobs.get(job_id)
+            if job is None or job_id not in each.report.status_counts:
+                continue
+            is_waiting = int(counts[job.column]) > placed[job_id]
+            waiting += is_waiting
+            if is_waiting or placed[job_id]:
+                reason = "waiting" if is_waiting else "scheduled"
+                metrics.observe(
+                    "scheduler_gang_schedule_cycle_duration_seconds", each.seconds, reason, _size(len(job.tasks))
+                )
+    metrics.put("scheduler_waiting_gang_group_number", waiting)
+
+
+def _size(pods: int) -> str:
+    """Return the range of a number of pods, as Koordinator writes it."""
+    if pods == 0:
+        return "0"
+    hundreds = (pods - 1) // _STEP
+    return "1000+" if pods > _LARGEST else f"{hundreds * _STEP + 1}-{(hundreds + 1) * _STEP}"

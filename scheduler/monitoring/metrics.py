@@ -34,8 +34,12 @@ _QUEUE_PREFIX: Final = "queue_"
 _UPDATE_OF_SCALARS: Final = "_milli_cpu"
 """A sample of a queue's CPU starts a new report of the queue: scalar resources that are missing in it are zero."""
 
-_BARE_COUNTERS: Final = ("total_preemption_attempts", "job_retry_counts")
-"""Counters that Volcano names without `_total`, which the library appends."""
+_BARE_COUNTERS: Final = (
+    f"{VOLCANO_PREFIX}total_preemption_attempts",
+    f"{VOLCANO_PREFIX}job_retry_counts",
+    "scheduler_scheduling_timeout",
+)
+"""Counters that Volcano and Koordinator name without `_total`, which the library appends."""
 
 _OWN_PREFIX: Final = "pyroclast_"
 
@@ -74,7 +78,7 @@ class Metrics:
         """Return all metrics in the text format, including those of the API client and the process."""
         own = generate_latest(self.registry).decode()
         for name in _BARE_COUNTERS:
-            own = own.replace(f"{VOLCANO_PREFIX}{name}_total", VOLCANO_PREFIX + name)
+            own = own.replace(f"{name}_total", name)
         return own.encode() + generate_latest(REGISTRY)
 
     def put(self, name: str, value: float, *labels: str) -> None:

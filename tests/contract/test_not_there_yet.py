@@ -50,7 +50,6 @@ MISSING: Final[dict[str, Callable[[], bool]]] = {
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
     "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(vars(contract))),
-    "Service API": lambda: "__services__" not in sources("scheduler"),
     "Elastic quotas": lambda: unknown("hookPlugins", "enableGuaranteeUsage"),
     "Ascend devices": refuses_ascend,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),

@@ -1,9 +1,10 @@
 """The daemon's loop: plans stream out, failures end with their cycle, nothing is done without leadership."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -492,3 +493,34 @@ async def test_cycles_that_fail_show_in_the_probe_after_two_minutes(
     decisions.during = sound
     await daemon.run_once()
     assert daemon.failing() is None
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0.0, None), (1000.0, None), (5.0, 1.0)])
+async def test_a_session_that_lasts_too_long_is_counted(daemon: Daemon, limit: float, count: float | None) -> None:
+    """It is counted for its profile and logged; 0 sets no limit."""
+    moments = itertools.count(step=10.0)
+    daemon.monotonic = lambda: float(next(moments))
+    daemon.scheduling_timeout = limit
+    with capture_logs() as lines:
+        await daemon.run_once()
+
+    assert daemon.metrics.value("scheduler_scheduling_timeout", "") == count
+    assert [line["seconds"] for line in lines if line["event"] == "scheduling_timeout"] == ([10.0] if count else [])
+    assert "scheduler_scheduling_timeout_total{" not in daemon.metrics.text().decode()
+
+
+async def test_each_profile_decides_on_what_those_before_it_left(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions
+) -> None:
+    """Two profiles have two sessions, two reports and memories of their own; all that was decided is seen together."""
+    profiles = tuple(Profile(actions=("allocate",), scheduler_names=(name,), name=name) for name in ("a", "b"))
+    daemon.configuration = lambda: replace(CONFIGURATION, profiles=profiles)
+    await daemon.run_once()
+    await daemon.run_once()
+
+    assert len(cluster.written) == 4
+    assert [memory.cycle for memory in decisions.memories] == [0, 0, 1, 1]
+    assert daemon.seen is not None
+    assert len(daemon.seen.turns) == 2
+    assert len(daemon.seen.report.plans) == sum(len(each.report.plans) for each in daemon.seen.turns)
+    assert daemon.metrics.value("pyroclast_profile_binds_total", "a") == 4.0
