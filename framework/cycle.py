@@ -25,7 +25,7 @@ from pyroclast.framework.queues.lending import lend_idle_room
 from pyroclast.framework.reservations.nominations import kept, made_by_plans
 from pyroclast.framework.reservations.restoring import hold_promised_room
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.framework.session.ownership import Ownership
+from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
@@ -80,7 +80,7 @@ def run_cycle(
 
     Args:
         snapshot: The cluster.
-        configuration: Actions, tiers and arguments; already checked. Of several profiles one decides, about its jobs.
+        configuration: Actions, tiers and arguments; already checked. One profile decides, about its jobs.
         registry: Registry of plugins and actions.
         seed: Seed of every random choice.
         now: The moment, seconds since 1970.
@@ -114,7 +114,7 @@ def run_cycle(
         settled=settled,
         runs=memory.runs,
         tracing=tracing,
-        ownership=Ownership(snapshot, configuration) if len(configuration.profiles) > 1 else None,
+        ownership=OwnJobs(snapshot, configuration) if len(configuration.profiles) > 1 else None,
         budgets=budgets,
     )
     if tracing is not None:

@@ -12,7 +12,7 @@ from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.extension.votes import cast_votes, first_refusal
 from pyroclast.framework.session.memory import Assignment, Settled
 from pyroclast.framework.session.namespace_windows import NO_WINDOW, NamespaceWindow
-from pyroclast.framework.session.ownership import Ownership
+from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.state.jobs import NONE_DEPARTED, SessionJob, SubJob
 from pyroclast.framework.state.last_result import LastResult
@@ -40,7 +40,7 @@ class SessionJobs:
         settled: Settled,
         extensions: Extensions,
         skipped: SkippedJobs,
-        ownership: Ownership | None = None,
+        ownership: OwnJobs | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._ownership = ownership

@@ -16,10 +16,10 @@ from pyroclast.model.jobs import Job
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task
 
-__all__ = ["Ownership", "owner_of", "tasks_of_profile"]
+__all__ = ["OwnJobs", "owner_of", "tasks_of_profile"]
 
 
-class Ownership:
+class OwnJobs:
     """The jobs and pods of the profile that decides."""
 
     def __init__(self, snapshot: Snapshot, configuration: Configuration) -> None:

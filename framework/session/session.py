@@ -22,7 +22,7 @@ from pyroclast.framework.session.deferred import DeferredStatements
 from pyroclast.framework.session.evictions import SessionEvictions
 from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.memory import Settled
-from pyroclast.framework.session.ownership import Ownership
+from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session_values import Scratch
@@ -57,7 +57,7 @@ class Session:
         settled: Settled,
         runs: Mapping[str, float] | None = None,
         tracing: Tracing | None = None,
-        ownership: Ownership | None = None,
+        ownership: OwnJobs | None = None,
         budgets: Budgets | None = None,
     ) -> None:
         self.snapshot = snapshot

@@ -115,7 +115,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class ProfileSession:
     """The session of one profile in a cycle."""
 
     seen: Seen
@@ -318,7 +318,7 @@ class Daemon:
             profile.name: self.memories.get(profile.name, Memory(cycle=cycle)) for profile in configuration.profiles
         }
 
-    async def _turn(self, configuration: Configuration, stopwatch: Stopwatch) -> "Turn":
+    async def _turn(self, configuration: Configuration, stopwatch: Stopwatch) -> "ProfileSession":
         """Let one profile decide on a snapshot of its own, which has the plans of those before it."""
         loop = asyncio.get_running_loop()
         profile = configuration.deciding.name
@@ -344,7 +344,7 @@ class Daemon:
             self.cluster.write(report)
         stopwatch.mark(WRITE, begin=False)
         seen = Seen(snapshot=snapshot, report=report, inputs=inputs, seconds=seconds)
-        return Turn(seen=seen, was_quiet=was_quiet)
+        return ProfileSession(seen=seen, was_quiet=was_quiet)
 
     def _count_profile(
         self, profile: str, report: CycleReport, seconds: float, stopwatch: Stopwatch, *, was_quiet: bool
@@ -440,7 +440,7 @@ class Daemon:
         return bool(report.refusals or report.task_refusals or report.pipelined)
 
 
-def seen_together(turns: Sequence[Turn], before: Seen | None = None) -> Seen | None:
+def seen_together(turns: Sequence[ProfileSession], before: Seen | None = None) -> Seen | None:
     """Return what the sessions of a cycle saw: of a quiet profile its earlier session; None if all were quiet."""
     if all(turn.was_quiet for turn in turns):
         return None

@@ -115,7 +115,7 @@ class _Process:
         self._elector = Elector(client, lease_options(options)) if options.leader_elect else None
         self._leadership = leadership = self._elector or Alone()
         self._settled: dict[str, Settled] = {}
-        """By profile."""
+        """Settled jobs of each profile, by its name."""
         self._recorder = Recorder(Path(options.record), options) if options.record else None
         self._part = 0
         """Part of the record that the last cycle belongs to."""

@@ -161,11 +161,11 @@ def _endpoints(seen: Seen) -> Iterator[tuple[str, Mapping[str, Endpoint]]]:
 
 def matched(pattern: str, path: str) -> dict[str, str] | None:
     """Return the parameters of a path that has a pattern, such as `gang/{namespace}/{name}`; None if it has not."""
-    wanted, given = pattern.split("/"), path.strip("/").split("/")
-    if len(wanted) != len(given):
+    expected, given = pattern.split("/"), path.strip("/").split("/")
+    if len(expected) != len(given):
         return None
     parameters = {}
-    for part, value in zip(wanted, given, strict=True):
+    for part, value in zip(expected, given, strict=True):
         if part.startswith("{") and part.endswith("}"):
             parameters[part[1:-1]] = value
         elif part != value:

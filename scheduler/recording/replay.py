@@ -143,7 +143,7 @@ class Replay:
         self._snapshots: dict[int, Snapshot] = {}
         self._configuration: Configuration | None = None
         self._settled: dict[str, Settled] = {}
-        """By profile."""
+        """Settled jobs of each profile, by its name."""
 
     def step(self, entry: Entry) -> Replayed | None:
         """Apply the next entry. Return the outcome if it is a cycle.

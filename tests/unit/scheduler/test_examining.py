@@ -13,7 +13,7 @@ from pyroclast.scheduler.daemon.examining import MOST_WAITING, PodExaminer
 from pyroclast.scheduler.monitoring.debug_endpoints import BusyError
 from pyroclast.scheduler.monitoring.debug_flags import DebugFlags
 from pyroclast.testing import Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 PLUGINS = ("gang", "predicates", "nodeorder")
 

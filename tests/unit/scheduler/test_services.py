@@ -15,7 +15,7 @@ from pyroclast.scheduler.daemon.daemon import CycleInputs, Seen
 from pyroclast.scheduler.daemon.services import MOST_BYTES, Services, configz, matched
 from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
 from pyroclast.testing import Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 from tests.gangs import annotated
 
 

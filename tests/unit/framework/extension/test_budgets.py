@@ -8,7 +8,7 @@ from pyroclast.framework.extension.budgets import RecordedBudgets
 from pyroclast.model.report import CycleReport
 from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets
 from pyroclast.testing import Scenario
-from pyroclast.testing.configuring import configured
+from pyroclast.testing.configuration import configured
 
 
 class Clock:
