@@ -78,15 +78,27 @@ def planner_of(
     is_reclaim: bool,
     protects: bool,
     spares: Callable[[Vetoes, SessionJob, SessionJob], Refusal | None],
+    within_queue: bool = False,
 ) -> GangPlanner:
-    """Return the planner for gangs by an action's rule; `protects` priority, or the deserved amounts of queues."""
+    """Return the planner for gangs by an action's rule.
+
+    Args:
+        session: The session.
+        args: Arguments of the action.
+        action: Its name.
+        statuses: Statuses of possible victims.
+        is_reclaim: Whether room is taken from owners with more than their share, else from less important pods.
+        protects: Whether priority, or the deserved amounts of queues, are protected in every tier.
+        spares: Returns why a job (third) is protected from another (second); None if its tasks are candidates.
+        within_queue: For a reclaim: whether the owners divide the gang's queue; else they are queues.
+    """
 
     def ask(
         task: Task, candidates: Sequence[Task], *, gang: Sequence[Task] = (), first_tier: bool = False
     ) -> list[Task]:
         job = session.jobs.of(task)
         assert job is not None, "a task to be placed has a job"
-        context = GangEviction(job=job, task=task, is_reclaim=is_reclaim)
+        context = GangEviction(job=job, task=task, is_reclaim=is_reclaim, within_queue=within_queue)
         return session.evictions.evictable(
             context, task, candidates, gang=gang, first_tier=first_tier, protects_deserved=protects
         )
@@ -96,7 +108,8 @@ def planner_of(
         Rule(
             vetoes=Vetoes(action),
             statuses=statuses,
-            same_queue=not is_reclaim,
+            same_queue=not is_reclaim or within_queue,
+            within_queue=within_queue,
             looks_first=Looks.NAME,
             least_harm=args.leastHarm,
             protects_priority=protects and not is_reclaim,

@@ -1,9 +1,11 @@
 """Reclaim: take resources back from other queues that exceed their deserved amount.
 
 Queues take turns in order, one job per turn, so that none takes more than it lacks. A job below its minimum gets a plan
-that places it, or nothing happens.
+that places it, or nothing happens. Where a plugin divides the inside of queues among owners, such as elastic quotas, a
+job first reclaims from other owners in its own queue.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -65,10 +67,11 @@ class Reclaim(Action):
 
     def _serve(self, session: Session, turns: NamespaceTurns, starving: list[SessionJob]) -> None:
         planner = planner_of(session, self.args)
+        inside = planner_within_queues(session, self.args)
         order = WorkOrder(session, starving)
         while (queue := order.next_queue()) is not None:
             overused = session.queues.overused(queue)
-            if overused is not None:
+            if overused is not None and inside is None:
                 for waiting in order.rest_of(queue):
                     waiting.refuse_eviction(self.name, overused)
                 continue
@@ -76,7 +79,9 @@ class Reclaim(Action):
             if job is not None:
                 if turns.may_begin(job):
                     with turns.turn(job):
-                        has_plan = reclaim_for(session, planner, job)
+                        has_plan = reclaim_within_queue(session, inside, job) or reclaim_for(
+                            session, planner, job, overused
+                        )
                     if has_plan:
                         order.rank_anew()
                 order.return_queue(queue)
@@ -103,13 +108,54 @@ def planner_of(session: Session, args: ReclaimArgs) -> PreemptionPlanner:
     )
 
 
+def planner_within_queues(session: Session, args: ReclaimArgs) -> PreemptionPlanner | None:
+    """Return the planner between owners in one queue; None if no plugin divides queues."""
+    if not session.evictions.divides_queues(contract.RECLAIMABLE):
+        return None
+    return PreemptionPlanner(
+        session,
+        Rule(
+            vetoes=Vetoes(Reclaim.name),
+            statuses=RUNNING,
+            same_queue=True,
+            within_queue=True,
+            looks_first=Looks.NAME,
+            least_harm=args.leastHarm,
+            alike=session.evictions.judges_alike(contract.RECLAIMABLE),
+            ask=partial(session.evictions.reclaimable, within_queue=True),
+        ),
+    )
+
+
 def has_topology_of_parts(job: SessionJob) -> bool:
     """Return whether sub-groups of a job have a network topology; gangreclaim serves such jobs."""
     return any(policy.network_topology is not None for policy in job.job.group.spec.sub_group_policy)
 
 
-def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> bool:
-    """Place a job's minimum by evicting tasks of other queues, or change nothing. Return whether there is a plan."""
+def reclaim_within_queue(session: Session, planner: PreemptionPlanner | None, job: SessionJob) -> bool:
+    """Place a job's minimum by evicting tasks of other owners in its queue, or change nothing.
+
+    Returns:
+        Whether there is a plan. If not, the job gets no reason here: that of `reclaim_for` follows.
+    """
+    tasks = eligible_tasks(session, job)
+    if planner is None or not session.evictions.may_reclaim_within_queue(contract.RECLAIMABLE, tasks):
+        return False
+    return place_in_a_domain(session, planner, job, tasks, lambda _: None) is None
+
+
+def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob, overused: Refusal | None = None) -> bool:
+    """Place a job's minimum by evicting tasks of other queues, or change nothing. Return whether there is a plan.
+
+    Args:
+        session: The session.
+        planner: The planner across queues.
+        job: The job.
+        overused: Why the queue may not reclaim at all; None if it may.
+    """
+    if overused is not None:
+        job.refuse_eviction(Reclaim.name, overused)
+        return False
     queue = session.queues.by_name[job.queue]
     tasks = eligible_tasks(session, job)
     first = session.queues.preemptive(queue, [tasks[0]]) if tasks else no_eligible_tasks(Reclaim.name, job)
@@ -127,15 +173,30 @@ def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -
 
 
 def plan_for(session: Session, planner: PreemptionPlanner, job: SessionJob, tasks: list[Task]) -> Refusal | None:
+    """Place a job's minimum with victims of other queues. Return None, or why there is no plan."""
+    queue = session.queues.by_name[job.queue]
+    return place_in_a_domain(session, planner, job, tasks, lambda task: session.queues.preemptive(queue, [task]))
+
+
+def place_in_a_domain(
+    session: Session,
+    planner: PreemptionPlanner,
+    job: SessionJob,
+    tasks: list[Task],
+    refused: Callable[[Task], Refusal | None],
+) -> Refusal | None:
     """Place a job's minimum in its first suitable domain. Return None, or why there is no plan.
 
     A domain that needs no victim comes before one that does.
+
+    Args:
+        session: The session.
+        planner: The planner.
+        job: The job.
+        tasks: Its eligible tasks.
+        refused: Returns why a task may cause no evictions at all; None if it may.
     """
-    queue, refusal = session.queues.by_name[job.queue], None
-
-    def refused(task: Task) -> Refusal | None:
-        return session.queues.preemptive(queue, [task])
-
+    refusal = None
     domains = domains_of(session, job, DEFAULT_DOMAINS)
     for domain in domains if len(domains) > 1 else ():
         if planner.place_unharmed(job, tasks, refused=refused, domain=domain.mask):

@@ -8,6 +8,7 @@ __all__ = [
     "EVENTS_WAITING",
     "HANDLER_ERRORS",
     "LOOP_TASKS",
+    "QUOTA_STATUS_SECONDS",
     "REFLECTOR_RESTARTS",
     "REQUESTS",
     "REQUEST_SECONDS",
@@ -52,6 +53,11 @@ EVENTS_DROPPED = Counter(
 EVENTS_WAITING = Gauge(
     "pyroclast_events_waiting",
     "Events that are recorded and not sent yet.",
+)
+QUOTA_STATUS_SECONDS = Histogram(
+    "scheduler_update_elastic_quota_status_duration_seconds",
+    "Seconds from sending the status of an elastic quota to its acceptance.",
+    buckets=[0.001 * 2**power for power in range(15)],
 )
 STATUS_WRITES = Counter(
     "pyroclast_status_writes_total",

@@ -19,7 +19,7 @@ from pyroclast.kube.client import Client, Lane, MediaType
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.discovery import Discovery
 from pyroclast.kube.errors import ApiError, means_another
-from pyroclast.kube.metrics import STATUS_WRITES
+from pyroclast.kube.metrics import QUOTA_STATUS_SECONDS, STATUS_WRITES
 from pyroclast.kube.resources import ELASTIC_QUOTAS, NATIVE_POD_GROUPS, POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.kube.write_priority import WritePriority
 from pyroclast.kube.write_queue import WriteQueue
@@ -281,8 +281,14 @@ class StatusWriter:
             )
         )
 
-    def elastic_quota(self, seen: ElasticQuota, used: ResourceList, amounts: Mapping[str, ResourceList]) -> bool:
-        """Request the used amount of a quota, and amounts in annotations, by their keys. Return whether it is a change.
+    def elastic_quota(
+        self,
+        seen: ElasticQuota,
+        used: ResourceList,
+        amounts: Mapping[str, ResourceList],
+        texts: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Request the used amount of a quota, and annotations with amounts or texts. Return whether it is a change.
 
         Zeros are no change if nothing is written yet.
         """
@@ -291,6 +297,7 @@ class StatusWriter:
             for key, desired_amounts in amounts.items()
             if not _has_amounts(seen.metadata.annotations.get(key, ""), desired_amounts)
         }
+        changes |= {key: text for key, text in (texts or {}).items() if seen.metadata.annotations.get(key) != text}
         known = seen.status.used
         changed: dict[str, Any] = {name: None for name in known if name not in used}
         changed |= {name: amount for name, amount in used.items() if not _equal(known.get(name, 0), amount)}
@@ -378,6 +385,8 @@ class StatusWriter:
             return None
         self._server.worked()
         STATUS_WRITES.labels(plural, "written").inc()
+        if write.resource is ELASTIC_QUOTAS:
+            QUOTA_STATUS_SECONDS.observe(self._clock.monotonic() - begun)
         self._remember(write)
         self._queue.done(write)
         return None

@@ -98,8 +98,12 @@ class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request: Amounts
     child_request: Amounts
     guaranteed: Amounts
+    allocated: Amounts
+    """Use of its pods and guarantees of its child quotas; empty unless amounts in use are guaranteed."""
     non_preemptible_request: Amounts
     non_preemptible_used: Amounts
+    annotations: Mapping[str, str] = {}
+    """Annotations by hook plugins."""
 
 
 class EventNote(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -9,6 +9,7 @@ from pyroclast.kube.events import Regarding
 from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
 from pyroclast.model import report, wire
 from pyroclast.model.elastic.names import (
+    ALLOCATED,
     CHILD_REQUEST,
     GUARANTEED,
     NON_PREEMPTIBLE_REQUEST,
@@ -50,7 +51,7 @@ def publish_report(published: report.CycleReport, state: ClusterState, writers: 
     for figures in published.quotas:
         quota: wire.ElasticQuota | None = state.stored("ElasticQuota").get(f"{figures.namespace}/{figures.name}")
         if quota is not None and quota.metadata.uid == figures.uid:
-            writers.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures))
+            writers.statuses.elastic_quota(quota, resource_list(figures.used), _annotated(figures), figures.annotations)
     _record(published.events, state, writers)
 
 
@@ -61,6 +62,7 @@ def _annotated(figures: report.QuotaFigures) -> dict[str, dict[str, str]]:
         REQUEST: resource_list(figures.request),
         CHILD_REQUEST: resource_list(figures.child_request),
         GUARANTEED: resource_list(figures.guaranteed),
+        ALLOCATED: resource_list(figures.allocated),
         NON_PREEMPTIBLE_REQUEST: resource_list(figures.non_preemptible_request),
         NON_PREEMPTIBLE_USED: resource_list(figures.non_preemptible_used),
     }

@@ -47,6 +47,25 @@ def _tree_of(profile: ElasticQuotaProfile) -> Iterable[str]:
     return filter(None, (profile.metadata.labels.get(TREE_ID),))
 
 
+def _serves(each: ElasticQuota, quota: str, namespace: str) -> bool:
+    metadata = each.metadata
+    if quota:
+        return metadata.name == quota
+    return metadata.key == f"{namespace}/{namespace}" or namespace in listed_namespaces(each)
+
+
+def _first(quota: str, found: Iterable[ElasticQuota], namespace: str) -> ElasticQuota | None:
+    """Return the quota that counts, as in the scheduler.
+
+    Of one name it is the oldest; else the one of the namespace's name, then of those that list it the first by name.
+    """
+    if quota:
+        return min(found, key=age, default=None)
+    return min(
+        found, key=lambda each: (each.metadata.key != f"{namespace}/{namespace}", each.metadata.name), default=None
+    )
+
+
 class AdmissionCluster:
     """Queues, elastic quotas with their profiles, and namespaces."""
 
@@ -87,6 +106,27 @@ class AdmissionCluster:
         """
         return self._quotas.store.values() if self._quotas.is_synced and not is_fresh else await self._quotas.fresh()
 
+    async def quota_of(self, quota: str, namespace: str) -> ElasticQuota | None:
+        """Return the elastic quota of a pod, as the scheduler selects it; None if there is none.
+
+        A quota that the pod names and that was not seen yet is looked up in a new list.
+
+        Args:
+            quota: That the pod names, or empty.
+            namespace: Where it is.
+        """
+        found = self._selected(quota, namespace)
+        if found is None and (quota or not self._quotas.is_synced):
+            listed = await self._quotas.fresh() or ()
+            found = _first(quota, [each for each in listed if _serves(each, quota, namespace)], namespace)
+        return found
+
+    def _selected(self, quota: str, namespace: str) -> ElasticQuota | None:
+        store = self._quotas.store
+        own = store.get(namespace, namespace)
+        found = store.by(_BY_NAME, quota) if quota else [own] if own else store.by(_BY_NAMESPACE, namespace)
+        return _first(quota, found, namespace)
+
     def nodes_of_tree(self, quota: str, namespace: str) -> LabelSelector | None:
         """Return the node selector of a pod's quota tree, None if the pod is in no tree.
 
@@ -94,12 +134,7 @@ class AdmissionCluster:
             quota: Quota of the pod's label, or empty.
             namespace: Namespace of the pod.
         """
-        store = self._quotas.store
-        own = store.get(namespace, namespace)
-        found = store.by(_BY_NAME, quota) if quota else [own] if own else store.by(_BY_NAMESPACE, namespace)
-        # as in the scheduler: the oldest of several quotas with the name, the first by name of those that list the
-        # namespace
-        first = min(found, key=age if quota else _name_of, default=None)
+        first = self._selected(quota, namespace)
         tree = first.metadata.labels.get(TREE_ID) if first is not None else ""
         profiles = self._profiles.store.by(_BY_TREE, tree) if tree else ()
         return profiles[0].spec.node_selector if profiles else None

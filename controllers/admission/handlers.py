@@ -14,10 +14,11 @@ path                  resource                            operations
 /hypernodes/validate  hypernodes.topology.volcano.sh      CREATE, UPDATE
 /cronjobs/validate    cronjobs.batch.volcano.sh           CREATE, UPDATE
 /jobflows/validate    jobflows.flow.volcano.sh            CREATE, UPDATE
+/elasticquotas/mutate elasticquotas.scheduling.sigs.…     CREATE
 /elasticquotas/…      elasticquotas.scheduling.sigs.…     CREATE, UPDATE, DELETE
 ====================  ==================================  =======================
 
-The paths are Volcano's. Volcano has no `/elasticquotas/validate`.
+The paths are Volcano's. Volcano has none for ElasticQuotas.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -98,6 +99,8 @@ class WebhookService:
     reads_quotas: bool = False
     reads_trees: bool = False
     reads_namespace: bool = False
+    counts_pods: bool = False
+    """Whether accepted pods are counted in their elastic quotas, where the operator enables that."""
 
     @property
     def group(self) -> str:
@@ -148,6 +151,10 @@ def _mutated_pod_group(
 
 def _mutated_queue(queue: Object, _review: Review, _policy: AdmissionPolicy, _known: KnownCluster) -> list[Patch]:
     return queues.defaulted(queue)
+
+
+def _mutated_quota(quota: Object, _review: Review, _policy: AdmissionPolicy, known: KnownCluster) -> list[Patch]:
+    return elastic_quotas.defaulted(quota, known.quotas)
 
 
 def _mutated_pod(pod: Object, review: Review, policy: AdmissionPolicy, known: KnownCluster) -> list[Patch]:
@@ -235,10 +242,11 @@ SERVICES: Final[Mapping[str, WebhookService]] = {
         _mutates(SCHEDULING, "queues", _mutated_queue),
         _validates(SCHEDULING, "queues", _ALL, _queue_faults, reads_queues=True),
         _mutates("v1", "pods", _mutated_pod, reads_trees=True),
-        _validates("v1", "pods", _CREATE, _pod_faults, reads_quotas=True),
+        _validates("v1", "pods", _CREATE, _pod_faults, reads_quotas=True, counts_pods=True),
         _validates(TOPOLOGY, "hypernodes", _CHANGES, _by(hypernodes.faults_of), warnings=hypernodes.warnings_of),
         _validates(BATCH, "cronjobs", _CHANGES, _by(cronjobs.faults_of)),
         _validates(FLOW, "jobflows", _CHANGES, _by(jobflows.faults_of), warnings=jobflows.warnings_of),
+        _mutates(ELASTIC_QUOTAS, "elasticquotas", _mutated_quota, reads_quotas=True),
         _validates(ELASTIC_QUOTAS, "elasticquotas", _ALL, _quota_faults, reads_quotas=True),
     )
 }

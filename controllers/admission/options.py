@@ -25,6 +25,7 @@ DEFAULT_PATHS: Final = (
     "/hypernodes/validate",
     "/cronjobs/validate",
     "/jobflows/validate",
+    "/elasticquotas/mutate",
     "/elasticquotas/validate",
 )
 """Paths to serve: all. The webhook configurations determine the paths that the API server calls."""
@@ -74,6 +75,8 @@ class AdmissionOptions:
     """New pods of our schedulers may have `nodeName` (`--admission-allow-node-name`)."""
     checks_quota_labels: bool = False
     """New pods may only name elastic quotas that serve their namespace (`--admission-check-quota-labels`)."""
+    counts_quota_requests: bool = False
+    """New pods are counted in their elastic quotas, and refused beyond them (gate EnableQuotaAdmission)."""
 
     def __post_init__(self) -> None:
         """Validate the options.

@@ -18,6 +18,7 @@ from pyroclast.controllers.admission.certificates.watcher import CertificateWatc
 from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.handlers import AdmissionPolicy
 from pyroclast.controllers.admission.options import AdmissionOptions
+from pyroclast.controllers.admission.quota_counting import QuotaCounter
 from pyroclast.controllers.admission.resource_groups import ResourceGroup, read_resource_groups
 from pyroclast.controllers.admission.server import Server
 from pyroclast.kube.client import Client
@@ -72,6 +73,7 @@ class Admission:
             self._policy(self._read_groups() or ()),
             options.paths,
             client_names=options.client_names,
+            counter=QuotaCounter(client, self._cluster) if options.counts_quota_requests else None,
         )
         self.port: int | None = None
         """Port in use, None before the server listens."""

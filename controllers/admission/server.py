@@ -34,6 +34,7 @@ from pyroclast.controllers.admission.limits import (
 )
 from pyroclast.controllers.admission.lookups import QueuesByName
 from pyroclast.controllers.admission.metrics import REVIEW_SECONDS, REVIEWS
+from pyroclast.controllers.admission.quota_counting import QuotaCounter
 from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewError, answer, read_review
 from pyroclast.controllers.admission.rules.shape import member
 from pyroclast.model.api.meta import LabelSelector
@@ -63,6 +64,7 @@ class Server:
         *,
         body_seconds: float = _BODY_SECONDS,
         client_names: Iterable[str] = (),
+        counter: QuotaCounter | None = None,
     ) -> None:
         """Create the server. `start` opens the port.
 
@@ -71,9 +73,11 @@ class Server:
             policy: Settings of the operator. They may be replaced while serving.
             paths: Paths to serve. Other paths return "not found".
             body_seconds: Longest wait for the rest of a request.
+            counter: Counts new pods in their elastic quotas; None: they are not counted.
             client_names: Names of which a client's certificate must have one. Empty: every TLS client is accepted.
         """
         self.policy = policy
+        self._counter = counter
         self._cluster, self._body_seconds, self._client_names = cluster, body_seconds, frozenset(client_names)
         self._turn = asyncio.Lock()
         """Held while a thread processes a review, which may take seconds."""
@@ -182,7 +186,16 @@ class Server:
             # The stores may be stale.
             known = await self._known(service, review, is_fresh=True)
             verdict = await self._judged(service, review, known, is_large=is_large)
-        return verdict
+        return verdict if verdict.faults else await self._counted(service, review, verdict)
+
+    async def _counted(self, service: WebhookService, review: Review, verdict: AdmissionVerdict) -> AdmissionVerdict:
+        """Count a new pod of our schedulers in its elastic quota; the last check, because it is written down."""
+        is_new = service.counts_pods and review.operation == "CREATE" and not review.dry_run and not review.sub_resource
+        is_ours = member(review.object, "spec", "schedulerName") in self.policy.scheduler_names
+        if self._counter is None or not is_new or not is_ours:
+            return verdict
+        fault = await self._counter.count(review.object, review.namespace)
+        return verdict if fault is None else AdmissionVerdict(faults=(fault,))
 
     async def _known(self, service: WebhookService, review: Review, *, is_fresh: bool = False) -> KnownCluster:
         cluster = self._cluster

@@ -34,6 +34,7 @@ CHART_PATHS: Final = (
     "/hypernodes/validate",
     "/cronjobs/validate",
     "/jobflows/validate",
+    "/elasticquotas/mutate",
     "/elasticquotas/validate",
 )
 """Paths in the chart's configurations: the custom resources. Pods are opt-in, as in Volcano's chart."""
@@ -131,7 +132,7 @@ def _webhook(service: WebhookService, verb: str, options: WebhookOptions) -> dic
         ],
         "failurePolicy": "Ignore" if of_pods else options.failure_policy,
         "matchPolicy": "Equivalent",
-        "sideEffects": "None",
+        "sideEffects": "NoneOnDryRun" if service.counts_pods else "None",
         "timeoutSeconds": _POD_SECONDS if of_pods else _SECONDS,
         "namespaceSelector": {
             "matchExpressions": [
@@ -177,7 +178,7 @@ def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[s
         # The rules do not check finalizers, labels and annotations. Users must be able to remove them from invalid
         # objects.
         return [{"name": "spec-changed", "expression": _SPEC_CHANGED}]
-    if service.resource == "elasticquotas":
+    if service.resource == "elasticquotas" and "UPDATE" in service.operations:
         return [{"name": "quota-changed", "expression": " ".join(_QUOTA_CHANGED.split())}]
     return []
 

@@ -30,6 +30,8 @@ class ControllerOptions:
     """Whether the amounts of the root queue are immutable."""
     discovery_config_map: tuple[str, str] = (SYSTEM_NAMESPACE, "volcano-controller-configmap")
     """Namespace and name of the ConfigMap with the settings of HyperNode discovery."""
+    quota_namespace: str = SYSTEM_NAMESPACE
+    """Namespace of the built-in elastic quotas."""
     rerun_succeeded_pods: bool = False
     """Whether deleted pods of Jobs that had succeeded are created again, with their deletion as an eviction."""
     workers: Mapping[str, int] = field(default_factory=dict)

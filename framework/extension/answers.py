@@ -445,6 +445,8 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "queue_surplus": _always(_tasks),
     "victim_tasks": _always(_moves),
     "movable": _always(_tasks),
+    "quota_check": _always(_answer),
+    "quota_status": _always(_texts),
 }
 """Readers by the name of the point. A test compares the names with `framework.extension.contract.ALL_POINTS`."""
 
@@ -460,6 +462,7 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "together": _victims,
     "together_limit": _tasks,
     "queues": _names,
+    "within_queue": _boolean,
     "reasons_of": _reasons,
     "addends": _addends,
     "annotations": _texts,

@@ -35,6 +35,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypedDict
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
 from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.elastic.facts import QuotaFacts
 from pyroclast.model.ids import NodeName, QueueName
 from pyroclast.model.plain_members import with_plain_members
 from pyroclast.model.queues import Queue
@@ -265,7 +266,9 @@ class GangEviction:
     task: Task
     """A task of the beneficiary: the one for which a place is sought, or the first where one is sought for all."""
     is_reclaim: bool
-    """Whether room is taken from other queues, else from the job's own."""
+    """Whether room is taken from owners that have more than their share, else from less important pods of the queue."""
+    within_queue: bool = False
+    """For a reclaim: whether the owners divide the job's own queue, such as elastic quotas; else they are queues."""
 
 
 class GroupedScores(Protocol):
@@ -341,6 +344,13 @@ class RegistrationOptions(TypedDict, total=False):
     together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None
     """For points that choose victims, where it counts how many go: answers instead of the function where a gang goes
     whole, with the same arguments and all of that gang. Without it each member is judged as if it went first."""
+    compares_queues: bool
+    """For `RECLAIMABLE` and `UNIFIED_EVICTABLE`: whether the function compares shares of queues. It is not called for
+    a reclaim within one queue."""
+    within_queue: Callable[[Task], bool] | None
+    """For `RECLAIMABLE` and `UNIFIED_EVICTABLE`: whether a task may reclaim from owners that divide its own queue with
+    the task's owner. With it, victims may be of the task's queue, and the function must permit each of these in every
+    tier."""
     queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None
     """For `RECLAIMABLE`: queues from which tasks could be reclaimed for a job's minimum, base units by row. Queried at
     queue admission, when the job may have no pods yet. One query serves all jobs with equal queue, priority and
@@ -375,6 +385,8 @@ class Registered(Generic[F]):
     alike: bool = False
     in_turn: bool = False
     together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None = None
+    compares_queues: bool = False
+    within_queue: Callable[[Task], bool] | None = None
     queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None = None
     weight: float = 1.0
     addends: Callable[[Task, NodeColumns], Sequence[Addend]] | None = None
@@ -832,10 +844,10 @@ PREEMPTABLE: Final = Point[Preemptable]("preemptable", Preemptable, flag="enable
 
 
 class Reclaimable(Protocol):
-    """Which of the candidates may give way to a task of another queue.
+    """Which of the candidates may give way to a task of another queue, or of another owner in one queue.
 
     Answers the candidates that may go, in the order in which they go. As for `PREEMPTABLE`; `QUEUE_SURPLUS` narrows
-    what each tier names.
+    what each tier names of other queues. See `within_queue` of `RegistrationOptions` for owners in one queue.
     """
 
     def __call__(self, reclaimer: Task, candidates: Sequence[Task], /) -> VictimAnswer: ...
@@ -891,6 +903,45 @@ class Movable(Protocol):
 
 
 MOVABLE: Final = Point[Movable]("movable", Movable, flag="enabledVictim", combine="limits")
+
+
+# Elastic quotas -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaHook:
+    """One entry of the argument `hookPlugins` of elastic-quota, as the plugin that it names is called for it."""
+
+    key: str
+    """Name of the entry."""
+    args: str
+    """Its `factoryArgs`."""
+    quota: Callable[[str], QuotaFacts | None]
+    """Returns the facts of a served quota by name; None if there is none."""
+
+
+class QuotaCheck(Protocol):
+    """Before a task is placed: may it use its quota, by an entry of `hookPlugins` that names the plugin.
+
+    Answers whether the quota takes the task. Asked when its own limits permit the task, for each task.
+    """
+
+    def __call__(self, hook: QuotaHook, quota: str, task: Task, /) -> Answer: ...
+
+
+QUOTA_CHECK: Final = Point[QuotaCheck]("quota_check", QuotaCheck, flag=None, combine="all")
+
+
+class QuotaStatus(Protocol):
+    """When a session is open: annotations for the object of a quota, by an entry of `hookPlugins` for the plugin.
+
+    Answers annotations by key, at most 16 of 4096 characters each.
+    """
+
+    def __call__(self, hook: QuotaHook, quota: str, /) -> Mapping[str, str]: ...
+
+
+QUOTA_STATUS: Final = Point[QuotaStatus]("quota_status", QuotaStatus, flag=None, combine="each")
 
 
 ALL_POINTS: Final[tuple[Point[Any], ...]] = tuple(

@@ -443,6 +443,7 @@ _PARTS: Final = (
     "missing",
     "many",
     "queues",
+    "within_queue",
     "reasons_of",
     "addends",
 )

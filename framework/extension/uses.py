@@ -208,11 +208,14 @@ def read_quota_figures(figures: Any) -> QuotaFigures:
     """Return how an elastic quota stands."""
     _of(QuotaFigures, figures)
     names = ("namespace", "name", "uid")
+    texts = {read_word(key): read_text(text) for key, text in figures.annotations.items()}
     words: dict[str, Any] = {name: read_word(getattr(figures, name)) for name in names}
     amounts: dict[str, Any] = {
-        name: _amounts(getattr(figures, name)) for name in figures.__struct_fields__ if name not in names
+        name: _amounts(getattr(figures, name))
+        for name in figures.__struct_fields__
+        if name not in (*names, "annotations")
     }
-    return QuotaFigures(**words, **amounts)
+    return QuotaFigures(**words, **amounts, annotations=texts)
 
 
 def read_news(about: Any, text: Any) -> tuple[str, str]:

@@ -1386,7 +1386,7 @@ class PreemptionPlanner:
             return None  # its node is deleted, or is another scheduler's: the gang would not be evicted whole
         if len(self._proposed(attempt, task, gang)) < len(gang):
             return None
-        if self._rule.same_queue and job.priority >= attempt.job.priority:
+        if self._rule.same_queue and not self._rule.within_queue and job.priority >= attempt.job.priority:
             # among equal priorities shares decide, and they must permit the whole gang: otherwise gangs would evict
             # each other in turn
             return tuple(gang) if len(self._rule.ask(task, gang)) == len(gang) else None

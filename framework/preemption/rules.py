@@ -71,6 +71,8 @@ class Rule:
     """Statuses of possible victims."""
     same_queue: bool
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
+    within_queue: bool = False
+    """Whether room is reclaimed from other owners in the queue, whatever the priorities; `same_queue` is true then."""
     looks_first: Looks
     """Order of the nodes."""
     least_harm: bool = True

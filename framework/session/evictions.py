@@ -119,23 +119,38 @@ class SessionEvictions:
         *,
         gang: Sequence[Task] = (),
         protects_deserved: bool = True,
+        within_queue: bool = False,
     ) -> list[Task]:
-        """Return which candidates may give way to a task of another queue; `gang` as above.
+        """Return which candidates may give way to a task of another queue, or of another owner in one queue.
 
         Args:
             reclaimer: The beneficiary.
             candidates: First to go first.
             gang: All that would go with them.
             protects_deserved: Whether a queue with no more than it deserves loses nothing, whichever tier decides.
+            within_queue: Whether the candidates are of the reclaimer's queue.
         """
         return self._victims(
             contract.RECLAIMABLE,
             reclaimer,
             candidates,
-            between_queues=True,
+            between_queues=not within_queue,
             subject=reclaimer,
             gang=gang,
-            limits=self._surplus_limits(protects_deserved),
+            limits=() if within_queue else self._surplus_limits(protects_deserved),
+            within_queue=within_queue,
+        )
+
+    def divides_queues(self, point: Point[Any]) -> bool:
+        """Return whether a plugin at a point for victims divides queues among owners that reclaim from each other."""
+        return any(each.within_queue is not None for each in self._extensions.functions(point))
+
+    def may_reclaim_within_queue(self, point: Point[Any], tasks: Iterable[Task]) -> bool:
+        """Return whether one of some tasks may reclaim from other owners in its queue. All dividing plugins decide."""
+        dividing = [each for each in self._extensions.functions(point) if each.within_queue is not None]
+        return bool(dividing) and any(
+            all(self._extensions.ask_or(each, False, task, asking=each.within_queue) for each in dividing)
+            for task in tasks
         )
 
     def _surplus_limits(self, protects_deserved: bool) -> Sequence[Registered[Any]]:
@@ -179,15 +194,17 @@ class SessionEvictions:
             first_tier: Whether to ask the first tier with an answer alone.
             protects_deserved: As for `reclaimable`, where room is taken from other queues.
         """
+        between_queues = context.is_reclaim and not context.within_queue
         return self._victims(
             contract.UNIFIED_EVICTABLE,
             beneficiary,
             candidates,
-            between_queues=context.is_reclaim,
+            between_queues=between_queues,
             subject=context,
             gang=gang,
             first_tier=first_tier,
-            limits=self._surplus_limits(context.is_reclaim and protects_deserved),
+            limits=self._surplus_limits(between_queues and protects_deserved),
+            within_queue=context.within_queue,
         )
 
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
@@ -219,6 +236,7 @@ class SessionEvictions:
         gang: Sequence[Task],
         first_tier: bool = False,
         limits: Sequence[Registered[Any]] = (),
+        within_queue: bool = False,
     ) -> list[Task]:
         self.search_for(beneficiary).note_asked(candidates)
         candidates, won = self.not_won(beneficiary, candidates, between_queues=between_queues)
@@ -229,12 +247,18 @@ class SessionEvictions:
             return each.function(subject, candidates)
 
         def ask_limit(each: Registered[Any], victims: list[Task]) -> Any:
+            if within_queue:
+                return _chosen(each.function(subject, victims))
             if gang and each.together is not None:
                 return each.together(beneficiary, victims, gang)
             return each.function(beneficiary, victims)
 
+        tiers = self._extensions.tiers(point)[: 1 if first_tier else None]
+        if within_queue:
+            limits = [each for each in self._extensions.functions(point) if each.within_queue is not None]
+            tiers = tuple(tuple(each for each in tier if not each.compares_queues) for tier in tiers)
         victims, vetoes = choose_victims(
-            self._extensions.tiers(point)[: 1 if first_tier else None],
+            tiers,
             candidates,
             ask,
             failed=self._failed,
@@ -266,6 +290,11 @@ def _moves_of(each: Registered[Any], tasks: Sequence[Task]) -> list[Move]:
         Move(task=_task(answer), strategy=each.plugin, budget="no budget") if not isinstance(answer, Move) else answer
         for answer in each.function(tasks)
     ]
+
+
+def _chosen(answer: Any) -> Any:
+    """Return the victims of an answer with or without a vote."""
+    return answer[0] if isinstance(answer, tuple) else answer
 
 
 def _ids_of(each: Registered[Any], tasks: Sequence[Task]) -> set[TaskId]:

@@ -3,6 +3,8 @@
 from typing import Final
 
 __all__ = [
+    "ADMISSION",
+    "ALLOCATED",
     "ALLOW_FORCE_UPDATE",
     "ALLOW_LENT_RESOURCE",
     "CHILD_REQUEST",
@@ -11,6 +13,7 @@ __all__ = [
     "IGNORE_DEFAULT_TREE",
     "IS_PARENT",
     "IS_ROOT",
+    "MAX_STRICT_CHECK",
     "NAMESPACES",
     "NON_PREEMPTIBLE_REQUEST",
     "NON_PREEMPTIBLE_USED",
@@ -62,10 +65,16 @@ RESOURCE_KEYS: Final = _PREFIX + "resource-keys"
 NAMESPACES: Final = _PREFIX + "namespaces"
 """Annotation of a quota, a list of names: namespaces whose pods use it."""
 
+ADMISSION: Final = _PREFIX + "admission"
+"""Annotation of a quota, a resource list: the most that its pods may request at admission. Default: its maximum."""
+MAX_STRICT_CHECK: Final = _PREFIX + "max-strict-check-resource-keys"
+"""Annotation of a quota, a list of names: resources whose maximum must not be set below the use."""
+
 RUNTIME: Final = _PREFIX + "runtime"
 REQUEST: Final = _PREFIX + "request"
 CHILD_REQUEST: Final = _PREFIX + "child-request"
 GUARANTEED: Final = _PREFIX + "guaranteed"
+ALLOCATED: Final = _PREFIX + "allocated"
 NON_PREEMPTIBLE_REQUEST: Final = _PREFIX + "non-preemptible-request"
 NON_PREEMPTIBLE_USED: Final = _PREFIX + "non-preemptible-used"
 """Annotations of a quota with its status, resource lists. The scheduler writes them."""

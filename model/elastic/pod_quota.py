@@ -31,7 +31,8 @@ class Belonging:
             if quota.name == ROOT_QUOTA:
                 continue
             self._names.add(quota.name)
-            self._served[quota.name] = frozenset({quota.namespace, *quota.namespaces})
+            served = self._served.get(quota.name, frozenset())
+            self._served[quota.name] = served | {quota.namespace, *quota.namespaces}
             if quota.name == quota.namespace:
                 self._of_namespace[quota.namespace] = quota.name
             for namespace in quota.namespaces:

@@ -18,13 +18,23 @@ from pyroclast.model.elastic.names import (
     SHARED_WEIGHT,
     TOTAL_RESOURCE,
     TREE_ID,
+    UNSCHEDULABLE_RESOURCE,
 )
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, is_whole
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["LARGEST_AMOUNT", "ParsedQuota", "age", "faults_in", "is_said_alike", "listed_namespaces", "read_quota"]
+__all__ = [
+    "LARGEST_AMOUNT",
+    "ParsedQuota",
+    "age",
+    "faults_in",
+    "is_said_alike",
+    "listed_namespaces",
+    "read_quota",
+    "unschedulable_amounts",
+]
 
 KIND: Final = "ElasticQuota"
 LARGEST_AMOUNT: Final = 2**58
@@ -92,7 +102,7 @@ def read_quota(quota: wire.ElasticQuota, report: Callable[[ObjectError], None]) 
         lends=metadata.labels.get(ALLOW_LENT_RESOURCE) != "false",
         minimum=minimum,
         maximum=maximum,
-        weight=_weight(metadata, report) or maximum,
+        weight=_aligned(_weight(metadata, report), maximum),
         namespaces=_namespaces(metadata, report),
         fault="; ".join(f"{each.path}: {each.message}" for each in faults),
         object=quota,
@@ -128,6 +138,12 @@ def listed_namespaces(quota: wire.ElasticQuota) -> tuple[str, ...]:
     return _namespaces(quota.metadata, lambda _: None)
 
 
+def unschedulable_amounts(quota: wire.ElasticQuota) -> Amounts:
+    """Return the amounts of a tree on nodes that take no pods, by its root; none if they are absent or malformed."""
+    given = _json(quota.metadata, UNSCHEDULABLE_RESOURCE, dict[str, wire.Quantity], lambda _: None)
+    return _amounts(quota.metadata.key, UNSCHEDULABLE_RESOURCE, given or {}, lambda _: None)
+
+
 def _limits(quota: wire.ElasticQuota) -> tuple[Amounts, Amounts, list[ObjectError]]:
     """Return minimum and maximum, and their errors."""
     key, faults = quota.metadata.key, list[ObjectError]()
@@ -149,6 +165,11 @@ def _weight(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) ->
     for each in faults:
         report(each)
     return weights if any(weights.values()) and not faults else None
+
+
+def _aligned(weight: Amounts | None, maximum: Amounts) -> Amounts:
+    """Return a weight for each resource of the maximum: the given one, else the maximum."""
+    return maximum if weight is None else {name: weight.get(name, most) for name, most in maximum.items()}
 
 
 def _tree_total(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]) -> Amounts | None:

@@ -2,7 +2,8 @@
 
 Requests are summed upwards: a quota requests the sum of its pods and of its child quotas, at least its guarantee if it
 does not lend, and at most its maximum. Amounts are divided downwards: the root has the cluster, and each quota divides
-its amount among its children (`fair`). Guarantees whose sum exceeds the amount are cut to it.
+its amount among its children (`fair`). Guarantees whose sum exceeds the amount are cut to it. With guarantees by use, a
+quota is guaranteed what it uses, also beyond its minimum: no pod that runs exceeds the amount of its quota.
 
 Beside the default tree there may be others (label `tree-id`), each for a part of the nodes: one of its quotas, the root
 of the tree, gives the amounts of that part. The default tree has that much less.
@@ -131,6 +132,7 @@ class QuotaBook:
 
     __slots__ = (
         "_own_request",
+        "allocated",
         "child_request",
         "children",
         "guaranteed",
@@ -164,6 +166,7 @@ class QuotaBook:
         self.children: list[QuotaBook] = []
         """Child quotas in the order of their names."""
         self.lends = quota is None or quota.lends
+        """Whether other quotas may use the part of its guarantee that it does not request."""
         counts_all = name == ROOT_QUOTA or name in APART
         spoken = space.names if counts_all else maximum
         self.rows = tuple(sorted(space.rows[each] for each in spoken if each in space.rows))
@@ -173,9 +176,11 @@ class QuotaBook:
         self.minimum_rows = tuple(sorted(space.rows[each] for each in minimum if each in space.rows))
         self.minimum: list[int] = space.vector(minimum).tolist()
         self.guaranteed = list(self.minimum)
-        """The minimum, cut to the available amount."""
+        """The minimum, cut to the available amount; with guarantees by use at least what is allocated."""
         self.weight: list[int] = space.vector(maximum if quota is None else quota.weight).tolist()
         nothing = [0] * len(space)
+        self.allocated = list(nothing)
+        """Use of its pods and guarantees of its child quotas. Zero without guarantees by use."""
         self._own_request = list(nothing)
         self.child_request = list(nothing)
         """Requests of its pods and of its child quotas, each child up to its maximum."""
@@ -225,6 +230,14 @@ class QuotaBook:
             for row in self.minimum_rows:
                 self.request[row] = max(self.request[row], self.minimum[row])
 
+    def guarantee_use(self) -> None:
+        """Guarantee what is allocated, at least the minimum. The guarantees of its child quotas must be computed."""
+        self.allocated = list(self.used)
+        for child in self.children:
+            for row in child.rows:
+                self.allocated[row] += child.guaranteed[row] - child.used[row]
+        self.guaranteed = list(map(max, self.allocated, self.minimum))
+
     def limited(self) -> list[int]:
         """Return its request to its parent: at most its maximum."""
         amounts = list(self.request)
@@ -236,22 +249,31 @@ class QuotaBook:
 class QuotaTree:
     """All served quotas, tree by tree. The root of the default tree represents the cluster."""
 
-    def __init__(self, space: ResourceSpace, quotas: Iterable[ParsedQuota], apart: Mapping[str, Amounts]) -> None:
+    def __init__(
+        self,
+        space: ResourceSpace,
+        quotas: Iterable[ParsedQuota],
+        apart: Mapping[str, Amounts],
+        *,
+        guarantees_use: bool = False,
+    ) -> None:
         """Build the trees of quotas.
 
         Args:
             space: Rows of amounts.
             quotas: Quotas without faults, including those of `APART` that have objects.
-            apart: Maximums of the quotas of `APART` that have no object.
+            apart: Maximums of the quotas of `APART`; those of their objects override them.
+            guarantees_use: Whether the amounts in use are guaranteed beyond the minimum. Quotas then lend nothing.
         """
         self._space = space
+        self._guarantees_use = guarantees_use
         self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
         self.books: dict[str, QuotaBook] = {}
         """All quotas except the roots, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
         for name in sorted(known.keys() | APART):
             quota = known.get(name)
-            maximum = apart.get(name, {}) if quota is None else quota.maximum
+            maximum = {**apart.get(name, {}), **({} if quota is None else quota.maximum)}
             self.books[name] = QuotaBook(space, name, maximum=maximum, quota=quota)
         self._roots = tree_roots(known.values())
         tops = {"": self.root} | {tree: QuotaBook(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
@@ -262,6 +284,7 @@ class QuotaTree:
                 quota = known[name]
                 book.parent = tops[quota.tree] if quota.parent == ROOT_QUOTA else self.books[quota.parent]
                 book.parent.children.append(book)
+                book.lends = book.lends and not guarantees_use
         self._down = [book for top in tops.values() for book in self._downwards(top)]
 
     def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
@@ -273,6 +296,8 @@ class QuotaTree:
         """
         for book in reversed(self._down):
             book.gather()
+            if self._guarantees_use:
+                book.guarantee_use()
         apart = [self.books[name] for name in sorted(APART)]
         left = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
         for book in apart:
@@ -295,9 +320,14 @@ class QuotaTree:
         spoken = {row for child in children for row in child.rows}
         for row in spoken:
             there = book.runtime[row] if row in book.rows else 0
-            guarantees = [child.minimum[row] for child in children]
-            # a resource that the tree does not have is not managed there, and cuts no guarantee
-            if cuts_guarantees and (book.parent is not None or total[row]) and row in book.rows:
+            guarantees = [child.guaranteed[row] if self._guarantees_use else child.minimum[row] for child in children]
+            # what is in use is guaranteed whole; a resource that the tree does not have is not managed there
+            if (
+                cuts_guarantees
+                and not self._guarantees_use
+                and (book.parent is not None or total[row])
+                and row in book.rows
+            ):
                 guarantees = scaled(there, guarantees)
             sharers = [
                 Sharer(child.name, guaranteed, asked[row], child.weight[row], child.lends)

@@ -77,6 +77,7 @@ class Capacity(Plugin):
             ledger.reclaimable,
             alike=True,
             together=ledger.reclaimable_whole,
+            compares_queues=True,
             queues=ledger.queues_to_reclaim,
         )
         session.extensions.register(
@@ -86,6 +87,7 @@ class Capacity(Plugin):
             alike=True,
             in_turn=True,
             together=ledger.evictable_whole,
+            compares_queues=True,
         )
         session.extensions.register(
             contract.QUEUE_SURPLUS,

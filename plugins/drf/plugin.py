@@ -43,7 +43,9 @@ class Drf(Plugin):
         if session.extensions.option.hierarchy:
             hierarchy = Hierarchy(session)
             session.extensions.register(contract.QUEUE_ORDER, self.name, hierarchy.rank)
-            session.extensions.register(contract.RECLAIMABLE, self.name, hierarchy.reclaimable, alike=True)
+            session.extensions.register(
+                contract.RECLAIMABLE, self.name, hierarchy.reclaimable, alike=True, compares_queues=True
+            )
             session.extensions.register_ledger(self.name, hierarchy)
         session.extensions.on_close(self.name, fairness.report)
 

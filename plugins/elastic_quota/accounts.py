@@ -39,12 +39,14 @@ class Accounts(Ledger):
         """Count the usage at the start of the session."""
         self._session = session
         self._args = args
+        self.guarantees_use = args.guarantees_use
+        """Whether the amounts in use are guaranteed beyond the minimum."""
         quotas = session.snapshot.elastic_quotas
         self.faults = faults_of(quotas)
         """Faults of quotas that are out of service, by name."""
         sound = [quota for name, quota in quotas.items() if name not in self.faults]
         apart = {DEFAULT_QUOTA: args.default_maximum, SYSTEM_QUOTA: args.system_maximum}
-        self.tree = QuotaTree(session.resources, sound, apart)
+        self.tree = QuotaTree(session.resources, sound, apart, guarantees_use=args.guarantees_use)
         self._belonging = Belonging(quotas.values(), own_alone=args.own_quotas_alone)
         self._names: dict[tuple[str, str], str] = {}
         for column, claim in enumerate(uses.claims):

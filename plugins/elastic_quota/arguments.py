@@ -10,6 +10,7 @@ from pyroclast.framework.configuration.conversions import Mismatch, duration
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts
 from pyroclast.model.resources import NO_AMOUNTS, Amounts
+from pyroclast.plugins.elastic_quota.hook_plugins import HookPlugin, read_hook_plugins
 
 __all__ = ["ElasticQuotaArgs"]
 
@@ -39,6 +40,8 @@ class ElasticQuotaArgs:
     """Whether the limits of a quota's ancestors apply too."""
     cuts_guarantees: bool = argument("enableMinQuotaScale", True)
     """Whether guarantees are scaled down in proportion if together they exceed the cluster."""
+    guarantees_use: bool = argument("enableGuaranteeUsage", False)
+    """Whether the amounts in use are guaranteed beyond the minimum. Quotas then lend nothing of their guarantees."""
     monitor_all: bool = argument("monitorAllQuotas", True)
     """Whether pods are evicted from quotas that exceed their limit for long; requires the action shuffle."""
     delay: Fraction = argument("delayEvictTime", _DELAY, parse=duration)
@@ -50,6 +53,9 @@ class ElasticQuotaArgs:
     system_maximum: Amounts = argument("systemQuotaGroupMax", NO_AMOUNTS, parse=_maximum)
     """Maximum of all pods of the system quota."""
 
+    hook_plugins: tuple[HookPlugin, ...] = argument("hookPlugins", (), parse=read_hook_plugins)
+    """Other plugins that also decide about pods of quotas, and annotate quotas: entries of `key`, `factoryKey` and
+    `factoryArgs`."""
     own_quotas_alone: bool = argument("labelsOfOwnQuotas", False)
     """Whether a pod's label counts only for quotas that are in its namespace or list it."""
 

@@ -6,7 +6,7 @@ Arguments: `ElasticQuotaArgs`.  Rules and example: docs/plugins/elastic-quota.md
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Plugin, Vote
@@ -20,6 +20,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.accounts import Accounts, uses_on_nodes
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.plugins.elastic_quota.hooks import QuotaHooks
 from pyroclast.plugins.elastic_quota.revoking import Revoking
 from pyroclast.plugins.elastic_quota.status import report
 from pyroclast.plugins.elastic_quota.victims import QuotaVictims
@@ -48,34 +49,47 @@ class ElasticQuota(Plugin):
                 return
             uses = uses_on_nodes(session)
         accounts = Accounts(session, uses, self.args)
-        limits = QuotaLimits(session, accounts)
+        hooks = QuotaHooks(session, accounts, self.args.hook_plugins)
+        limits = QuotaLimits(session, accounts, hooks)
         session.extensions.register(
             contract.ALLOCATABLE, self.name, limits.allocatable, headroom=limits.headroom, kind=limits.kind
         )
         session.extensions.register(contract.JOB_ENQUEUEABLE, self.name, limits.enqueueable)
         victims = QuotaVictims(accounts, self.args)
         session.extensions.register(contract.PREEMPTABLE, self.name, victims.preemptable)
-        session.extensions.register(contract.RECLAIMABLE, self.name, victims.reclaimable)
-        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, victims.evictable)
+        session.extensions.register(
+            contract.RECLAIMABLE, self.name, victims.reclaimable, within_queue=victims.may_reclaim
+        )
+        session.extensions.register(
+            contract.UNIFIED_EVICTABLE, self.name, victims.evictable, within_queue=victims.may_reclaim
+        )
         session.extensions.register(contract.QUEUE_SURPLUS, self.name, victims.beyond_limits)
         session.extensions.register_ledger(self.name, accounts)
         if self.args.monitor_all and self.args.lends:
             revoking = Revoking(session, accounts, self.args.delay)
             if revoking.due:
                 session.extensions.register(contract.VICTIM_TASKS, self.name, revoking.moves)
-        report(session, accounts)
+        if hooks:
+            session.extensions.on_opened(self.name, lambda: report(session, accounts, hooks.annotations))
+        else:
+            report(session, accounts)
 
 
 class QuotaLimits:
     """Checks the limits of quotas."""
 
-    def __init__(self, session: Session, accounts: Accounts) -> None:
+    def __init__(self, session: Session, accounts: Accounts, hooks: QuotaHooks) -> None:
         self._session = session
         self._accounts = accounts
+        self._hooks = hooks
 
-    def kind(self, task: Task) -> tuple[str, bool]:
-        """Return what decides about a task besides its template: its quota, and whether it is preemptible."""
-        return self._accounts.quota_of(task), is_preemptible(task)
+    def kind(self, task: Task) -> tuple[Any, ...]:
+        """Return what decides about a task besides its template: its quota, and whether it is preemptible.
+
+        Hook plugins may decide about each task by itself.
+        """
+        kind = self._accounts.quota_of(task), is_preemptible(task)
+        return (*kind, task.id) if self._hooks else kind
 
     def allocatable(self, _: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its quota or an ancestor would exceed its limit."""
@@ -90,6 +104,9 @@ class QuotaLimits:
             kept = [row for row in book.minimum_rows if book.unpreemptible_used[row] + request[row] > book.minimum[row]]
             if kept:
                 return self._unpreemptible(book, kept, request)
+        refusal = self._hooks.check(book.name, task) if self._hooks else None
+        if refusal is not None:
+            return refusal
         for above in self._accounts.above(book):
             limit = self._accounts.limit(above)
             short = [
@@ -115,6 +132,8 @@ class QuotaLimits:
             if any(book.unpreemptible_used[row] > book.minimum[row] for row in book.minimum_rows):
                 return 0
             most = _times(book.minimum_rows, request, book.unpreemptible_used, book.minimum, most)
+        if self._hooks:
+            most = 0 if most and self._hooks.check(book.name, task) is not None else min(most, 1)
         for above in self._accounts.above(book):
             rows = [row for row in above.rows if row in book.rows]
             most = _times(rows, request, above.used, self._accounts.limit(above), most)

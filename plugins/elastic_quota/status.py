@@ -1,23 +1,32 @@
 """Status: figures of each quota, and faults of those that are out of service."""
 
+from collections.abc import Callable, Mapping
+
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic import ParsedQuota
-from pyroclast.model.elastic.tree import APART, QuotaBook
+from pyroclast.model.elastic.names import ROOT_QUOTA
+from pyroclast.model.elastic.quota import LARGEST_AMOUNT
+from pyroclast.model.elastic.tree import APART, BUILT_IN, QuotaBook
 from pyroclast.model.report import EventNote, QuotaFigures
-from pyroclast.model.resources import MILLI, Amounts
+from pyroclast.model.resources import MILLI, PODS, Amounts
 from pyroclast.plugins.elastic_quota.accounts import Accounts
 
 __all__ = ["report"]
 
 
-def report(session: Session, accounts: Accounts) -> None:
-    """Note the figures of quotas, and record an event about each new fault."""
+def report(
+    session: Session, accounts: Accounts, annotations: Callable[[str], Mapping[str, str]] = lambda _: {}
+) -> None:
+    """Note the figures of quotas, and record an event about each new fault; hook plugins add `annotations` by quota."""
     for name, quota in session.snapshot.elastic_quotas.items():
-        fault, book = accounts.faults.get(name), accounts.tree.books.get(name)
+        fault = accounts.faults.get(name)
+        book = accounts.tree.root if name == ROOT_QUOTA else accounts.tree.books.get(name)
         if fault is not None:
             _record_fault(session, quota, fault)
         elif book is not None:
-            session.report.note_quota(_figures(session, quota, book))
+            session.report.note_quota(
+                _figures(session, quota, book, annotations(name), guarantees_use=accounts.guarantees_use)
+            )
 
 
 def _record_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
@@ -37,14 +46,18 @@ def _record_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
         )
 
 
-def _figures(session: Session, quota: ParsedQuota, book: QuotaBook) -> QuotaFigures:
+def _figures(
+    session: Session, quota: ParsedQuota, book: QuotaBook, annotations: Mapping[str, str], *, guarantees_use: bool
+) -> QuotaFigures:
     space = session.resources
 
     def limited(amounts: list[int]) -> Amounts:
+        """Return the amounts of resources of the maximum; for built-in quotas of those that are limited and in use."""
         return {
             space.names[row]: amounts[row] * MILLI // space.scales[row]
             for row in book.rows
             if space.names[row] in quota.maximum
+            or (quota.name in BUILT_IN and 0 < amounts[row] < LARGEST_AMOUNT and space.names[row] != PODS)
         }
 
     return QuotaFigures(
@@ -56,6 +69,8 @@ def _figures(session: Session, quota: ParsedQuota, book: QuotaBook) -> QuotaFigu
         request=limited(book.request),
         child_request=limited(book.child_request),
         guaranteed=limited(book.guaranteed),
+        allocated=limited(book.allocated) if guarantees_use else {},
         non_preemptible_request=limited(book.unpreemptible_request),
         non_preemptible_used=limited(book.unpreemptible_used),
+        annotations=annotations,
     )

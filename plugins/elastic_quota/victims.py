@@ -17,9 +17,9 @@ __all__ = ["QuotaVictims"]
 class QuotaVictims:
     """Answers the evicting actions.
 
-    Pods that are labelled as not preemptible are never victims. Inside a Volcano queue (preempt), pods of a quota
-    preempt less important pods of the same quota. Between queues (reclaim), a quota below its guarantee reclaims from
-    quotas above their limit, until they are within it. Pods of the default quota and of the system quota evict as if
+    Pods that are labelled as not preemptible are never victims. A quota below its guarantee reclaims from quotas above
+    their limit, until they are within it: between queues, and within a queue. Inside a queue (preempt), pods of a quota
+    also preempt less important pods of the same quota. Pods of the default quota and of the system quota evict as if
     there were no quotas.
     """
 
@@ -28,26 +28,51 @@ class QuotaVictims:
         self._args = args
 
     def preemptable(self, preemptor: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
-        """Permit less important victims of the preemptor's quota."""
+        """Permit less important victims of the preemptor's quota, and victims that its quota may reclaim."""
         name = self._accounts.quota_of(preemptor)
         may_go = [task for task in candidates if is_preemptible(task)]
         if not self._is_free(name):
-            own = [task for task in may_go if self._accounts.quota_of(task) == name]
-            may_go = [task for task in own if task.priority < preemptor.priority]
+            reclaimed = {task.id for task in self._reclaimed(preemptor, name, may_go)}
+            may_go = [
+                task
+                for task in may_go
+                if task.id in reclaimed
+                or (self._accounts.quota_of(task) == name and task.priority < preemptor.priority)
+            ]
         return may_go, Vote.PERMIT
 
     def reclaimable(self, reclaimer: Task, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Permit victims of quotas above their limit, if the reclaimer's quota stays within its guarantee."""
         name = self._accounts.quota_of(reclaimer)
         may_go = [task for task in candidates if is_preemptible(task)]
-        if self._is_free(name):
-            return may_go, Vote.PERMIT
-        own, request = self._accounts.tree.books.get(name), self._accounts.request(reclaimer)
-        if own is None or any(request[row] and own.used[row] + request[row] > own.guaranteed[row] for row in own.rows):
-            return [], Vote.PERMIT
+        return may_go if self._is_free(name) else self._reclaimed(reclaimer, name, may_go), Vote.PERMIT
+
+    def may_reclaim(self, reclaimer: Task) -> bool:
+        """Return whether a task's quota stays within its guarantee with it, and another quota exceeds its limit."""
+        name = self._accounts.quota_of(reclaimer)
+        if self._is_free(name) or not self._is_guaranteed(reclaimer, name):
+            return False
+        return any(not self._accounts.is_within(book, book.used) for book in self._accounts.shared())
+
+    def _reclaimed(self, reclaimer: Task, name: str, candidates: Sequence[Task]) -> list[Task]:
+        """Return the candidates of other quotas above their limit, if the reclaimer's quota stays within its guarantee.
+
+        Args:
+            reclaimer: The beneficiary.
+            name: Its quota.
+            candidates: First to go first.
+        """
+        if not self._is_guaranteed(reclaimer, name):
+            return []
         left: dict[str, list[int]] = {}
-        others = [task for task in may_go if self._accounts.quota_of(task) != name]
-        return [task for task in others if self._take(task, left)], Vote.PERMIT
+        others = [task for task in candidates if self._accounts.quota_of(task) != name]
+        return [task for task in others if self._take(task, left)]
+
+    def _is_guaranteed(self, reclaimer: Task, name: str) -> bool:
+        own, request = self._accounts.tree.books.get(name), self._accounts.request(reclaimer)
+        return own is not None and not any(
+            request[row] and own.used[row] + request[row] > own.guaranteed[row] for row in own.rows
+        )
 
     def evictable(self, context: GangEviction, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
         """Return the same for a whole gang, represented by one task."""

@@ -75,7 +75,12 @@ class Proportion(Plugin):
         )
         session.extensions.register(contract.PREEMPTIVE, self.name, division.preemptive)
         session.extensions.register(
-            contract.RECLAIMABLE, self.name, division.reclaimable, alike=True, queues=division.queues_to_reclaim
+            contract.RECLAIMABLE,
+            self.name,
+            division.reclaimable,
+            alike=True,
+            compares_queues=True,
+            queues=division.queues_to_reclaim,
         )
         session.extensions.register(
             contract.QUEUE_SURPLUS, self.name, division.beyond_deserved, alike=True, in_turn=True

@@ -44,6 +44,9 @@ GATES: Final[Mapping[str, Gate]] = {
     "CSIStorage": Gate(stage=Stage.ALPHA, about="without effect; --csi-storage decides"),
     "ResourceTopology": Gate(stage=Stage.BETA, about="watch Numatopologies"),
     "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="reconcile CronJobs of batch.volcano.sh (controllers)"),
+    "EnableQuotaAdmission": Gate(
+        stage=Stage.ALPHA, about="count new pods in their elastic quotas, and refuse those beyond them (admission)"
+    ),
     "SchedulingGatesQueueAdmission": Gate(
         stage=Stage.ALPHA,
         about="remove the gate scheduling.volcano.sh/queue-allocation-gate from pods whose queue has capacity",

@@ -51,6 +51,9 @@ class Options(ProcessOptions):
         "volcano-system/volcano-controller-configmap",
         "ConfigMap, as namespace/name, with the discovery settings of HyperNodes.",
     )
+    quota_group_namespace: str = flag(
+        FlagKind.TEXT, "volcano-system", "Namespace of the built-in elastic quotas: root, system and default."
+    )
     rerun_succeeded_pods: bool = flag(
         FlagKind.BOOLEAN,
         default=False,
@@ -132,6 +135,7 @@ class Options(ProcessOptions):
             max_queue_depth=self.max_queue_depth,
             protects_root_queue=self.enable_root_queue_protection,
             discovery_config_map=(namespace, name),
+            quota_namespace=self.quota_group_namespace,
             rerun_succeeded_pods=self.rerun_succeeded_pods,
             workers={
                 "job": self.worker_threads,
@@ -170,6 +174,7 @@ class Options(ProcessOptions):
             gates_pods=self.features.enabled("SchedulingGatesQueueAdmission"),
             allows_node_name=self.admission_allow_node_name,
             checks_quota_labels=self.admission_check_quota_labels,
+            counts_quota_requests=self.features.enabled("EnableQuotaAdmission"),
         )
 
 
@@ -220,6 +225,8 @@ def _faults_of(options: Options) -> list[str]:
     faults = process_faults(options)
     if "" in options.scheduler_name or not options.scheduler_name:
         faults.append("--scheduler-name: got an empty name")
+    if not options.quota_group_namespace:
+        faults.append("--quota-group-namespace: got an empty name")
     if not options.default_queue:
         faults.append("--default-queue: got an empty name")
     if [bool(part) for part in options.topology_discovery.split("/")] != [True, True]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+import pyroclast.controllers.builtinquotas.reconciler
 import pyroclast.controllers.cronjobs.reconciler
 import pyroclast.controllers.gangs.reconciler
 import pyroclast.controllers.garbage.reconciler
@@ -32,6 +33,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "hyperNode-controller": pyroclast.controllers.hypernodes.reconciler.build,
     "gang-controller": pyroclast.controllers.gangs.reconciler.GangStatuses,
     "gc-controller": pyroclast.controllers.garbage.reconciler.build,
+    "builtinquota-controller": pyroclast.controllers.builtinquotas.reconciler.BuiltInQuotas,
     "quotaprofile-controller": pyroclast.controllers.quotaprofiles.reconciler.QuotaProfiles,
 }
 

@@ -207,6 +207,9 @@ OURS: Final[Mapping[str, Shape]] = {
         "counter", ("profile",), "Sessions that lasted longer than --scheduling-timeout."
     ),
     "scheduler_elastic_quota_spec": Shape("gauge", _QUOTA, "What an elastic quota is guaranteed and may have."),
+    "scheduler_elastic_quota_process_latency": Shape(
+        "histogram", ("operation",), "Seconds in which elastic quotas are computed, by operation.", spread(1e-5, 80, 24)
+    ),
     "scheduler_elastic_quota_status": Shape("gauge", _QUOTA, "How an elastic quota stands, by `field`."),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."

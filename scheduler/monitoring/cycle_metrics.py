@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from pyroclast.model.elastic import ParsedQuota
+from pyroclast.model.elastic.quota import unschedulable_amounts
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import CPU, MILLI, Amounts
 from pyroclast.model.tasks import TaskStatus
@@ -57,10 +58,14 @@ def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
                 ("request", figures.request),
                 ("child-request", figures.child_request),
                 ("guaranteed", figures.guaranteed),
+                ("allocated", figures.allocated),
                 ("non-preemptible-request", figures.non_preemptible_request),
                 ("non-preemptible-used", figures.non_preemptible_used),
             ):
                 yield from _by_resource(quota, field, amounts)
+            if quota.tree_total is not None:
+                yield from _by_resource(quota, "total-resource", quota.tree_total)
+                yield from _by_resource(quota, "unschedulable-resource", unschedulable_amounts(quota.object))
 
 
 def _limits_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:

@@ -19,6 +19,7 @@ OPEN: Final = "open"
 WRITE: Final = "write"
 """Passing statuses and events to their writers."""
 
+_QUOTAS_COMPUTED: Final = "plugin/elastic-quota/OnSessionOpen"
 _MILLISECONDS: Final = 1000.0
 
 
@@ -56,6 +57,8 @@ class Stopwatch:
         """Observe all phases, also under Volcano's metric names."""
         for phase, seconds in self.seconds.items():
             metrics.observe("pyroclast_cycle_phase_seconds", seconds, phase)
+            if phase == _QUOTAS_COMPUTED:
+                metrics.observe("scheduler_elastic_quota_process_latency", seconds, "RefreshRuntime")
             if (counterpart := _volcano(phase)) is not None:
                 name, *labels = counterpart
                 metrics.observe(VOLCANO_PREFIX + name, seconds * _MILLISECONDS, *labels)

@@ -11,7 +11,6 @@ from pyroclast.framework.configuration.arguments import decode
 from pyroclast.framework.extension import contract
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
-from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,18 +38,12 @@ def refuses_ascend() -> bool:
     return True
 
 
-def unknown(*names: str) -> bool:
-    """Return whether elastic-quota knows none of some arguments."""
-    return len(decode(ElasticQuotaArgs, dict.fromkeys(names, True), "arguments")[1]) == len(names)
-
-
 MISSING: Final[dict[str, Callable[[], bool]]] = {
     "Reservations": lambda: is_unserved("RESERVATION"),
     "Gathering gangs": lambda: is_unserved("GATHERING"),
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
     "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(vars(contract))),
-    "Elastic quotas": lambda: unknown("hookPlugins", "enableGuaranteeUsage"),
     "Ascend devices": refuses_ascend,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }

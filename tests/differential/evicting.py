@@ -32,6 +32,8 @@ class Who:
     by_harm: bool = False
     by_score: bool = False
     inside: bool = False
+    within: bool = False
+    """Whether room is taken from other owners in one queue, whatever the priorities."""
 
 
 @dataclass
@@ -128,11 +130,31 @@ class Evicting(Vetoes):
         work = self.by_queue(group for group in self.waiting_groups() if self.starving(group))
         while work:
             name = min(work, key=self.queue_key)
-            if not work[name] or self.overused(work[name][0][1]):
+            if not work[name]:
                 del work[name]
                 continue
             _key, group = work[name].pop(0)
+            if self.reclaims_within(self.eligible(group)) and self.plan(group, self.within_queue("reclaim")):
+                continue
+            if self.overused(group):
+                continue
             self.plan(group, who, permits=lambda pod, group=group: self.preemptive(group, [pod]))  # type: ignore[misc]
+
+    def within_queue(self, action: str) -> Who:
+        """Reclaim from other owners in one queue."""
+        for_gangs = action == "gangreclaim"
+        return Who(
+            action=action,
+            point="gang reclaimable" if for_gangs else "reclaimable",
+            statuses=("Running",),
+            same_queue=True,
+            may_go=lambda mine, other: mine is not other and (other.preemptable or not for_gangs),
+            within=True,
+        )
+
+    def reclaims_within(self, pods: Sequence[Pod]) -> bool:
+        """Whether some of the pods may take room from other owners in its queue."""
+        return any(policy.reclaims_within(pod) for policy in self.policies.values() for pod in pods)
 
     # Whole gangs
 
@@ -158,6 +180,10 @@ class Evicting(Vetoes):
             may_go=lambda _, other: other.preemptable and self.cluster.queues[other.queue].reclaimable,
         )
         for group in self.in_turn():
+            if self.reclaims_within(self.worth_placing(group)) and self.plan_for_gang(
+                group, self.within_queue("gangreclaim")
+            ):
+                continue
             if not self.overused(group) and self.may_take_room(group):
                 self.plan_for_gang(group, who)
 
@@ -207,15 +233,16 @@ class Evicting(Vetoes):
         """Whether gangs may go whole, in the order in which plans are sought."""
         return (False, True) if self.arguments.get(who.action, {}).get("allowWholeBundle", True) else (False,)
 
-    def plan_for_gang(self, group: Group, who: Who) -> None:
-        """Evict over all nodes until the minimum has its places, or change nothing."""
+    def plan_for_gang(self, group: Group, who: Who) -> bool:
+        """Evict over all nodes until the minimum has its places, or change nothing; whether it has."""
         pods = self.worth_placing(group)
         for whole in self.modes(who) if pods else ():
             before = self.picture()
             draft = Draft(group, who, whole)
             if self.make_room(draft, pods) and self.finish(draft, before):
-                return
+                return True
             self.put_back(before)
+        return False
 
     def make_room(self, draft: Draft, pods: Sequence[Pod]) -> bool:
         """Evict over all nodes; where that is in vain, for one pod after the other where its place is to be."""
@@ -538,7 +565,7 @@ class Evicting(Vetoes):
             yield unit
             if len(unit) > 1:
                 left = [each for each in left if each not in unit]
-                left = self.permitted(draft.who.point, pod, left) if left else []
+                left = self.permitted(draft.who.point, pod, left, within=draft.who.within) if left else []
 
     def in_turn_for(self, draft: Draft, pod: Pod, pods: Iterable[Pod]) -> list[Pod]:
         """Which of some pods may be proposed as victims, first to go first."""
@@ -547,7 +574,7 @@ class Evicting(Vetoes):
     def permitted_of(self, draft: Draft, pod: Pod, in_turn: Sequence[Pod]) -> list[Pod]:
         """Which of them may go, by their gangs and the plugins."""
         sparable = self.sparable(draft, in_turn)
-        return self.permitted(draft.who.point, pod, sparable) if sparable else []
+        return self.permitted(draft.who.point, pod, sparable, within=draft.who.within) if sparable else []
 
     def sparable(self, draft: Draft, pods: Sequence[Pod]) -> list[Pod]:
         """Those whose gangs can spare them one after the other, and the last of a gang; all where gangs go whole."""
@@ -568,7 +595,7 @@ class Evicting(Vetoes):
             return False
         if pod.best_effort and not victim.best_effort and who.same_queue:
             return False
-        if who.same_queue and self.outranks(victim, pod):
+        if who.same_queue and not who.within and self.outranks(victim, pod):
             return False
         return who.may_go(draft.group, other)
 
@@ -584,10 +611,10 @@ class Evicting(Vetoes):
         gang = self.leave_first([each for each in group.pods if each.status in ACTIVE])
         if not all(self.considers(draft, pod, each) for each in gang):
             return None
-        point = draft.who.point
-        if draft.who.same_queue and group.priority >= draft.group.priority:
+        point, within = draft.who.point, draft.who.within
+        if draft.who.same_queue and not within and group.priority >= draft.group.priority:
             return gang if len(self.permitted(point, pod, gang)) == len(gang) else None
-        return gang if all(self.permitted(point, pod, [each], gang) for each in gang) else None
+        return gang if all(self.permitted(point, pod, [each], gang, within=within) for each in gang) else None
 
     def evict(self, unit: Unit) -> None:
         """Let pods leave."""

@@ -88,6 +88,17 @@ class Policy:
     together: ClassVar[bool] = False
     """Whether a gang that goes whole is judged as one, for it counts how many go; else each as if it went first."""
 
+    divides_queues: ClassVar[bool] = False
+    """Whether it divides a queue among owners, from which room is taken within the queue."""
+
+    def reclaims_within(self, _pod: Pod) -> bool:
+        """Whether a pod may take room from other owners in its queue."""
+        return False
+
+    def surplus(self, _pod: Pod, victims: list[Pod]) -> list[Pod]:
+        """Of chosen victims of other queues those that may go, whichever tier chose them."""
+        return victims
+
     def rules(self, _point: str) -> Rule | None:
         """Who may go, by those who ask; None for no say."""
         return None

@@ -341,11 +341,10 @@ class Topological(Evicting):
         """Place a pod where there is room, else, if so it may be, where evictions make some."""
         return super().find_place(draft, pod) if self.may_evict else self.place_free(draft, pod)
 
-    def plan_for_gang(self, group: Group, who: Who) -> None:
+    def plan_for_gang(self, group: Group, who: Who) -> bool:
         """Evict for a gang in one domain after the other: nobody, then those who can be spared, then whole gangs."""
         if self.aware is None:
-            super().plan_for_gang(group, who)
-            return
+            return super().plan_for_gang(group, who)
         pods = self.worth_placing(group)
         domains = self.domains(group, self.arguments.get(who.action, {}).get("maxDomains", MOST_DOMAINS))
         tries = [(domain, False, self.place_all) for domain in domains]  # nobody goes where some domain has room
@@ -357,8 +356,9 @@ class Topological(Evicting):
             made = make(draft, pods)
             self.inside = None
             if made and self.finish(draft, before):
-                return
+                return True
             self.put_back(before)
+        return False
 
     def sites(self, draft: Draft, part: Part) -> Sequence[set[str] | None]:
         """The domains inside the job's in which a part may lie; for actions that leave such parts to others, all."""

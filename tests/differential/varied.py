@@ -871,6 +871,11 @@ def with_elastic_quotas(
     for key in ("enableRuntimeQuota", "enableCheckParentQuota", "enableMinQuotaScale", "disableDefaultQuotaPreemption"):
         if chance.random() < 0.15:
             arguments[key] = False
+    if chance.random() < 0.15:
+        arguments["enableGuaranteeUsage"] = True
+    for each in ("default", "system"):
+        if chance.random() < 0.2:
+            arguments[f"{each}QuotaGroupMax"] = {"cpu": chance.choice([1, 2, 4])}
     if chance.random() < 0.5:
         arguments["delayEvictTime"] = chance.choice(["300s", "30s"])
     return (*edited(objects, "Pod", pod), *quotas), arguments

@@ -230,9 +230,16 @@ class Vetoes(Plain):
             return common | {"priority": self.by_priority, "capacity": lambda _, candidates: candidates}
         return common | {"priority": lambda _, candidates: candidates, "capacity": self.by_capacity_for_gang}
 
-    def permitted(self, point: str, pod: Pod, candidates: list[Pod], gang: list[Pod] | None = None) -> list[Pod]:
-        """Who may go: all of the first tier that leaves anybody agree; `gang` names all that go with a candidate."""
+    def permitted(
+        self, point: str, pod: Pod, candidates: list[Pod], gang: list[Pod] | None = None, *, within: bool = False
+    ) -> list[Pod]:
+        """Who may go: all of the first tier that leaves anybody agree; `gang` names all that go with a candidate.
+
+        Plugins that compare queues have no say `within` one queue; there those that divide it agree in every tier.
+        """
         rules = self.rules(point)
+        if within:
+            rules = {plugin: rule for plugin, rule in rules.items() if plugin not in ("proportion", "capacity", "drf")}
         for tier in self.tiers:
             asked = [plugin for plugin in tier if plugin in rules]
             left: list[Pod] = candidates if asked else []
@@ -242,7 +249,10 @@ class Vetoes(Plain):
                 if gang and plugin == "capacity" and "reclaimable" in point and not self.keeps_guarantee(gang):
                     allowed = []
                 left = [each for each in left if each in allowed]
-            if "reclaimable" in point and left:
+            if within:
+                for plugin in (each for each in rules if each in self.policies and self.policies[each].divides_queues):
+                    left = rules[plugin](pod, left) if left else []
+            elif "reclaimable" in point and left:
                 left = self.beyond_deserved(pod, left, gang)
             if left:
                 return left
@@ -256,6 +266,8 @@ class Vetoes(Plain):
             elif plugin == "capacity":
                 keeps = not gang or self.keeps_guarantee(gang)
                 victims = self.by_capacity_for_gang(pod, victims) if keeps else []
+            elif plugin in self.policies:
+                victims = self.policies[plugin].surplus(pod, victims)
         return victims
 
     def outranks(self, victim: Pod, pod: Pod) -> bool:

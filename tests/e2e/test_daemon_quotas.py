@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.model.elastic.names import GUARANTEED, REQUEST, RUNTIME
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, GUARANTEED, REQUEST, ROOT_QUOTA, RUNTIME, SYSTEM_QUOTA
 from tests.e2e.cluster import Cluster
+from tests.e2e.controllersprocess import controllers
 from tests.e2e.ground import Ground, standing_on
 from tests.elastic_quotas import elastic_quota, uses
 
@@ -68,3 +69,41 @@ def test_what_is_lent_comes_back(ground: Ground, tmp_path: Path) -> None:
             "Insufficient quotas: quota left would exceed its runtime of cpu: "
             "its guarantee and the unused part of other quotas"
         )
+
+
+@pytest.fixture
+def beside(cluster_with_crds: Cluster, tmp_path: Path) -> Iterator[Ground]:
+    """Another namespace, and one node of eight CPUs."""
+    with standing_on(cluster_with_crds, "built-in-quotas", folder=tmp_path, nodes=1) as ground:
+        yield ground
+
+
+def test_built_in_quotas_have_objects_that_count(beside: Ground, cluster_with_crds: Cluster, tmp_path: Path) -> None:
+    """The controllers create them with the first quota; a maximum in that of the default quota holds at once."""
+    ground = beside
+    names = sorted((DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA))
+
+    def made() -> list[str]:
+        listed = json.loads(ground.kubectl("get", "elasticquotas", "-o", "json"))["items"]
+        return sorted(each["metadata"]["name"] for each in listed if each["metadata"]["name"] in names)
+
+    with controllers(cluster_with_crds, tmp_path, f"--quota-group-namespace={ground.name}") as running:
+        quota = elastic_quota("team", least={"cpu": 4}, most={"cpu": 8}, namespace=ground.name)
+        ground.kubectl("create", "-f", "-", input=json.dumps(quota))
+        running.wait_for(lambda: made() == names)
+        ground.kubectl("patch", "elasticquota", DEFAULT_QUOTA, "--type=merge", "-p", '{"spec": {"max": {"cpu": "4"}}}')
+        ground.kubectl("delete", "elasticquota", SYSTEM_QUOTA)
+        running.wait_for(lambda: made() == names)
+        with ground.daemon(tmp_path, configuration(tmp_path)) as daemon:
+            wanting(ground, "first", "")
+            daemon.wait_for(lambda: ground.is_placed("first"))
+            wanting(ground, "second", "missing")
+            daemon.wait_for(lambda: "message" in ground.condition_of("second"))
+            assert ground.condition_of("second")["message"] == (
+                f"Insufficient quotas: quota {DEFAULT_QUOTA} would exceed its maximum of cpu"
+            )
+            # the second pod moves from the default quota to its own as soon as that exists
+            quota = elastic_quota("missing", least={"cpu": 2}, most={"cpu": 8}, namespace=ground.name)
+            ground.kubectl("create", "-f", "-", input=json.dumps(quota))
+            daemon.wait_for(lambda: ground.is_placed("second"))
+            daemon.wait_for(lambda: stands(ground, ROOT_QUOTA)["used"] == "4")

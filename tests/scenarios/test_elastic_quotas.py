@@ -1,6 +1,9 @@
 """Elastic quotas in whole cycles: lending, gangs, pods of several quotas in one queue, evictions and revoking."""
 
+from itertools import product
 from typing import Any
+
+import pytest
 
 from pyroclast.testing import Outcome, Scenario
 from tests.elastic_quotas import elastic_quota, uses
@@ -89,6 +92,114 @@ def test_a_guarantee_comes_back_from_the_queue_that_borrowed_it() -> None:
         outcome = run(scenario.job("owner", tasks=size, queue="two", labels=uses("b")), "allocate", "reclaim", cycles=4)
         assert (len(outcome.evictions), placed(outcome, "owner")) == (taken, taken)
         assert outcome.is_at_rest
+
+
+def borrowed(*, priority: int = 0, size: int = 8) -> Scenario:
+    """A quota that has borrowed all of two nodes, and a gang of the other quota, in one queue."""
+    scenario = TWO.add(*HALVES).priority_class("high", 10)
+    more: dict[str, Any] = {"priority": priority, "priority_class": "high"} if priority else {}
+    scenario = scenario.running("borrower", on=["n1"] * 8 + ["n2"] * 8, labels=uses("a"), **more)
+    return scenario.job("owner", tasks=size, labels=uses("b"))
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+@pytest.mark.parametrize(("size", "taken"), [(1, 1), (8, 8), (9, 0)])
+@pytest.mark.parametrize("priority", [0, 10])
+def test_a_guarantee_comes_back_within_one_queue_at_once(action: str, size: int, taken: int, priority: int) -> None:
+    """No time passes, whatever the priorities; a gang beyond the guarantee gets nothing."""
+    outcome = run(borrowed(priority=priority, size=size), "allocate", action, cycles=4)
+    assert (len(outcome.evictions), placed(outcome, "owner")) == (taken, taken)
+    assert outcome.is_at_rest
+
+
+@pytest.mark.parametrize("divider", ["proportion", "capacity", "drf"])
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_plugins_that_compare_queues_have_no_say_within_one_queue(divider: str, action: str) -> None:
+    """The only queue has all it deserves; its own quotas exchange room all the same."""
+    plugins = (("gang", "conformance"), ("elastic-quota", "predicates", divider))
+    outcome = borrowed().run("allocate", action, plugins=plugins, cycles=4)
+    assert (len(outcome.evictions), placed(outcome, "owner")) == (8, 8)
+    assert outcome.is_at_rest
+
+
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize(("owner", "taken"), [(20, 8), (10, 0), (0, 0)])
+def test_preemption_returns_a_guarantee_from_less_important_pods(action: str, owner: int, taken: int) -> None:
+    """Pods of another quota are victims as well, where that quota has more than it may and priorities permit it."""
+    scenario = TWO.add(*HALVES).priority_class("mid", 10).priority_class("high", 20)
+    on = ["n1"] * 8 + ["n2"] * 8
+    scenario = scenario.running("borrower", on=on, priority=10, priority_class="mid", labels=uses("a"))
+    important: dict[str, Any] = {"priority": owner, "priority_class": {20: "high", 10: "mid"}[owner]} if owner else {}
+    outcome = run(scenario.job("owner", tasks=8, labels=uses("b"), **important), "allocate", action, cycles=4)
+    assert (len(outcome.evictions), placed(outcome, "owner")) == (taken, taken)
+    assert outcome.is_at_rest
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_a_quota_within_its_limit_loses_nothing_within_a_queue(action: str) -> None:
+    """Both have their halves: the owner has no room left, and takes none."""
+    scenario = TWO.add(*HALVES).running("one", on=["n1"] * 8, labels=uses("a"))
+    scenario = scenario.running("two", on=["n2"] * 8, labels=uses("b")).job("more", labels=uses("b"))
+    assert run(scenario, "allocate", action, cycles=4).evictions == []
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_protected_pods_of_an_overusing_quota_stay(action: str) -> None:
+    """By the label of quotas and by Volcano's mark, in whatever tier the quotas are."""
+    later = (("gang", "conformance"), ("elastic-quota", "predicates"))
+    marks: list[dict[str, Any]] = [
+        {"labels": uses("a", preemptible=False)},
+        {"annotations": {"volcano.sh/preemptable": "false"}},
+    ]
+    for more, plugins in product(marks, (PLUGINS, later)):
+        own = {"labels": uses("a"), **more}
+        scenario = TWO.add(*HALVES).running("kept", on=["n1"] * 8 + ["n2"] * 8, **own)
+        scenario = scenario.job("owner", labels=uses("b"))
+        assert scenario.run("allocate", action, plugins=plugins, cycles=4).evictions == []
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_a_borrowing_gang_goes_whole_within_a_queue(action: str) -> None:
+    """Its minimum needs all that it has, so all of it goes, whatever its priority."""
+    scenario = TWO.add(*HALVES).priority_class("high", 10)
+    on = ["n1"] * 8 + ["n2"] * 8
+    gang: dict[str, Any] = {"min_available": 16, "priority": 10, "priority_class": "high", "labels": uses("a")}
+    scenario = scenario.running("gang", on=on, **gang).job("owner", tasks=8, labels=uses("b"))
+    tiers = (("gang",), ("elastic-quota", "predicates"))  # with it in one tier, gang protects minimums from reclaim
+    outcome = scenario.run("allocate", action, plugins=tiers, cycles=4)
+    assert (len(outcome.evictions), placed(outcome, "owner")) == (16, 8)
+
+
+def test_a_limit_of_the_parent_is_returned_within_a_queue() -> None:
+    """A node is free, but the parent is full: the child that borrowed its sibling's guarantee loses as much."""
+    quotas = [
+        elastic_quota("org", least={"cpu": 8}, most={"cpu": 8}, is_parent=True),
+        elastic_quota("a", least={"cpu": 4}, most={"cpu": 8}, parent="org"),
+        elastic_quota("b", least={"cpu": 4}, most={"cpu": 8}, parent="org"),
+    ]
+    scenario = TWO.add(*quotas).running("borrower", on=["n1"] * 8, labels=uses("a"))
+    scenario = scenario.job("owner", tasks=4, labels=uses("b"))
+    outcome = run(scenario, "allocate", "reclaim", cycles=4)
+    assert (len(outcome.evictions), placed(outcome, "owner")) == (4, 4)
+
+
+def test_amounts_in_use_are_not_reclaimed_where_they_are_guaranteed() -> None:
+    """enableGuaranteeUsage: the borrower keeps what it has, and the owner waits."""
+    arguments = {"elastic-quota": {"enableGuaranteeUsage": True, "delayEvictTime": "0s"}}
+    outcome = run(borrowed(), "allocate", "reclaim", "shuffle", cycles=4, arguments=arguments)
+    assert outcome.evictions == []
+    outcome = run(borrowed(), "allocate", "reclaim", "shuffle", cycles=4)
+    assert len(outcome.evictions) == 8
+
+
+def test_pods_of_the_default_quota_move_when_their_quota_appears() -> None:
+    """They name a quota that is made later: from the next cycle on it holds, and the default quota is free again."""
+    arguments = {"elastic-quota": {"defaultQuotaGroupMax": {"cpu": 4}}}
+    scenario = TWO.running("early", on=["n1"] * 4, labels=uses("late")).job("next", tasks=4, labels=uses("late"))
+    assert placed(run(scenario, "allocate", arguments=arguments, cycles=2), "next") == 0
+    made = scenario.add(elastic_quota("late", most={"cpu": 8}))
+    outcome = run(scenario, "allocate", arguments=arguments, cycles=4, later={2: made.job("new", tasks=4)})
+    assert (placed(outcome, "next"), placed(outcome, "new")) == (4, 4)
 
 
 def overused() -> Scenario:

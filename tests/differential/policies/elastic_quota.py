@@ -1,7 +1,7 @@
 """Elastic quotas, pod by pod: what docs/plugins/elastic-quota.md says."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -52,7 +52,7 @@ def read(each: Mapping[str, Any]) -> Quota:
         is_parent=labels.get(PREFIX + "is-parent") == "true",
         least=amounts(spec["min"]),
         most=most,
-        weight=weight if any(weight.values()) else most,
+        weight={**most, **weight} if any(weight.values()) else most,
         namespaces=json.loads(annotations.get(PREFIX + "namespaces", "[]")),
         tree=labels.get(PREFIX + "tree-id", ""),
         tree_has=amounts(json.loads(annotations[PREFIX + "total-resource"])) if PREFIX + "is-root" in labels else None,
@@ -65,6 +65,7 @@ class ElasticQuota(Policy):
 
     name = "elastic-quota"
     breaks_gangs: ClassVar[bool] = True
+    divides_queues: ClassVar[bool] = True
 
     def __init__(self, cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> None:
         super().__init__(cluster, now, arguments, last)
@@ -78,6 +79,20 @@ class ElasticQuota(Policy):
         self.giving_back: dict[str, str] = {}
         """Which quota a pod goes for that was named."""
         self.too_much_at_first = {name for name in self.served if self.has_too_much(name, self.used(name))}
+
+    @property
+    def guarantees_use(self) -> bool:
+        """Whether what is in use is guaranteed."""
+        return self.says("enableGuaranteeUsage", default=False)
+
+    def guarantee(self, quota: Quota, what: str) -> int:
+        """The minimum; with guarantees by use at least what is in use, and what quotas below are guaranteed."""
+        least = quota.least.get(what, 0)
+        if not self.guarantees_use:
+            return least
+        below = self.below(quota.name)
+        own = self.used(quota.name).get(what, 0) - sum(self.used(each.name).get(what, 0) for each in below)
+        return max(least, own + sum(self.guarantee(each, what) for each in below))
 
     def says(self, argument: str, *, default: bool = True) -> bool:
         """A switch of the configuration."""
@@ -101,7 +116,7 @@ class ElasticQuota(Policy):
         """The quota that a pod names, else one that lists its namespace, else the default one."""
         label = pod.labels.get(PREFIX + "name", "")
         if label:
-            return label if label in self.quotas else DEFAULT
+            return label if label in self.quotas or label == SYSTEM else DEFAULT
         return next((quota.name for quota in self.quotas.values() if pod.namespace in quota.namespaces), DEFAULT)
 
     def line(self, name: str) -> Iterator[Quota]:
@@ -130,7 +145,7 @@ class ElasticQuota(Policy):
         for quota in self.below(name):
             add(total, self.limited(quota))
         for each, number in own.least.items():
-            if not own.lends:
+            if not own.lends or self.guarantees_use:
                 total[each] = max(total.get(each, 0), number)
         return total
 
@@ -160,8 +175,13 @@ class ElasticQuota(Policy):
         """Hand down what there is; `at_all` is what the tree has, for those at its top."""
         for what in {each for quota in quotas for each in quota.most}:
             have = max(there.get(what, 0), 0)
-            least = {quota.name: quota.least.get(what, 0) for quota in quotas}
-            cuts = self.says("enableMinQuotaScale") and what in there and (at_all is None or at_all.get(what, 0) > 0)
+            least = {quota.name: self.guarantee(quota, what) for quota in quotas}
+            cuts = (
+                not self.guarantees_use
+                and self.says("enableMinQuotaScale")
+                and what in there
+                and (at_all is None or at_all.get(what, 0) > 0)
+            )
             together = sum(least.values())
             if cuts and together > have:
                 least = {each: have * number // together for each, number in least.items()}
@@ -178,7 +198,9 @@ class ElasticQuota(Policy):
         """Guarantees first, or what is asked for of them; then what is left by weight, in rounds."""
         asked = {quota.name: self.limited(quota).get(what, 0) for quota in quotas}
         parts = {
-            quota.name: min(asked[quota.name], least[quota.name]) if quota.lends else least[quota.name]
+            quota.name: min(asked[quota.name], least[quota.name])
+            if quota.lends and not self.guarantees_use
+            else least[quota.name]
             for quota in quotas
         }
         left = have - sum(parts.values())
@@ -212,7 +234,7 @@ class ElasticQuota(Policy):
         """Whether the quota of a pod, and those above it, have room for it."""
         name = self.quota_of(pod)
         if name in APART:
-            return True
+            return self.takes_apart(pod, name)
         if name not in self.served:
             return False
         own = self.served[name]
@@ -229,6 +251,15 @@ class ElasticQuota(Policy):
                 if what in own.most and what in limit and number and used.get(what, 0) + number > limit[what]:
                     return False
         return True
+
+    def takes_apart(self, pod: Pod, name: str) -> bool:
+        """Whether the default or the system quota has room below its maximum."""
+        most = amounts(self.arguments.get(f"{name.split('-')[1]}QuotaGroupMax", {}))
+        used: Amounts = {}
+        for each in self.cluster.placed:
+            if self.quota_of(each) == name and each.status != "Releasing":
+                add(used, each.counted)
+        return all(used.get(what, 0) + pod.counted.get(what, 0) <= number for what, number in most.items())
 
     def opens_gate(self, group: Group) -> int:
         """Not for a job that its quota, or one above it, could never hold."""
@@ -253,12 +284,15 @@ class ElasticQuota(Policy):
         return name == SYSTEM or (name == DEFAULT and self.says("disableDefaultQuotaPreemption"))
 
     def inside(self, pod: Pod, candidates: list[Pod]) -> list[Pod]:
-        """For preemption."""
+        """For preemption: less important pods of the quota, and those that it may reclaim."""
         name = self.quota_of(pod)
         may_go = [each for each in candidates if may_be_evicted(each)]
         if self.is_free(name):
             return may_go
-        return [each for each in may_go if self.quota_of(each) == name and each.priority < pod.priority]
+        taken = self.between(pod, candidates)
+        return [
+            each for each in may_go if each in taken or (self.quota_of(each) == name and each.priority < pod.priority)
+        ]
 
     def between(self, pod: Pod, candidates: list[Pod]) -> list[Pod]:
         """For reclaim: who with the pod has no more than its guarantee takes from those with too much."""
@@ -266,25 +300,46 @@ class ElasticQuota(Policy):
         may_go = [each for each in candidates if may_be_evicted(each)]
         if self.is_free(name):
             return may_go
-        if name != DEFAULT:
-            if name not in self.served:
-                return []
-            used, promised = self.used(name), self.served[name].promised
-            if any(used.get(what, 0) + pod.counted.get(what, 0) > promised[what] for what in asked_of(pod, promised)):
-                return []
-        elif any(pod.request.values()):
-            return []  # it is guaranteed nothing
+        if not self.is_guaranteed(pod, name):
+            return []
+        return self.with_too_much(each for each in may_go if self.quota_of(each) not in {name, *APART})
+
+    def is_guaranteed(self, pod: Pod, name: str) -> bool:
+        """Whether a quota has no more than its guarantee with a pod; the default quota is guaranteed nothing."""
+        if name == DEFAULT:
+            return not any(pod.request.values())
+        if name not in self.served:
+            return False
+        used, promised = self.used(name), self.served[name].promised
+        return all(used.get(what, 0) + pod.counted.get(what, 0) <= promised[what] for what in asked_of(pod, promised))
+
+    def reclaims_within(self, pod: Pod) -> bool:
+        """Whether the guarantee of its quota has room, and some quota has too much."""
+        name = self.quota_of(pod)
+        if self.is_free(name) or not self.is_guaranteed(pod, name):
+            return False
+        return any(self.has_too_much(each, self.used(each)) for each in self.served)
+
+    def with_too_much(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Pods whose quotas have too much of what they ask for, without those before them."""
         left: dict[str, Amounts] = {}
         chosen = []
-        for each in may_go:
+        for each in pods:
             own = self.quota_of(each)
-            if own == name or own not in self.served:
+            if own not in self.served:
                 continue
             has, limit = left.setdefault(own, self.used(own)), self.limit(self.served[own])
             if any(has.get(what, 0) > limit[what] for what in asked_of(each, limit)):
                 chosen.append(each)
                 add(has, {what: -number for what, number in each.counted.items()})
         return chosen
+
+    def surplus(self, pod: Pod, victims: list[Pod]) -> list[Pod]:
+        """In every tier pods of quotas with too much, and of none; all, where the pod has no quota."""
+        if self.is_free(self.quota_of(pod)):
+            return victims
+        with_too_much = self.with_too_much(each for each in victims if self.quota_of(each) in self.served)
+        return [each for each in victims if self.quota_of(each) not in self.served or each in with_too_much]
 
     # Giving back
 

@@ -7,7 +7,7 @@ import pytest
 
 from pyroclast import Session, Task
 from pyroclast.framework.extension import contract
-from pyroclast.model.elastic.names import DEFAULT_QUOTA, SYSTEM_QUOTA
+from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOTA
 from pyroclast.model.resources import CPU
 from pyroclast.plugins.elastic_quota.accounts import Accounts
 from pyroclast.testing import Scenario, open_session
@@ -349,3 +349,39 @@ def test_a_default_quota_that_makes_no_sense_counts_as_absent() -> None:
     assert why(session) == over(DEFAULT_QUOTA, "cpu", "maximum")
     (event,) = [event for event in session.report.events if event.kind == "ElasticQuota"]
     assert event.message == "counts as absent: spec.max.cpu: 'many' is not a quantity"
+
+
+def test_built_in_quotas_with_objects_have_figures() -> None:
+    """The root has what the cluster can divide, and all that is requested and used below it."""
+    objects = [elastic_quota(name, is_parent=name == ROOT_QUOTA, uid=name) for name in (ROOT_QUOTA, DEFAULT_QUOTA)]
+    scenario = BIG.add(*objects, elastic_quota("q", least={"cpu": 5}, most={"cpu": 9}, uid="q"))
+    scenario = scenario.running("own", on=["n1"], cpu=3, labels=uses("q")).running("other", on=["n1"], cpu=2, gpu=1)
+    session = opened(scenario, defaultQuotaGroupMax={"cpu": 4})
+    figures = {each.name: each for each in session.report.quotas}
+    assert figures[ROOT_QUOTA].runtime[CPU] == 98_000
+    assert figures[ROOT_QUOTA].request[CPU] == figures[ROOT_QUOTA].used[CPU] == 3000
+    default = figures[DEFAULT_QUOTA]
+    assert (default.used, default.runtime) == ({"cpu": 2000, "nvidia.com/gpu": 1000}, {"cpu": 4000})
+
+
+def test_the_object_of_the_default_quota_overrides_arguments_by_resource() -> None:
+    """Its own maximum counts for CPUs, that of the arguments for GPUs."""
+    scenario = BIG.add(elastic_quota(DEFAULT_QUOTA, most={"cpu": 3})).job("j", cpu=3, gpu=1).job("k", cpu=3, gpu=3)
+    session = opened(scenario.job("l", cpu=4), defaultQuotaGroupMax={"cpu": 1, "nvidia.com/gpu": 2})
+    assert why(session) is None
+    assert why(session, "k-0") == over(DEFAULT_QUOTA, "nvidia.com/gpu", "maximum")
+    assert why(session, "l-0") == over(DEFAULT_QUOTA, "cpu", "maximum")
+
+
+def test_use_is_guaranteed_where_it_is_wanted() -> None:
+    """enableGuaranteeUsage: what is in use is guaranteed and shown as allocated, and not lent."""
+    scenario = BIG.add(
+        elastic_quota("q", least={"cpu": 5}, most={"cpu": 90}, uid="q"),
+        elastic_quota("idle", least={"cpu": 40}, most={"cpu": 90}, uid="i"),
+    )
+    scenario = scenario.running("own", on=["n1"], cpu=30, labels=uses("q")).job("j", cpu=31, labels=uses("q"))
+    for guarantees_use, expected in ((True, (30_000, 30_000, 60_000)), (False, (None, 5000, 61_000))):
+        session = opened(scenario, enableGuaranteeUsage=guarantees_use)
+        figures = next(each for each in session.report.quotas if each.name == "q")
+        assert (figures.allocated.get(CPU), figures.guaranteed[CPU], figures.runtime[CPU]) == expected
+        assert (why(session) is None) is not guarantees_use

@@ -6,6 +6,7 @@ import msgspec
 
 from pyroclast.cache.files.objects import state_from_objects
 from pyroclast.framework.cycle import run_cycle
+from pyroclast.model.elastic.names import UNSCHEDULABLE_RESOURCE
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.monitoring.cycle_metrics import set_cycle_metrics
@@ -32,6 +33,17 @@ def value(metrics: Metrics, kind: str, resource: str, field: str) -> float | Non
     """One value of the quota."""
     labels = ("q", resource, "", "false", "koordinator-root-quota", field)
     return metrics.value(f"scheduler_elastic_quota_{kind}", *labels)
+
+
+def test_the_root_of_a_tree_shows_its_amounts() -> None:
+    """All of it, and the part on nodes that take no pods."""
+    annotations = {UNSCHEDULABLE_RESOURCE: '{"cpu": "1500m"}'}
+    metrics = Metrics()
+    root = elastic_quota("q", most={"cpu": 9}, tree="t", total={"cpu": 8}, annotations=annotations)
+    set_cycle_metrics(seen(root), metrics)
+    for field, expected in (("total-resource", 8000), ("unschedulable-resource", 1500)):
+        labels = ("q", "cpu", "t", "false", "koordinator-root-quota", field)
+        assert metrics.value("scheduler_elastic_quota_status", *labels) == expected
 
 
 def test_quotas_are_measured_until_they_go() -> None:

@@ -54,3 +54,13 @@ def test_metrics_of_plugins_and_actions_have_volcanos_names(watch: Stopwatch) ->
     text = metrics.text().decode()
     assert 'volcano_plugin_scheduling_latency_milliseconds_sum{OnSession="OnSessionClose",plugin="gang"} 1000.0' in text
     assert 'volcano_action_scheduling_latency_milliseconds_sum{action="allocate"} 1000.0' in text
+
+
+def test_quotas_have_koordinators_latency(watch: Stopwatch) -> None:
+    """The session open of elastic-quota computes all runtimes; in seconds."""
+    watch.phase("plugin/elastic-quota/OnSessionOpen", True)
+    watch.phase("plugin/elastic-quota/OnSessionOpen", False)
+    metrics = Metrics()
+    watch.report(metrics)
+
+    assert 'scheduler_elastic_quota_process_latency_sum{operation="RefreshRuntime"} 1.0' in metrics.text().decode()

@@ -192,6 +192,11 @@ lifecycle:
 {{- end }}
 {{- end -}}
 
+{{/* Whether admission counts new pods in their elastic quotas; empty if not. */}}
+{{- define "pyroclast.countsQuotaRequests" -}}
+{{- if get .Values.scheduler.featureGates "EnableQuotaAdmission" -}}true{{- end -}}
+{{- end -}}
+
 {{/* Flag of feature gates, the same for all, because some affect scheduler, controllers and admission. */}}
 {{- define "pyroclast.gatesFlag" -}}
 {{- $gates := .Values.scheduler.featureGates -}}

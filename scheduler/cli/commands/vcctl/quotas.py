@@ -64,7 +64,7 @@ def rows(quotas: Iterable[ElasticQuota], tops: Iterable[str] = ()) -> Iterator[R
             if name in shown:
                 continue
             shown.add(name)
-            for resource in sorted(quota.spec.max) or ("",):
+            for resource in sorted(quota.spec.max or quota.status.used) or ("",):
                 yield Row(quota=quota, depth=depth, resource=resource)
             waiting += [(each, depth + 1) for each in reversed(below.get(name, ()))]
 
@@ -88,7 +88,7 @@ def columns() -> tuple[Column[Row], ...]:
 
 
 def _parent(quota: ElasticQuota) -> str:
-    return quota.metadata.labels.get(PARENT) or ROOT_QUOTA
+    return "" if quota.metadata.name == ROOT_QUOTA else quota.metadata.labels.get(PARENT) or ROOT_QUOTA
 
 
 def _lends(row: Row) -> str:

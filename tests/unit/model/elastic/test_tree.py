@@ -110,6 +110,70 @@ def test_quotas_that_do_not_lend_keep_their_guarantee(
     assert tuple(tree.books[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
 
 
+GROWING = (
+    cores("q1", 20, 40, is_parent=True),
+    cores("q2", 10, 40, parent="q1"),
+    cores("q3", 5, 40, parent="q1"),
+)
+
+
+@pytest.mark.parametrize(
+    ("used", "child", "parent"),
+    [(0, (0, 10), (15, 20)), (5, (5, 10), (15, 20)), (15, (15, 15), (20, 20)), (25, (25, 25), (30, 30))],
+)
+def test_what_is_in_use_is_guaranteed(used: int, child: tuple[int, int], parent: tuple[int, int]) -> None:
+    """The worked example of guarantees by use: allocated and guaranteed amounts of a child and of its parent."""
+    tree = QuotaTree(SPACE, GROWING, {}, guarantees_use=True)
+    for count in (tree.books["q2"].ask, tree.books["q2"].use):
+        count([used * 1000, 0, 0], is_preemptible=True)
+    tree.settle([50_000, 0, 0])
+    for name, expected in (("q2", child), ("q1", parent)):
+        book = tree.books[name]
+        assert (book.allocated[CPU] // 1000, book.guaranteed[CPU] // 1000) == expected
+    assert tree.books["q2"].request[CPU] == max(used, 10) * 1000
+    assert tree.books["q2"].runtime[CPU] == max(used, 10) * 1000
+
+
+def test_an_amount_in_use_is_not_divided_again() -> None:
+    """Example E3: 45 of 100 are in use by a quota without a weight, and the others divide 55, though all ask for more.
+
+    No quota lends, so the guarantee of 10 stays with the quota that requests 5.
+    """
+    requests = {"n1": (10, 40, 5), "n2": (15, 60, 20), "n3": (20, 50, 40), "n4": (15, 0, 70)}
+    quotas = [
+        quota(
+            name,
+            least={"cpu": least},
+            most={"cpu": 100},
+            annotations={SHARED_WEIGHT: f'{{"cpu": {weight}, "memory": 1}}'},
+        )
+        for name, (least, weight, _) in requests.items()
+    ]
+    tree = QuotaTree(SPACE, quotas, {}, guarantees_use=True)
+    for name, (_, _, request) in requests.items():
+        tree.books[name].ask([request * 1000, 0, 0], is_preemptible=True)
+    tree.books["n4"].use([45_000, 0, 0], is_preemptible=True)
+    tree.settle([100_000, 0, 0])
+    assert [tree.books[name].runtime[CPU] // 1000 for name in requests] == [10, 20, 25, 45]
+
+
+def test_weights_that_are_not_given_are_the_maximum() -> None:
+    """One that is given counts, a zero too; one of a resource without a maximum does not."""
+    weight = {SHARED_WEIGHT: '{"cpu": 0, "memory": "1Gi", "gpu": 5}'}
+    most = {"cpu": 8, "memory": "4Gi", "example.com/card": 2}
+    read = quota("q", least={}, most=most, annotations=weight)
+    assert read.weight == {"cpu": 0, "memory": G * 1000, "example.com/card": 2000}
+
+
+def test_guarantees_by_use_are_not_cut() -> None:
+    """The cluster has lost nodes: no pod that runs exceeds the amount of its quota."""
+    tree = QuotaTree(SPACE, GROWING, {}, guarantees_use=True)
+    tree.books["q2"].ask([25_000, 0, 0], is_preemptible=True)
+    tree.books["q2"].use([25_000, 0, 0], is_preemptible=True)
+    tree.settle([8_000, 0, 0])
+    assert [tree.books[name].runtime[CPU] for name in ("q1", "q2", "q3")] == [30_000, 25_000, 5_000]
+
+
 def three_below() -> list[ParsedQuota]:
     """A parent that is guaranteed 300, and three below it that are guaranteed 100 each."""
     both = {"cpu": 300, "memory": "300Gi"}

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from pyroclast.model.api.quota import ElasticQuota
-from pyroclast.model.elastic.names import GUARANTEED, REQUEST, RUNTIME, SHARED_WEIGHT
+from pyroclast.model.elastic.names import GUARANTEED, REQUEST, ROOT_QUOTA, RUNTIME, SHARED_WEIGHT
 from pyroclast.scheduler.cli.commands.vcctl.quotas import rows
 from tests.elastic_quotas import elastic_quota
 from tests.unit.scheduler.vcctl.conftest import Person
@@ -131,3 +131,17 @@ async def test_no_quotas(person: Person) -> None:
     said = await person.types("quota", "list")
 
     assert (said.status, said.out, said.err) == (0, "", "No resources found")
+
+
+async def test_other_quotas_are_below_the_root(person: Person) -> None:
+    """Where its object exists; it has a row for each resource in use."""
+    await person.makes("/api/v1/namespaces", "Namespace", "quotas")
+    await make(person, ROOT_QUOTA, is_parent=True, used=3)
+    await make(person, "a-team", most={"cpu": 8}, used=3)
+
+    said = await person.types("quota", "list", "--no-headers")
+
+    assert said.out.splitlines() == [
+        "koordinator-root-quota   cpu   3   <none>   <none>   <none>   <none>",
+        "  a-team                 cpu   3   <none>   <none>   <none>   8",
+    ]

@@ -1,5 +1,6 @@
 """ElasticQuotas: what is refused, all of it at once, with its path."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,16 @@ import pytest
 from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewedResource
 from pyroclast.model import wire
-from pyroclast.model.elastic.names import ALLOW_FORCE_UPDATE, IS_PARENT, NAMESPACES, PARENT, SHARED_WEIGHT, TREE_ID
+from pyroclast.model.elastic.names import (
+    ALLOW_FORCE_UPDATE,
+    IS_PARENT,
+    MAX_STRICT_CHECK,
+    NAMESPACES,
+    PARENT,
+    ROOT_QUOTA,
+    SHARED_WEIGHT,
+    TREE_ID,
+)
 from tests.elastic_quotas import elastic_quota
 
 
@@ -158,9 +168,8 @@ def test_a_quota_is_judged_beside_others(quota: Any, faults: list[str]) -> None:
             labelled(ORG, tree_id="x"),
             [
                 f"metadata.labels.{TREE_ID}: the tree of a quota stays (got 'x', expected none)",
-                f"metadata.labels.{TREE_ID}: quotas below it are of another tree: team (got 'x')",
             ],
-            id="another tree",
+            id="another tree, which a quota below without one inherits",
         ),
         pytest.param(labelled(ORG, more="x"), [], id="a label that says nothing"),
     ],
@@ -251,3 +260,113 @@ def test_a_quota_goes_when_none_stand_below_it() -> None:
 def test_force_is_a_label() -> None:
     """The one that Koordinator's users know."""
     assert ALLOW_FORCE_UPDATE == "quota.scheduling.koordinator.sh/allow-force-update"
+
+
+# Defaults -------------------------------------------------------------------------------------------------------------
+
+
+def completed(quota: dict[str, Any], beside: Sequence[Any] | None = ()) -> dict[str, Any]:
+    """A new quota with its defaults, patched as the API server does it."""
+    service = SERVICES["/elasticquotas/mutate"]
+    resource = ReviewedResource(group=service.group, resource=service.resource)
+    known = KnownCluster(quotas=None if beside is None else msgspec.convert(beside, list[wire.ElasticQuota]))
+    review = Review(uid="u", operation="CREATE", resource=resource, object=quota)
+    patched: dict[str, Any] = json.loads(json.dumps(quota))
+    for patch in review_object(service, review, AdmissionPolicy(), known).patches:
+        *steps, last = [step.replace("~1", "/").replace("~0", "~") for step in patch["path"].split("/")[1:]]
+        inside = patched
+        for step in steps:
+            inside = inside[step]
+        inside[last] = patch["value"]
+    return patched
+
+
+def bare(**spec: Any) -> dict[str, Any]:
+    """A quota without labels and annotations."""
+    return {"metadata": {"name": "q", "namespace": "quotas"}, "spec": spec}
+
+
+POOL = elastic_quota("pool", most={"cpu": 8}, is_parent=True, tree="gpus", total={"cpu": 8})
+MIDDLE = elastic_quota("middle", most={"cpu": 8}, is_parent=True, parent="pool")
+
+
+def test_a_new_quota_gets_parent_and_weights() -> None:
+    """The root, and its maximum."""
+    metadata = completed(bare(max={"cpu": 4, "memory": "1Gi"}))["metadata"]
+    assert metadata["labels"] == {PARENT: ROOT_QUOTA}
+    assert json.loads(metadata["annotations"][SHARED_WEIGHT]) == {"cpu": 4, "memory": "1Gi"}
+
+
+def test_weights_get_the_resources_of_the_maximum() -> None:
+    """Missing ones are added, others are removed; what cannot be read stays for validation."""
+    for text, expected in (
+        ('{"cpu": "40", "gpu": "1"}', {"cpu": "40", "memory": "1Gi"}),
+        ('{"memory": 0, "cpu": "1"}', {"cpu": "1", "memory": 0}),
+        ("[]", []),
+    ):
+        quota = elastic_quota("q", most={"cpu": 4, "memory": "1Gi"}, annotations={SHARED_WEIGHT: text})
+        assert json.loads(completed(quota)["metadata"]["annotations"][SHARED_WEIGHT]) == expected
+
+
+@pytest.mark.parametrize("parent", ["pool", "middle"])
+def test_a_new_quota_gets_the_tree_of_its_parent(parent: str) -> None:
+    """Also of one above that, and not where it has one of its own, which validation refuses."""
+    quota = elastic_quota("q", most={"cpu": 4}, parent=parent)
+    assert completed(quota, [POOL, MIDDLE])["metadata"]["labels"][TREE_ID] == "gpus"
+    own = elastic_quota("q", most={"cpu": 4}, parent=parent, tree="mine")
+    assert completed(own, [POOL, MIDDLE])["metadata"]["labels"][TREE_ID] == "mine"
+    assert told(own, beside=[POOL, MIDDLE]) == [
+        f'metadata.labels.{TREE_ID}: {parent} has another tree (got "mine", expected gpus)'
+    ]
+
+
+@pytest.mark.parametrize("beside", [None, [], [elastic_quota("pool", most={"cpu": 8}, is_parent=True)]])
+def test_a_quota_without_a_known_tree_gets_none(beside: Sequence[Any] | None) -> None:
+    """The scheduler reads the tree of the parent, whenever that comes."""
+    quota = elastic_quota("q", most={"cpu": 4}, parent="pool")
+    assert TREE_ID not in completed(quota, beside)["metadata"]["labels"]
+
+
+def test_the_root_is_not_completed_and_circles_end() -> None:
+    """It has no parent; quotas above each other have no tree."""
+    root = {**bare(), "metadata": {"name": ROOT_QUOTA, "namespace": "quotas"}}
+    assert completed(root) == root
+    circle = [elastic_quota(name, parent=other) for name, other in (("a", "b"), ("b", "a"))]
+    assert TREE_ID not in completed(circle[0], circle)["metadata"]["labels"]
+
+
+@pytest.mark.parametrize(
+    "value", [{"metadata": 1}, {"metadata": {"labels": []}}, {"metadata": {"annotations": {"a": 1}}}]
+)
+def test_a_quota_of_a_wrong_shape_is_left_to_validation(value: Any) -> None:
+    """No patch, and no error."""
+    assert completed(value) == value
+
+
+def test_a_tree_is_inherited_at_validation_too() -> None:
+    """A quota that was made while no webhook answered stands below one of a tree, and may get the label later."""
+    child = elastic_quota("q", most={"cpu": 4}, parent="middle")
+    assert told(child, beside=[POOL, MIDDLE]) == []
+    assert told(labelled(child, tree_id="gpus"), child, beside=[POOL, MIDDLE, child]) == []
+    assert told(labelled(child, tree_id="other"), child, beside=[POOL, MIDDLE, child]) != []
+    outside = labelled(child, parent=ROOT_QUOTA)
+    assert told(outside, child, beside=[POOL, MIDDLE, child]) == [
+        f'metadata.labels.{TREE_ID}: the tree of a quota stays (got "", expected gpus)'
+    ]
+
+
+def test_a_strict_maximum_stays_above_the_use() -> None:
+    """For the listed resources alone, where the maximum changes."""
+    strict = {MAX_STRICT_CHECK: '["cpu", "memory"]'}
+    old = elastic_quota("q", most={"cpu": 8, "gpu": 4}, annotations=strict) | {
+        "status": {"used": {"cpu": "6", "gpu": "3"}}
+    }
+    for most, faults in (
+        ({"cpu": 6, "gpu": 1}, []),
+        ({"cpu": 5}, ["spec.max.cpu: its pods use 6, more than the strict maximum: 5"]),
+        ({"gpu": 4}, ["spec.max.cpu: its pods use 6, more than the strict maximum: no amount"]),
+    ):
+        assert told({**old, "spec": {"max": most}}, old) == faults
+    unreadable = elastic_quota("q", most={"cpu": 8}, annotations={MAX_STRICT_CHECK: "cpu"})
+    (fault,) = told(unreadable)
+    assert fault.startswith(f"metadata.annotations.{MAX_STRICT_CHECK}: ")
