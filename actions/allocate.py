@@ -101,12 +101,14 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     if table.counts[TaskStatus.PENDING][waiting].sum() <= most:
         return
     excepted = {promise.job for promise in session.evictions.promises.standing}
-    excepted |= {job.id for job in session.jobs.at_admission()}
+    known = session.jobs.known()
+    for job in session.jobs.awaiting_admission():
+        if job.id not in known or known[job.id].is_pending:
+            excepted.add(job.id)
     jobs = (job for job in table.select(waiting) if job.id not in excepted)
-    session.jobs.window = window(jobs, most, session.report.rounds, session.snapshot.generation)
-    for namespace, count in sorted(
-        Counter(session.snapshot.jobs[each].namespace for each in session.jobs.window.left_out).items()
-    ):
+    found = window(jobs, most, session.report.rounds, session.snapshot.generation, cycle=session.cycle)
+    session.jobs.leave_out(found)
+    for namespace, count in sorted(Counter(session.snapshot.jobs[each].namespace for each in found.left_out).items()):
         labels = {"action": Allocate.name, "namespace": namespace}
         session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
 

@@ -13,7 +13,9 @@ from pyroclast.framework.configuration.conversions import duration
 from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.queues.admission import AdmissionRules, lacks_pods, set_rules
+from pyroclast.framework.queues.admission_turns import MOST_REFUSED, AdmissionTurns
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.sealed import SealedDict
 
 __all__ = ["Enqueue", "EnqueueArgs"]
@@ -34,6 +36,10 @@ class EnqueueArgs:
     """
     pods_grace_period: Fraction = argument("podsGracePeriod", _GRACE_PERIOD, parse=duration)
     """Time that an admitted job may lack pods for its minimum before it blocks no other job, a Go duration."""
+    namespace_refusals: int = argument("namespaceRefusals", MOST_REFUSED, least=0)
+    """Jobs of one namespace that may be refused in a cycle, before its other jobs wait for a later cycle; 0 for no
+    limit.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +52,16 @@ class Enqueue(Action):
     def execute(self, session: Session) -> None:
         """Decide for each pending job whether it is admitted."""
         self._set_rules(session)
-        order = WorkOrder(session, session.jobs.at_admission())
+        turns = AdmissionTurns(session, self.args.namespace_refusals)
+        order = WorkOrder(session, turns.jobs())
         while (queue := order.next_queue()) is not None:
             job = order.next_job(queue)
             if job is None:
                 continue
-            refusals = [] if job.job.min_resources is None else session.jobs.job_enqueueable(job)
-            if refusals:
-                for refusal in refusals:
-                    if job.refuse(refusal):
-                        session.report.group_event(job, "Normal", "Unschedulable", refusal.text)
-            else:
-                session.jobs.job_enqueued(job)
+            if turns.may_begin(job) and not admit(session, job):
+                turns.count_refused(job)
             order.return_queue(queue)
+        turns.close()
 
     def _set_rules(self, session: Session) -> None:
         rules = AdmissionRules(
@@ -68,6 +71,17 @@ class Enqueue(Action):
         )
         set_rules(session, rules)
         note_lacking_pods(session, rules.grace_seconds)
+
+
+def admit(session: Session, job: SessionJob) -> bool:
+    """Admit a job unless plugins refuse it. Return whether it was admitted."""
+    refusals = [] if job.job.min_resources is None else session.jobs.job_enqueueable(job)
+    if not refusals:
+        session.jobs.job_enqueued(job)
+    for refusal in refusals:
+        if job.refuse(refusal):
+            session.report.group_event(job, "Normal", "Unschedulable", refusal.text)
+    return not refusals
 
 
 def note_lacking_pods(session: Session, grace_seconds: float) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from benchmarks import cycles, emulator, endtoend, evictions, reaction, snapshot, tenants
+from benchmarks import cycles, disturbed, emulator, endtoend, evictions, reaction, snapshot, tenants
 from benchmarks.inputs import Input
 from benchmarks.results import Result
 
@@ -12,7 +12,9 @@ __all__ = ["BENCHMARKS", "INPUTS"]
 _ON_CLUSTERS: Final = (cycles, evictions, snapshot, endtoend, tenants)
 
 _BENCHMARKS: Final = {
-    name: measure for module in (*_ON_CLUSTERS, emulator, reaction) for name, measure in module.BENCHMARKS.items()
+    name: measure
+    for module in (*_ON_CLUSTERS, emulator, reaction, disturbed)
+    for name, measure in module.BENCHMARKS.items()
 }
 BENCHMARKS: Final[Mapping[str, Callable[[int, int], Iterator[Result]]]] = dict(sorted(_BENCHMARKS.items()))
 """Benchmarks by name: functions of a number of runs, of which the median counts, and a seed for their inputs."""

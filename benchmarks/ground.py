@@ -25,12 +25,8 @@ UNLIMITED = (
 WAIT_SECONDS = 600.0
 CONNECTIONS = 32
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-COLLECTIONS = {
-    "Node": NODES.collection(),
-    "Queue": QUEUES.collection(),
-    "PodGroup": POD_GROUPS.collection(clusters.NAMESPACE),
-    "Pod": PODS.collection(clusters.NAMESPACE),
-}
+KINDS = {"Node": NODES, "Queue": QUEUES, "PodGroup": POD_GROUPS, "Pod": PODS}
+"""Resources by kind, in the order in which objects are made."""
 
 
 class Ground:
@@ -45,18 +41,27 @@ class Ground:
     async def prepare(self) -> None:
         """Make the definitions and the namespace, and wait until the kinds are served."""
         await self._send("POST", ((DEFINITIONS, each) for each in custom_resource_definitions()))
-        await self._send("POST", [("/api/v1/namespaces", {"metadata": {"name": clusters.NAMESPACE}})])
-        for kind in ("Queue", "PodGroup"):
-            await self._served(COLLECTIONS[kind])
+        await self.add_namespace(clusters.NAMESPACE)
+        for kind in (QUEUES, POD_GROUPS):
+            await self._served(kind.collection())
+
+    async def add_namespace(self, name: str) -> None:
+        """Make a namespace."""
+        await self._send("POST", [("/api/v1/namespaces", {"metadata": {"name": name}})])
 
     async def create(self, objects: Iterable[Object]) -> None:
         """Make nodes, queues, groups and pods, in this order of kinds whatever theirs is."""
-        by_kind: dict[str, list[Object]] = {kind: [] for kind in COLLECTIONS}
+        by_kind: dict[str, list[tuple[str, Object]]] = {kind: [] for kind in KINDS}
         for each in objects:
             named = {key: value for key, value in each["metadata"].items() if key != "uid"}
-            by_kind[each["kind"]].append({**each, "metadata": named})
-        for kind, path in COLLECTIONS.items():
-            await self._send("POST", ((path, each) for each in by_kind[kind]))
+            path = KINDS[each["kind"]].collection(named.get("namespace", ""))
+            by_kind[each["kind"]].append((path, {**each, "metadata": named}))
+        for bodies in by_kind.values():
+            await self._send("POST", bodies)
+
+    async def delete(self, paths: Iterable[str]) -> None:
+        """Delete objects, given by their paths, at once."""
+        await self._send("DELETE", ((path, {"gracePeriodSeconds": 0}) for path in paths))
 
     async def patch(self, changes: Iterable[tuple[str, Object]]) -> None:
         """Merge changes into objects, given by their paths."""

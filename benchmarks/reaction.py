@@ -29,7 +29,7 @@ from pyroclast.kube.configuration import ClusterOptions, connect
 from pyroclast.kube.resources import PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
-__all__ = ["BENCHMARKS"]
+__all__ = ["BENCHMARKS", "daemon", "emulated", "reactions"]
 
 NODE_COUNT, POD_COUNT = 100, 120
 SHORTEST_REST, LONGEST_REST = 0.2, 0.7
@@ -55,33 +55,40 @@ def real(folder: Path) -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def daemon(ground: Ground) -> AsyncIterator[None]:
-    """Run the scheduler with its default flags."""
+async def daemon(ground: Ground, *flags: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run the scheduler with its default flags, and others where given."""
     log = ground.folder / "daemon.log"
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pyroclast.scheduler", "scheduler", f"--kubeconfig={ground.kubeconfig}"),
-            "--leader-elect=false",
+            *("--leader-elect=false", *flags),
             stderr=output,
             stdout=output,
         )
     try:
         await wait_until(lambda: is_synced(process, log))
-        yield
+        yield process
     finally:
         process.terminate()
         await process.wait()
 
 
-async def reactions(ground: Ground, seed: int) -> list[float]:
-    """Make pods one by one; return the milliseconds from the creation of each to its bind."""
+async def reactions(ground: Ground, seed: int, *, name: str = "new", count: int = POD_COUNT) -> list[float]:
+    """Make pods one by one; return the milliseconds from the creation of each to its bind.
+
+    Args:
+        ground: The cluster, on which a scheduler runs.
+        seed: Seed of the pauses between them.
+        name: Prefix of their names.
+        count: Number of pods.
+    """
     bound: dict[str, asyncio.Future[float]] = {}
     watching = asyncio.create_task(_watch(ground.client, bound))
     chance = random.Random(seed)
     taken: list[float] = []
     try:
-        for number in range(POD_COUNT):
-            group, pod = clusters.gang(f"new-{number}", "queue-1", members=1, second=number)
+        for number in range(count):
+            group, pod = clusters.gang(f"{name}-{number}", "queue-1", members=1, second=number)
             seen = bound[pod["metadata"]["name"]] = asyncio.get_running_loop().create_future()
             await ground.create([group])
             begun = time.perf_counter()

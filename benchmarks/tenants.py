@@ -19,7 +19,7 @@ from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
-__all__ = ["BENCHMARKS", "INPUTS", "Lives", "unlike_jobs"]
+__all__ = ["BENCHMARKS", "INPUTS", "Lives", "unlike_job", "unlike_jobs"]
 
 _SETTLING_CYCLES = 5
 """Cycles before the first that counts."""
@@ -34,17 +34,19 @@ def unlike_jobs(nodes: int = 5000, jobs: int = 12_000, namespaces: int = 1) -> I
         queue = f"queue-{1 + number % 2}"
         yield from gang(f"runs-{number}", queue, members=2, second=0, cpu=15, phase="Running", nodes_of=on)
     for number in range(jobs):
-        amounts = {"cpu": f"{3000 + number}m", "memory": f"{1000 + number}Mi"}
-        group, pod = gang(f"unlike-{number}", "queue-1", members=1, second=60 + number % 3600, phase="Inqueue")
-        for each in (group, pod):
-            each["metadata"] |= {
-                "namespace": f"other-{number % namespaces}",
-                "uid": f"other-{each['metadata']['name']}",
-            }
-        group["spec"]["minResources"] = amounts
-        pod["spec"]["containers"][0]["resources"]["requests"] = amounts
-        yield group
-        yield pod
+        yield from unlike_job(number, namespaces)
+
+
+def unlike_job(number: int, namespaces: int = 1) -> Iterator[Object]:
+    """A job of one pod that asks for more than is free and for amounts of its own, in one of some namespaces."""
+    amounts = {"cpu": f"{3000 + number}m", "memory": f"{1000 + number}Mi"}
+    group, pod = gang(f"unlike-{number}", "queue-1", members=1, second=60 + number % 3600, phase="Inqueue")
+    for each in (group, pod):
+        each["metadata"] |= {"namespace": f"other-{number % namespaces}", "uid": f"other-{each['metadata']['name']}"}
+    group["spec"]["minResources"] = amounts
+    pod["spec"]["containers"][0]["resources"]["requests"] = amounts
+    yield group
+    yield pod
 
 
 def small_job(number: int) -> Iterator[Object]:

@@ -66,7 +66,8 @@ from pyroclast.model.wire.sealing import seal
 __all__ = ["ClusterState"]
 
 _NOT_SEALED: Final = frozenset({"Pod", "NodeMetric"})
-"""Kinds whose inner mappings stay mutable, because they change too often. Plugins read the sealed templates of pods."""
+"""Kinds whose inner mappings are not made read-only here: pods share those of their templates, and of NodeMetrics only
+what was parsed is kept."""
 _TEMPLATE_SLACK: Final = 1000
 """Least number of templates without tasks that stay, for later pods with equal requirements."""
 _UNPLACED: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})

@@ -121,6 +121,7 @@ def run_cycle(
         begin_tracing(session, tracing, profile=profile.name if len(configuration.profiles) > 1 else "")
     session.report.lacking_pods_since = SealedDict(memory.lacking_pods_since)
     session.report.rounds = SealedDict(memory.rounds)
+    session.report.admission_rounds = SealedDict(memory.admission_rounds)
     session.report.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
     patience_ends = hold_promised_room(session, memory.promises)
@@ -201,6 +202,7 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         runs=session.report.runs,
         lacking_pods_since=session.report.lacking_pods_since,
         rounds=session.jobs.window.rounds,
+        admission_rounds=session.jobs.window.admission_rounds,
         turns={action: turns for action, turns in session.report.turns.items() if turns},
     )
 

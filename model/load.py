@@ -17,6 +17,7 @@ from pyroclast.model.ids import TaskId
 from pyroclast.model.quantity import QuantityError, millis, units
 from pyroclast.model.requests import LARGEST_REQUEST
 from pyroclast.model.resources import CPU
+from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task
 
 __all__ = ["NANOSECONDS", "NodeLoad", "PodLoad", "Use", "read_load"]
@@ -115,9 +116,9 @@ class _Reader:
             measured=self._moment(status.update_time),
             interval_seconds=self._interval(metric.spec.metric_collect_policy.report_interval_seconds),
             usage=usage,
-            system=system or {},
-            aggregated={} if info is None else dict(self._aggregated(info, f"{path}.aggregatedNodeUsages")),
-            pods=dict(self._pods(status.pods_metric)),
+            system=SealedDict(system or {}),
+            aggregated=SealedDict(() if info is None else self._aggregated(info, f"{path}.aggregatedNodeUsages")),
+            pods=SealedDict(self._pods(status.pods_metric)),
         )
 
     def _moment(self, text: str) -> float | None:
@@ -173,7 +174,7 @@ class _Reader:
             if amount < 0:
                 raise ObjectError(_KIND, self._name, f"{path}.resources.{name}", f"{text} is negative")
             use[name] = min(amount, LARGEST_REQUEST)
-        return use
+        return SealedDict(use)
 
     def _complain(self, path: str, message: str) -> None:
         self._report(ObjectError(_KIND, self._name, path, message))

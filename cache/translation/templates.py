@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from pyroclast.model import wire
 from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
@@ -25,6 +26,17 @@ _NUMBERS = count(1)
 """Numbers of templates, unique in the process, because plugins cache by number across cluster states."""
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook encodes the shared empty mapping, the only value of objects that msgspec cannot encode."""
+_SHARED: Final = (
+    "node_selector",
+    "affinity",
+    "tolerations",
+    "topology_spread_constraints",
+    "containers",
+    "init_containers",
+    "overhead",
+    "resources",
+)
+"""Fields of a specification that are equal for all pods of a template."""
 _FENCED_REQUEST: Final[Amounts] = MappingProxyType({PODS: MILLI})
 
 _PLACEMENT_ANNOTATIONS: Final = (
@@ -83,6 +95,7 @@ class TemplateStore:
                 best_effort=is_best_effort(request.amounts),
                 spec=_sealed(_trimmed(pod.spec)),
             )
+        _share(pod, known.spec)
         return known
 
     def fenced(self, pod: wire.Pod) -> TaskTemplate:
@@ -98,6 +111,7 @@ class TemplateStore:
                 best_effort=True,
                 spec=_sealed(_trimmed(pod.spec)),
             )
+        _share(pod, known.spec)
         return known
 
     def names(self, template: TaskTemplate) -> Collection[str]:
@@ -119,6 +133,16 @@ class TemplateStore:
 def _sealed(spec: wire.PodSpec) -> wire.PodSpec:
     seal(spec)
     return spec
+
+
+def _share(pod: wire.Pod, spec: wire.PodSpec) -> None:
+    """Let a pod share the read-only rules of its template, which are equal, and make its other mappings read-only."""
+    for name in _SHARED:
+        force_setattr(pod.spec, name, getattr(spec, name))
+    for volume in pod.spec.volumes:
+        if volume.ephemeral is not None:
+            seal(volume)
+    seal(pod.status)
 
 
 def _placement_metadata(pod: wire.Pod) -> _Metadata:

@@ -4,7 +4,7 @@ They are searched at the end of a cycle, for jobs that were refused for lack of 
 their queue. The result is a small set of jobs without which the whole minimum would have places, all rules checked. A
 bound selects the jobs to try; the trial evicts and places for real in the session, by the search that allocate makes,
 and is undone, so nothing is decided by it. Where no trial succeeds, or there would be too much of them, nothing is
-reported.
+reported. Nor is anything for namespaces whose jobs take turns: each of their jobs would be searched for alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,11 @@ _MOST_CHANGES: Final = 4_000
 
 def find_remedies(session: Session) -> None:
     """Report to jobs that lack capacity which jobs would have to end."""
-    waiting = [job for job in session.jobs.known().values() if _lacks_room(session, job)]
+    waiting = [
+        job
+        for job in session.jobs.known().values()
+        if not session.jobs.window.takes_turns(job.job.namespace) and _lacks_room(session, job)
+    ]
     if waiting:
         _Search(session).serve(sorted(waiting, key=lambda job: job.id))
 

@@ -62,8 +62,8 @@ class Extensions:
     def __init__(self, profile: Profile, budgets: Budgets | None = None) -> None:
         self.profile = profile
         self._budgets = budgets
-        self.ledgers: tuple[tuple[str, Ledger], ...] = ()
-        """Ledgers with their plugins, in the order of registration; a tuple, so that none is taken out."""
+        self._ledgers: tuple[tuple[str, Ledger], ...] = ()
+        """Ledgers with their plugins, in the order of registration."""
         self._choosing: tuple[tuple[str, Ledger], ...] = ()
         """Those of them that choose what tasks get."""
         self._registered: dict[str, dict[str, dict[str, Registered[Any]]]] = {}
@@ -148,10 +148,21 @@ class Extensions:
         self._read_registration(uses.read_ledger, plugin, ledger)
         self._refuse_late(plugin, "a ledger")
         guarded = ledger if self._guard is None else self._guard.ledger(ledger)
-        self._set_ledgers((*self.ledgers, (self._registrant(plugin), guarded)))
+        self._set_ledgers((*self._ledgers, (self._registrant(plugin), guarded)))
+
+    def all_ledgers(self) -> Sequence[tuple[str, Ledger]]:
+        """Return the ledgers with their plugins, in the order of registration. Statements alone change them.
+
+        Raises:
+            WrongUseError: A plugin from outside asks while it is opened or called.
+        """
+        self.caller.for_actions("all_ledgers")
+        if self._guard is not None:
+            raise uses.WrongUseError("all_ledgers returns what other plugins count, which a plugin does not read")
+        return self._ledgers
 
     def _set_ledgers(self, ledgers: tuple[tuple[str, Ledger], ...]) -> None:
-        self.ledgers = ledgers
+        self._ledgers = ledgers
         self._choosing = tuple(each for each in ledgers if type(each[1]).chooses_for is not Ledger.chooses_for)
 
     def chooses_for(self, task: Task) -> bool:
@@ -317,7 +328,7 @@ class Extensions:
         for point, by_plugin in self._registered.items():
             if by_plugin.pop(instance, None) is not None:
                 self._forget_answers(point)
-        self._set_ledgers(tuple(each for each in self.ledgers if each[0] != instance))
+        self._set_ledgers(tuple(each for each in self._ledgers if each[0] != instance))
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
         _forget(self._plan_annotators, instance)

@@ -18,7 +18,12 @@ import msgspec
 
 from pyroclast.framework.preemption.harm import UNLIMITED, effort_of
 from pyroclast.framework.session.memory import Turn
-from pyroclast.framework.session.namespace_windows import share_of_each, share_used
+from pyroclast.framework.session.namespace_windows import (
+    namespaces_in_turn,
+    share_far_beyond,
+    share_of_each,
+    share_used,
+)
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
@@ -30,6 +35,8 @@ MOST_STEPS: Final = 256
 """Maximum number of failed nodes for one namespace, by one action in one cycle."""
 _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
+_MANY_JOBS: Final = 64
+"""Jobs in turns beyond which a namespace has a smaller share."""
 _FIRST: Final = Turn(is_over=False, snapshot=-1, told=None)
 
 
@@ -42,7 +49,7 @@ class NamespaceTurns:
     cut    it had a part of its turn, and goes on from there in the next cycle
     """
 
-    __slots__ = ("_action", "_begun", "_cut", "_jobs", "_known", "_late", "_session", "_share", "_spent", "_waits")
+    __slots__ = ("_action", "_begun", "_cut", "_jobs", "_known", "_late", "_session", "_shares", "_spent", "_waits")
 
     def __init__(self, session: Session, most_steps: int, jobs: Iterable[SessionJob]) -> None:
         """Prepare.
@@ -55,9 +62,19 @@ class NamespaceTurns:
         self._session = session
         self._action = session.action
         self._jobs = list(jobs)
-        namespaces = len({job.job.namespace for job in self._jobs})
-        self._share = share_of_each(most_steps, namespaces) if most_steps else UNLIMITED
         self._known: Mapping[JobId, Turn] = session.report.turns.get(self._action, {})
+        namespaces = {job.job.namespace for job in self._jobs}
+        share = share_of_each(most_steps, len(namespaces)) if most_steps else UNLIMITED
+        self._shares = dict.fromkeys(namespaces, share)
+        """Share of each namespace; less for those with many jobs, or with more waiting jobs than a cycle tries."""
+        if most_steps:
+            in_turns = Counter(job.job.namespace for job in self._jobs if job.id in self._known)
+            now = namespaces_in_turn(in_turns, session.cycle)
+            for name in namespaces:
+                if in_turns[name] > _MANY_JOBS or session.jobs.window.takes_turns(name):
+                    self._shares[name] = share_far_beyond(share)
+                if name in in_turns and name not in now:
+                    self._shares[name] = 0
         self._spent: Counter[str] = Counter()
         self._begun: set[JobId] = set()
         self._cut: dict[JobId, tuple[int, ...]] = {}
@@ -74,7 +91,7 @@ class NamespaceTurns:
 
     def may_begin(self, job: SessionJob) -> bool:
         """Return whether the share of a job's namespace is not used up; else the job keeps its reason."""
-        if self._spent[job.job.namespace] >= self._share:
+        if self._spent[job.job.namespace] >= self._shares[job.job.namespace]:
             self._late.add(job.id)
             return False
         return True
@@ -89,7 +106,7 @@ class NamespaceTurns:
         namespace, passed = job.job.namespace, self._known.get(job.id, _FIRST).passed
         effort, plans = effort_of(self._session.scratch, namespace), len(self._session.plans)
         steps, in_vain = effort.steps, effort.in_vain
-        most_now = self._share - self._spent[namespace]
+        most_now = self._shares[namespace] - self._spent[namespace]
         search = effort.begin(passed, most=_MOST_STEPS_OF_JOB, most_now=most_now)
         self._begun.add(job.id)
         yield

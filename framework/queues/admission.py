@@ -6,6 +6,8 @@ not, these do not count against it:
 
 - what is promised to jobs that cannot use it: they can never run, they lack pods for longer than the grace period, or
   they were tried and ask for more than is left beside what runs;
+- what is promised to jobs of another namespace that were tried or wait for their turn, where these ask together for
+  more than is idle beside what runs, and the job for less;
 - what is promised to jobs of lower priority in its own queue;
 - what the configured actions may evict for it: jobs of lower priority in its queue (preempt, gangpreempt), or jobs of
   queues that hold more than they deserve while its own does not (reclaim, gangreclaim).
@@ -16,6 +18,7 @@ All of this is arithmetic on sums by queue and priority, made once a cycle.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -201,7 +204,9 @@ class QueueAdmission:
         self._refusals: dict[tuple[Any, ...], Refusal | None] = {}
         """Answers to jobs that are alike, since the last admission and the last change of a node."""
         self._answered_at = (0, 0)
-        self._relief: dict[tuple[QueueName, int, int, _Kind], _Relief] = {}
+        self._relief: dict[tuple[QueueName, int, int, _Kind, str], _Relief] = {}
+        self._crowding: dict[str, dict[str, BoolArray]] = {}
+        """Waiting jobs of namespaces that together ask for more than is idle, by account and namespace."""
         self._holders: dict[int, list[JobId]] = {}
         self._admissions = 0
         self._unchecked: list[tuple[Job, list[int], list[Account]]] = []
@@ -221,7 +226,8 @@ class QueueAdmission:
         if moment != self._answered_at:
             self._refusals.clear()
             self._answered_at = moment
-        kind = job.queue, job.priority, tuple(minimum), why_never_run(self._session, job.job)
+        never = why_never_run(self._session, job.job)
+        kind = job.queue, job.priority, tuple(minimum), never, self._relieved_in(job, minimum)
         if kind not in self._refusals:
             shortage = self._shortage_of(job, minimum)
             self._refusals[kind] = None if shortage is None else self._refuse(shortage, job, minimum)
@@ -352,7 +358,7 @@ class QueueAdmission:
     def _shortage(
         self, job: SessionJob, minimum: Sequence[int], number: int, account: Account, losing: _Kind
     ) -> Shortage | None:
-        relief = self._relief_of(job, number, account, losing)
+        relief = self._relief_of(job, number, account, losing, self._relieved_in(job, minimum))
         promised = [amount - less for amount, less in zip(account.admitted, relief.promises.tolist(), strict=True)]
         freed = relief.evictable.tolist()
         used = [amount - less for amount, less in zip(account.used, freed, strict=True)]
@@ -375,19 +381,22 @@ class QueueAdmission:
             if minimum[row] > 0 and minimum[row] + used[row] + promised[row] > account.limit[row]
         ]
 
-    def _relief_of(self, job: SessionJob, number: int, account: Account, losing: _Kind) -> _Relief:
-        key = job.queue, job.priority, number, losing
+    def _relief_of(self, job: SessionJob, number: int, account: Account, losing: _Kind, own: str) -> _Relief:
+        key = job.queue, job.priority, number, losing, own
         known = self._relief.get(key)
         if known is None:
-            known = self._relief[key] = self._made(job, account, losing)
+            known = self._relief[key] = self._made(job, account, losing, own)
         return known
 
-    def _made(self, job: SessionJob, account: Account, losing: _Kind) -> _Relief:
+    def _made(self, job: SessionJob, account: Account, losing: _Kind, own_namespace: str) -> _Relief:
         table, rules = self._table, rules_of(self._session)
         lower = (table.queue == self._number(job.queue)) & (self._priorities < job.priority)
         holding = account.jobs & account.promised.any(axis=0)
         unusable = self._unusable if rules.frees_unusable else np.zeros_like(holding)
         free = holding & unusable
+        for namespace, waiting in self._crowding_in(account).items() if own_namespace else ():
+            if namespace != own_namespace:
+                free |= holding & waiting
         if rules.counts_evictions:
             free |= holding & lower
         evicted = np.zeros_like(holding)
@@ -405,6 +414,49 @@ class QueueAdmission:
             holders=holding & ~free & ~evicted,
         )
 
+    def _relieved_in(self, job: SessionJob, minimum: Sequence[int]) -> str:
+        """Return the namespace of a job that fits what is idle, if waiting jobs of others do not count; or nothing."""
+        accounts = self._accounts_of(job.queue)
+        is_idle = all(
+            minimum[row] <= there
+            for account in accounts
+            for row, there in enumerate(self._idle_in(account).tolist())
+            if minimum[row] > 0 and row in self._rows
+        )
+        frees = rules_of(self._session).frees_unusable and is_idle
+        return job.job.namespace if frees and any(map(self._crowding_in, accounts)) else ""
+
+    def _idle_in(self, account: Account) -> IntArray:
+        """Return what an account has left beside what runs, at most what the cluster has, shape (R,)."""
+        idle: IntArray = np.minimum(np.array(account.limit), self._session.total) - np.array(account.used)
+        return idle
+
+    def _crowding_in(self, account: Account) -> dict[str, BoolArray]:
+        """Return the waiting jobs of an account by namespace, of those that ask for more than is idle, shape (J,)."""
+        known = self._crowding.get(account.name)
+        if known is None:
+            known = self._crowding[account.name] = self._crowding_of(account)
+        return known
+
+    def _crowding_of(self, account: Account) -> dict[str, BoolArray]:
+        rows = list(self._rows)
+        there = self._idle_in(account)
+        waiting = account.jobs & self._waits_in_vain & account.promised[rows].any(axis=0)
+        if (account.promised[:, waiting].sum(axis=1) <= there)[rows].all():
+            return {}
+        columns: dict[str, list[int]] = {}
+        for column in np.flatnonzero(waiting).tolist():
+            job = self._table.jobs[column]
+            if job is not None:
+                columns.setdefault(job.namespace, []).append(column)
+        found: dict[str, BoolArray] = {}
+        for namespace, own in columns.items():
+            asked = account.promised[:, own].sum(axis=1)
+            if ((asked > there) & (asked > 0))[rows].any():
+                mask = found[namespace] = np.zeros_like(waiting)
+                mask[own] = True
+        return found
+
     def _guarantee(self, name: QueueName) -> IntArray:
         """Return what a queue that loses jobs to others keeps."""
         return self._session.resources.vector(self._session.queues.by_name[name].guarantee)
@@ -416,15 +468,12 @@ class QueueAdmission:
 
     @cached_property
     def _priorities(self) -> IntArray:
-        return np.array([0 if job is None else job.priority for job in self._table.jobs], dtype=np.int64)
+        return self._session.jobs.facts("priority", _priority)
 
     @cached_property
     def _preemptable(self) -> BoolArray:
         """Whether each job has a task that may be evicted, shape (J,)."""
-        return np.array(
-            [job is not None and any(task.preemptable for task in job.tasks.values()) for job in self._table.jobs],
-            dtype=np.bool_,
-        )
+        return self._session.jobs.facts("preemptable", _is_preemptable) > 0
 
     @cached_property
     def _admitted(self) -> BoolArray:
@@ -437,6 +486,21 @@ class QueueAdmission:
         for job in self._table.select(self._admitted & ~mask):
             mask[job.column] = can_never_run(self._session, job)
         return mask
+
+    @cached_property
+    def _waits_in_vain(self) -> BoolArray:
+        """Which admitted jobs found no capacity, or wait for a turn of their namespace, shape (J,)."""
+        waits: BoolArray = self._admitted & (self._table.counts[TaskStatus.PENDING] > 0)
+        mask = waits & self._tried
+        in_turn = self._session.report.rounds
+        for column in np.flatnonzero(waits & ~mask).tolist() if in_turn else ():
+            job = self._table.jobs[column]
+            mask[column] = job is not None and job.namespace in in_turn
+        return mask
+
+    @cached_property
+    def _tried(self) -> BoolArray:
+        return self._session.jobs.facts("tried", was_tried) > 0
 
     @cached_property
     def _late(self) -> BoolArray:
@@ -461,9 +525,7 @@ class QueueAdmission:
                 np.array(account.limit) - np.array(account.used),
             )
         )
-        for job in self._table.select(mask):
-            mask[job.column] = was_tried(job)
-        return mask
+        return mask & self._tried
 
     def _beside(self, compared: Callable[[Account, IntArray], tuple[IntArray, IntArray]]) -> BoolArray:
         """Return which admitted jobs ask for more than there is in some account, shape (J,)."""
@@ -497,20 +559,22 @@ def ends_that_admit(session: Session, job: SessionJob) -> Iterator[list[Job]]:
     if not lacking:
         return
     need, gain = (np.concatenate(parts) for parts in zip(*lacking, strict=True))
-    others = table.select(gain.any(axis=0) & (np.arange(table.queue.size) != job.job.column))
-    others.sort(key=lambda each: (each.created, each.id))
-    enough = [each for each in others if (gain[:, each.column] >= need).all()]
-    yield from ([each] for each in enough[:_MOST_SINGLE])
+    others = gain.any(axis=0) & (np.arange(table.queue.size) != job.job.column)
+    enough = table.select(others & (gain >= need[:, None]).all(axis=0))
+    yield from ([each] for each in nsmallest(_MOST_SINGLE, enough, key=lambda each: (each.created, each.id)))
     if not enough:
-        yield from _together(need, gain, others)
+        yield from _together(need, gain, table, others)
 
 
-def _together(need: IntArray, gain: IntArray, others: Sequence[Job]) -> Iterator[list[Job]]:
+def _together(need: IntArray, gain: IntArray, table: JobTable, others: BoolArray) -> Iterator[list[Job]]:
     """Yield few jobs that are enough together: the largest first, and none whose end is not needed."""
-    covered = np.minimum(gain, need[:, None]).sum(axis=0)
-    ranked = sorted(others, key=lambda each: (-int(covered[each.column]), each.created, each.id))
+    covered = np.where(others, np.minimum(gain, need[:, None]).sum(axis=0), 0)
+    if np.count_nonzero(others) > _MOST_TOGETHER:
+        others = others & (covered >= np.partition(covered, -_MOST_TOGETHER)[-_MOST_TOGETHER])
+    largest = table.select(others)
+    largest.sort(key=lambda each: (-int(covered[each.column]), each.created, each.id))
     chosen: list[Job] = []
-    for each in ranked[:_MOST_TOGETHER]:
+    for each in largest[:_MOST_TOGETHER]:
         if _are_enough(need, gain, chosen):
             break
         chosen.append(each)
@@ -530,6 +594,14 @@ def was_tried(job: Job) -> bool:
     refused = sum(task.status is TaskStatus.PENDING and _was_refused(task) for task in job.tasks.values())
     placed = sum(task.status in COUNTED for task in job.tasks.values())
     return refused > 0 and refused + placed >= job.min_available
+
+
+def _priority(job: Job) -> int:
+    return job.priority
+
+
+def _is_preemptable(job: Job) -> int:
+    return any(task.preemptable for task in job.tasks.values())
 
 
 def _was_refused(task: Task) -> bool:

@@ -67,6 +67,8 @@ class _Answers:
         """Jobs that are alike in all that the answer depends on."""
         self._asked: Counter[str] = Counter()
         """Templates of unlike jobs by namespace: where they are too many for one cycle the others may run."""
+        self._over: set[str] = set()
+        """Namespaces whose further jobs are not asked about in this cycle."""
         table = session.snapshot.job_table
         self._allocated = table.allocated
         self._runs: list[bool] = np.any(table.allocated, axis=0).tolist()
@@ -76,6 +78,8 @@ class _Answers:
 
     def why(self, job: Job) -> str:
         known = self._by_job.get(job.id)
+        if known is None and job.namespace in self._over:
+            return ""
         if known is None:
             known = self._by_job[job.id] = self._why(job) if job.waiting else ""
         return known
@@ -88,6 +92,7 @@ class _Answers:
         known = self._by_kind.get(kind)
         if known is None:
             if self._asked[job.namespace] >= MOST_TEMPLATES or self._asked.total() >= _MOST_ASKED:
+                self._over.add(job.namespace)
                 return ""
             self._asked[job.namespace] += len(job.waiting)
             known = self._by_kind[kind] = self._why_alike(job, needed)

@@ -1,6 +1,6 @@
 """Jobs of a session: the jobs, their order, and the answers of plugins about them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -115,9 +115,18 @@ class SessionJobs:
 
     def at_admission(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
+        return (job for job in map(self._session_job, self.awaiting_admission()) if job.is_pending)
+
+    def awaiting_admission(self) -> list[Job]:
+        """Return the jobs that wait to be admitted in the snapshot, in the order of their ids."""
         table = self._snapshot.job_table
-        admitted = table.phase_inqueue | table.phase_running
-        return (job for job in self._looked_at(self.own(~admitted)) if job.is_pending)
+        others = table.select(self.own(~(table.phase_inqueue | table.phase_running)))
+        return [job for job in others if job.phase is PodGroupPhase.PENDING]
+
+    def leave_out(self, window: NamespaceWindow) -> None:
+        """Leave further jobs out of this cycle."""
+        self._caller.for_actions("leave_out")
+        self.window = self.window.joined(window)
 
     def known(self) -> Mapping[JobId, SessionJob]:
         """Return the jobs created so far."""
@@ -169,10 +178,14 @@ class SessionJobs:
         """Return the result of a job in the last cycle; None if the job changed since."""
         return self._settled.last_result(job, self._snapshot.job_table)
 
-    def last_results_of_left_out(self) -> Iterator[tuple[Job, LastResult | None]]:
-        """Yield the jobs that are left out of this cycle, with their results of the last one."""
-        jobs = self._snapshot.jobs
-        return self._settled.last_results((jobs[each] for each in self.window.left_out), self._snapshot.job_table)
+    def last_results_of_left_out(self) -> Iterator[tuple[JobId, LastResult]]:
+        """Yield the unchanged jobs that are left out of this cycle, with their results of the last one."""
+        return self._settled.last_results(self.window.left_out, self._left_out_columns(), self._snapshot.job_table)
+
+    def facts(self, name: str, of: Callable[[Job], int]) -> IntArray:
+        """Return a fact about each job, computed from the job alone and only for changed ones, shape (J,)."""
+        self._caller.for_actions("facts")
+        return self._settled.facts(self._snapshot.job_table, name, of)
 
     def failed_search(self, job: SessionJob, key: bytes) -> Assignment | None:
         """Return what a search for places came to that found nothing, by a key of all that it depends on."""
@@ -223,8 +236,13 @@ class SessionJobs:
         return pending
 
     def order_key(self, job: SessionJob) -> tuple[Any, ...]:
-        """Key by which jobs are ordered: plugins' keys, then age, then name."""
-        return (*self._extensions.keys(contract.JOB_ORDER, job), job.job.created, job.job.lasting_name, job.id)
+        """Key by which jobs are ordered: plugins' keys, then age, then name.
+
+        Of jobs that are equal to the plugins, those of namespaces that have used up their share are last.
+        """
+        plugins = self._extensions.keys(contract.JOB_ORDER, job)
+        takes_turns = self.window.takes_turns(job.job.namespace)
+        return (*plugins, takes_turns, job.job.created, job.job.lasting_name, job.id)
 
     def task_order_key(self, task: Task, *, across_jobs: bool = False) -> tuple[Any, ...]:
         """Key by which tasks of a job, or of several, are ordered: plugins' keys, then index in the name, age, name."""

@@ -5,7 +5,7 @@ also keeps promises (capacity held for a beneficiary). Without memory they are r
 gang members that evicted no pods then begin anew.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,7 +51,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     since: int
     """Generation of the snapshot on which the round began."""
     is_over: bool
-    """Whether the last job of the round had its turn."""
+    """Whether the last job of the round had its turn, or that of an earlier round on the same snapshot."""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +77,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     rounds: Mapping[str, Round] = {}
     """Progress by namespace with more unlike waiting jobs than one cycle tries; see `namespace_windows`."""
+    admission_rounds: Mapping[str, Round] = {}
+    """The same for jobs at admission; see `framework.queues.admission_turns`."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
     """Jobs of namespaces that used up their share, by action; see `framework.preemption.namespace_turns`."""
 
@@ -107,6 +109,7 @@ class Settled:
 
     __slots__ = (
         "_by_queue",
+        "_facts",
         "_failed_searches",
         "_last_results",
         "_refused",
@@ -126,6 +129,8 @@ class Settled:
         self.remedies: dict[JobId, Remedy] = {}
         """Last blocking jobs of each job."""
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
+        self._facts: dict[str, tuple[IntArray, IntArray]] = {}
+        """Facts about jobs by name, with the revisions they are from, each of shape (J,)."""
         self._told: dict[str, str] = {}
         self._told_jobs: dict[JobId, dict[str, str]] = {}
 
@@ -145,13 +150,15 @@ class Settled:
         known = self._last_results.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
-    def last_results(self, jobs: Iterable[Job], table: JobTable) -> Iterator[tuple[Job, LastResult | None]]:
-        """Yield jobs with the same."""
-        revisions, known = table.revision.tolist(), self._last_results
-        for job in jobs:
-            last_result = known.get(job.id)
-            is_same = last_result is not None and last_result.revision == revisions[job.column]
-            yield job, last_result if is_same else None
+    def last_results(
+        self, jobs: Iterable[JobId], columns: IntArray, table: JobTable
+    ) -> Iterator[tuple[JobId, LastResult]]:
+        """Yield those of some jobs, given with their columns, that did not change since, with the same."""
+        known = self._last_results
+        for job, revision in zip(jobs, table.revision[columns].tolist(), strict=True):
+            last_result = known.get(job)
+            if last_result is not None and last_result.revision == revision:
+                yield job, last_result
 
     def remember(self, job: Job, last_result: LastResult) -> None:
         """Store the result of a job."""
@@ -175,6 +182,26 @@ class Settled:
         self._fit(table.revision.size)
         columns = slice(0, table.revision.size)
         return self._refused[columns] == table.revision, self._unschedulable_templates[columns], self._by_queue[columns]
+
+    def facts(self, table: JobTable, name: str, of: Callable[[Job], int]) -> IntArray:
+        """Return a fact about each job, computed again for changed jobs only; 0 where there is no job, shape (J,).
+
+        Args:
+            table: The jobs.
+            name: Name of the fact.
+            of: Computes it from a job alone.
+        """
+        known, revisions = self._facts.get(name, (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)))
+        values, seen = (np.full(table.revision.size, fill, dtype=np.int64) for fill in (0, _NEVER))
+        kept = min(known.size, values.size)
+        values[:kept], seen[:kept] = known[:kept], revisions[:kept]
+        for column in np.flatnonzero(seen != table.revision).tolist():
+            job = table.jobs[column]
+            values[column] = 0 if job is None else of(job)
+            seen[column] = _NEVER if job is None else table.revision[column]
+        values.flags.writeable = False
+        self._facts[name] = values, seen
+        return values
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
         """Return whether a text differs from the last one about the same thing, and keep it.

@@ -8,9 +8,11 @@ built at the first question, so that a cycle without queries pays nothing.
 A plugin calls `session_pods(session)` when it opens; N nodes, D domains of a label.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -20,6 +22,7 @@ from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import TaskId
+from pyroclast.model.matching.bounds import MOST_POD_TERMS, pod_terms_of
 from pyroclast.model.matching.pods import NO_TERMS, PodMatcher, PodTerm, PodTerms, pod_terms, terms_depend_on_labels
 from pyroclast.model.nodes import NodeFacts
 from pyroclast.model.plain_members import with_plain_members
@@ -35,6 +38,13 @@ Selection = tuple[PodMatcher, ...]
 """Pods that all of these matchers match; at least one."""
 
 _Labels = frozenset[tuple[str, str]]
+_MOST_HELD_IN_NAMESPACE: Final = 512
+"""Distinct terms of pods on nodes from one namespace, of this or any scheduler, beyond which further pods count without
+their terms."""
+_MOST_HELD: Final = 4096
+"""The same for all namespaces."""
+_MOST_HELD_ABOUT: Final = 128
+"""Terms of one kind that concern one task, beyond which further ones do not count."""
 _SCRATCH: Final = ScratchKey("pods")
 
 
@@ -243,6 +253,10 @@ class SessionPods(Ledger):
         self._held_early = EarlyChanges()
         self._held: dict[TermKind, dict[tuple[int, PodTerm], HeldTerm]] = {kind: {} for kind in TermKind}
         self._held_by_anchor: dict[TermKind, _ByAnchor[HeldTerm]] = {kind: _ByAnchor() for kind in TermKind}
+        self._held_in: Counter[str] = Counter()
+        """Distinct terms of pods on nodes, by the namespace of the first pod."""
+        self._ignored: dict[tuple[str, int], bool] = {}
+        """Whether terms of pods on nodes do not count, by namespace and template."""
         self._held_by_terms: dict[PodTerms, tuple[HeldTerm, ...]] = {}
         self._held_about: dict[tuple[TermKind, str, _Labels], tuple[HeldTerm, ...]] = {}
 
@@ -303,7 +317,10 @@ class SessionPods(Ledger):
         return self._held[kind].values()
 
     def held_about(self, kind: TermKind, task: Task) -> tuple[HeldTerm, ...]:
-        """Return those terms of a kind, held by pods on nodes, that match a task by namespace and labels."""
+        """Return those terms of a kind, held by pods on nodes, that match a task by namespace and labels.
+
+        They are the first ones, of the oldest pods, if there are too many.
+        """
         if not self._held_early.is_built:
             self._open_held()
         if not self._held[kind]:
@@ -313,8 +330,8 @@ class SessionPods(Ledger):
         if known is None:
             labels = task.pod.metadata.labels
             near = self._held_by_anchor[kind].about(labels)
-            about = dict.fromkeys(held for held in near if held.term.pods.matches(task.namespace, labels))
-            known = self._held_about[key] = tuple(about)
+            about = (held for held in dict.fromkeys(near) if held.term.pods.matches(task.namespace, labels))
+            known = self._held_about[key] = tuple(islice(about, _MOST_HELD_ABOUT))
         return known
 
     def _labels_of(self, task: Task) -> _Labels:
@@ -396,7 +413,7 @@ class SessionPods(Ledger):
         if self._held_early.is_built:
             return
         early = self._held_early.build()
-        for task in self._snapshot.tasks_with_affinity:
+        for task in _in_order(self._snapshot.tasks_with_affinity):
             column = None if task.node is None else self._table.column.get(task.node)
             if column is not None:
                 self._shift_held_of(task, column, 1)
@@ -409,14 +426,26 @@ class SessionPods(Ledger):
                 self._shift_held_of(task, column, sign)
 
     def _shift_held_of(self, task: Task, column: int, sign: int) -> None:
+        if self._is_ignored(task):
+            return
         terms = self.terms(task)
         held = self._held_by_terms.get(terms)
         if held is None:
-            held = self._held_by_terms[terms] = tuple(self._hold(terms))
+            held = self._held_by_terms[terms] = tuple(self._hold(terms, task.namespace))
         for each in held:
             each.holders.add(column, sign)
 
-    def _hold(self, terms: PodTerms) -> Iterator[HeldTerm]:
+    def _is_ignored(self, task: Task) -> bool:
+        """Return whether the terms of a pod on a node do not count: it has too many, or its namespace has."""
+        number = task.template.number
+        known = self._ignored.get((task.namespace, number))
+        if known is None:
+            is_over = self._held_in[task.namespace] >= _MOST_HELD_IN_NAMESPACE or self._held_in.total() >= _MOST_HELD
+            known = is_over or pod_terms_of(task.template.spec) > MOST_POD_TERMS
+            self._ignored[task.namespace, number] = known
+        return known
+
+    def _hold(self, terms: PodTerms, namespace: str) -> Iterator[HeldTerm]:
         required = ((TermKind.REQUIRED_AFFINITY, 1, term) for term in terms.required_affinity)
         shunned = ((TermKind.REQUIRED_ANTI_AFFINITY, 1, term) for term in terms.required_anti_affinity)
         liked = ((TermKind.PREFERRED_AFFINITY, *pair) for pair in terms.preferred_affinity)
@@ -426,6 +455,7 @@ class SessionPods(Ledger):
             if known is None:
                 known = HeldTerm(term, weight, self._counts(term.topology_key, None))
                 self._held[kind][weight, term] = known
+                self._held_in[namespace] += 1
                 self._held_by_anchor[kind].put(known, term.pods.selector.anchors())
                 self._held_about.clear()
             yield known
@@ -443,6 +473,17 @@ class _Label:
         self.domains = len(values)
         self.is_unique = self.domains == int(np.count_nonzero(self.codes >= 0))
         """Whether each domain is one node, as with hostnames."""
+
+
+def _in_order(tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return tasks by age where the terms of some do not count; their order has no effect elsewhere."""
+    templates = {(task.namespace, task.template.number): task.template for task in tasks}
+    terms: Counter[str] = Counter()
+    for (namespace, _), template in templates.items():
+        terms[namespace] += pod_terms_of(template.spec)
+    if max(terms.values(), default=0) <= _MOST_HELD_ABOUT and terms.total() <= _MOST_HELD:
+        return tasks
+    return sorted(tasks, key=lambda task: (task.created, task.id))
 
 
 def _anchors(selection: Selection) -> tuple[tuple[str, str], ...] | None:

@@ -43,6 +43,8 @@ class SessionReport:
         """Since when admitted jobs lack pods, by UID of the PodGroup, seconds since 1970; kept between cycles."""
         self.rounds: SealedDict[str, Round] = SealedDict()
         """Progress of the last cycle with waiting jobs, by namespace, see `framework.session.namespace_windows`."""
+        self.admission_rounds: SealedDict[str, Round] = SealedDict()
+        """The same for jobs at admission, see `framework.queues.admission_turns`."""
         self.turns: SealedDict[str, Mapping[JobId, Turn]] = SealedDict()
         """Jobs of namespaces that used up their share, by action. Kept between cycles."""
         self.wakes: float | None = None

@@ -111,7 +111,7 @@ class Statement:
     def _do(self, operation: Operation) -> Refusal | None:
         extensions = self._extensions
         self._transact(operation)
-        for done, (plugin, ledger) in enumerate(extensions.ledgers):
+        for done, (plugin, ledger) in enumerate(extensions.all_ledgers()):
             try:
                 refusal = ledger.apply(operation.change)
             except Exception as error:  # noqa: BLE001  # a plugin that fails refuses; a ledger must not count then
@@ -141,7 +141,7 @@ class Statement:
 
     def _revert(self, change: Change, applied: int) -> None:
         """Undo a change in the first ledgers, as many as applied it, in reverse order."""
-        for plugin, ledger in reversed(self._extensions.ledgers[:applied]):
+        for plugin, ledger in reversed(self._extensions.all_ledgers()[:applied]):
             try:
                 ledger.revert(change)
             except Exception as error:  # noqa: BLE001  # a broken plugin must not end the cycle
@@ -157,7 +157,7 @@ class Statement:
         while len(self.operations) > length:
             operation = list.pop(self.operations)
             change = operation.change
-            self._revert(change, len(self._extensions.ledgers))
+            self._revert(change, len(self._extensions.all_ledgers()))
             self._retract(operation)
             if self.notes_places and change.verb is not Verb.EVICT:
                 change.job.note_places(change.tasks)

@@ -16,6 +16,7 @@ __all__ = [
     "MOST_TOLERATIONS",
     "beyond_bounds",
     "has_rules_about_pods",
+    "pod_terms_of",
 ]
 
 MOST_SPREAD_CONSTRAINTS: Final = 32
@@ -37,8 +38,7 @@ def beyond_bounds(spec: wire.PodSpec) -> str:
 
 def has_rules_about_pods(spec: wire.PodSpec) -> bool:
     """Return whether the placement of a pod depends on other pods, so that equal pods are checked one by one."""
-    affinity = spec.affinity
-    return bool(spec.topology_spread_constraints) or (affinity is not None and _pod_terms(affinity) > 0)
+    return bool(spec.topology_spread_constraints) or pod_terms_of(spec) > 0
 
 
 def _counted(spec: wire.PodSpec) -> Iterator[tuple[str, int, int]]:
@@ -46,15 +46,17 @@ def _counted(spec: wire.PodSpec) -> Iterator[tuple[str, int, int]]:
     yield "tolerations", len(spec.tolerations), MOST_TOLERATIONS
     ports = sum(port.host_port > 0 for container in spec.containers for port in container.ports)
     yield "host ports", ports, MOST_HOST_PORTS
+    yield "terms of pod affinity", pod_terms_of(spec), MOST_POD_TERMS
     affinity = spec.affinity
-    terms = 0 if affinity is None else _pod_terms(affinity)
-    yield "terms of pod affinity", terms, MOST_POD_TERMS
     expressions = 0 if affinity is None or affinity.node_affinity is None else _expressions(affinity.node_affinity)
     yield "expressions of node affinity", len(spec.node_selector) + expressions, MOST_NODE_EXPRESSIONS
 
 
-def _pod_terms(affinity: wire.Affinity) -> int:
-    halves = (affinity.pod_affinity, affinity.pod_anti_affinity)
+def pod_terms_of(spec: wire.PodSpec) -> int:
+    """Count the terms of pod affinity and pod anti-affinity, required and preferred."""
+    if spec.affinity is None:
+        return 0
+    halves = (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity)
     return sum(len(half.required) + len(half.preferred) for half in halves if half is not None)
 
 

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.controllersprocess import controllers
 from tests.e2e.controlplane import ControlPlane
-from tests.e2e.ground import Ground, standing_on
+from tests.e2e.ground import GROUP_API, Ground, standing_on
 from tests.e2e.probes import answers_ok
 
+JOB_API = "/apis/batch.volcano.sh/v1alpha1"
 QUOTA_BYTES = 24 * 2**20
 PODS = 4
 FULL = "database space exceeded"
@@ -54,3 +56,41 @@ def test_pods_are_bound_once_there_is_room_again(tmp_path: Path, assets: Path) -
 
                 daemon.wait_for(lambda: bound(ground) == PODS)
                 assert daemon.is_ready
+
+
+def make_job(ground: Ground) -> None:
+    """Create a Job of as many pods."""
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    pod = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}
+    spec = {
+        "schedulerName": ground.name,
+        "queue": ground.name,
+        "tasks": [{"name": "worker", "replicas": PODS, "template": {"spec": pod}}],
+    }
+    body = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "gang"}, "spec": spec}
+    ground.create(f"{JOB_API}/namespaces/{ground.name}/jobs", body)
+
+
+@pytest.mark.realserver
+def test_a_job_gets_its_pods_once_there_is_room_again(tmp_path: Path, assets: Path) -> None:
+    """Meanwhile the controllers live, report the refused writes, and create nothing; each pod is created once."""
+    with ControlPlane(tmp_path, assets=assets, etcd_flags=(f"--quota-backend-bytes={QUOTA_BYTES}",)) as plane:
+        cluster = plane.cluster()
+        cluster.serve_custom_resources()
+        with standing_on(cluster, "fullness", folder=tmp_path, nodes=1) as ground:
+            make_job(ground)
+            written = fill(ground)
+            flags = f"--scheduler-name={ground.name}", "--controllers=job-controller"
+            with controllers(cluster, tmp_path, *flags) as running:
+                running.wait_for(lambda: running.process.has_logged(FULL))
+                assert answers_ok(f"http://127.0.0.1:{running.health_port}/livez")
+                assert not ground.items(f"/api/v1/namespaces/{ground.name}/pods")
+
+                for name in written:
+                    ground.client.send("DELETE", f"/api/v1/namespaces/{ground.name}/configmaps/{name}")
+                plane.make_room()
+
+                with ground.daemon(tmp_path):  # which admits the Job's group
+                    running.wait_for(lambda: bound(ground) == PODS)
+                assert len(ground.items(f"/api/v1/namespaces/{ground.name}/pods")) == PODS
+                assert len(ground.items(f"{GROUP_API}/namespaces/{ground.name}/podgroups")) == 1

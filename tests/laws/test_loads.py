@@ -23,7 +23,7 @@ def opened(scenario: Scenario, seed: int) -> tuple[Session, Loads | None]:
     plugins = (*PLUGINS, ("load-aware",))
     session = open_session(Scenario(objects), plugins=plugins, arguments={"load-aware": arguments}, now=NOW)
     assert session.extensions.failures == {}
-    return session, next((ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, Loads)), None)
+    return session, next((ledger for _, ledger in session.extensions.all_ledgers() if isinstance(ledger, Loads)), None)
 
 
 def tables(loads: Loads | None) -> list[bytes]:

@@ -22,7 +22,7 @@ def opened(scenario: Scenario, seed: int) -> tuple[Session, CpuAllocator]:
     objects, _ = with_topologies(scenario.objects, 0.0, random.Random(seed))
     described = Scenario(objects).add(numatopology("elsewhere"))
     session = open_session(described, plugins=(*PLUGINS, ("numa-aware",)))
-    (state,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, CpuAllocator)]
+    (state,) = [ledger for _, ledger in session.extensions.all_ledgers() if isinstance(ledger, CpuAllocator)]
     return session, state
 
 
@@ -75,7 +75,7 @@ def test_a_fresh_count_equals_the_books(
     topology = numatopology("n", policy=policy, free=free, detail=detail, reserved="1", listed=["someone"])
     cluster = Scenario().node("n", cpu=64, memory="64Gi").add(topology)
     session = open_session(cluster.job("j", tasks=6, **guaranteed(*cpus)), plugins=("numa-aware",))
-    (state,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, CpuAllocator)]
+    (state,) = [ledger for _, ledger in session.extensions.all_ledgers() if isinstance(ledger, CpuAllocator)]
     (job,) = session.jobs.all()
     tasks = sorted(job.tasks.values(), key=lambda task: task.created)[:count]
     with session.statement() as statement:
@@ -85,7 +85,7 @@ def test_a_fresh_count_equals_the_books(
     running = cluster.running("j", on=["n"] * len(placed), **guaranteed(*cpus))
     (fresh,) = [
         ledger
-        for _, ledger in open_session(running, plugins=("numa-aware",)).extensions.ledgers
+        for _, ledger in open_session(running, plugins=("numa-aware",)).extensions.all_ledgers()
         if isinstance(ledger, CpuAllocator)
     ]
     assert fresh.picture()[0] == state.picture()[0]

@@ -148,8 +148,8 @@ def test_new_jobs_get_messages_over_several_cycles(monkeypatch: pytest.MonkeyPat
     told = [
         {status.job for status in each.report.group_statuses if status.job.startswith(NOISY)} for each in outcome.rounds
     ]
-    assert len(told[0]) == 4 + 5
-    assert max(map(len, told)) <= 4 + 5
+    assert len(told[0]) == 1 + 5  # thirty jobs are more than four times the share, so that a quarter of it is left
+    assert max(map(len, told)) <= 1 + 5
     assert len(set.union(*told)) == 30
 
 

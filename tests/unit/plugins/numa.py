@@ -36,7 +36,7 @@ def why(session: Session, name: str = "j-0") -> Mapping[str, int]:
 
 def books_of(session: Session) -> CpuAllocator:
     """The plugin's ledger."""
-    (books,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, CpuAllocator)]
+    (books,) = [ledger for _, ledger in session.extensions.all_ledgers() if isinstance(ledger, CpuAllocator)]
     return books
 
 

@@ -43,7 +43,7 @@ def opened(scenario: Scenario, policy: str) -> tuple[Session, DeviceAllocator]:
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.SchedulePolicy": policy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments=arguments)
-    ((_, books),) = session.extensions.ledgers
+    ((_, books),) = session.extensions.all_ledgers()
     assert isinstance(books, DeviceAllocator)
     return session, books
 

@@ -130,7 +130,7 @@ def test_undoing_leaves_nodes_and_cards_as_they_were(moves: list[tuple[int, bool
         cluster = cluster.job(f"j{number}", pod=WANT)
     arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.NodeLockEnable": True}}
     session = open_session(cluster, plugins=("deviceshare",), arguments=arguments, now=NOW)
-    (_, books), (_, locks) = session.extensions.ledgers
+    (_, books), (_, locks) = session.extensions.all_ledgers()
     assert isinstance(books, DeviceAllocator)
     assert isinstance(locks, Locks)
     jobs = list(session.jobs.all())

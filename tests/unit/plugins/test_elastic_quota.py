@@ -47,7 +47,7 @@ def room(session: Session, name: str = "j-0") -> int:
 
 def accounts(session: Session) -> Accounts:
     """The plugin's ledger."""
-    (found,) = [ledger for _, ledger in session.extensions.ledgers if isinstance(ledger, Accounts)]
+    (found,) = [ledger for _, ledger in session.extensions.all_ledgers() if isinstance(ledger, Accounts)]
     return found
 
 
@@ -66,7 +66,7 @@ def test_a_cluster_without_quotas_is_not_touched() -> None:
     session = opened(BIG.job("j"))
     assert session.snapshot.quota_uses is None
     assert not session.extensions.functions(contract.ALLOCATABLE)
-    assert not session.extensions.ledgers
+    assert not session.extensions.all_ledgers()
 
 
 def over(quota: str, names: str, limit: str = "runtime") -> str:

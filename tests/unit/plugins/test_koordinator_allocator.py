@@ -84,7 +84,7 @@ def opened(scenario: Scenario, strategy: str = "LeastAllocated") -> tuple[Sessio
     """A session with deviceshare alone, and its books."""
     arguments = {"deviceshare.KoordinatorEnable": True, "scoringStrategy": {"type": strategy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments={"deviceshare": arguments})
-    ((_, books),) = session.extensions.ledgers
+    ((_, books),) = session.extensions.all_ledgers()
     assert isinstance(books, DeviceAllocator)
     return session, books
 

@@ -119,7 +119,7 @@ def test_without_any_measurement_nothing_is_registered() -> None:
 
     assert there.session.extensions.functions(contract.PREDICATE) == ()
     assert there.session.extensions.functions(contract.NODE_ORDER) == ()
-    assert there.session.extensions.ledgers == ()
+    assert there.session.extensions.all_ledgers() == ()
     assert there.session.report.wakes is None
 
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from pyroclast import Plugin, Session
+from pyroclast.framework.extension.uses import WrongUseError
 from pyroclast.testing import Scenario
 
 CLUSTER = Scenario().queue("q").node("n1", cpu=4, labels={"pool": "a"}).job("j", queue="q", tasks=1, cpu=1)
@@ -57,7 +58,7 @@ def pop(mapping: object, key: str) -> None:
         lambda session: put(session.snapshot.jobs),
         lambda session: put(session.jobs.known()),
         lambda session: put(session.extensions.failures),
-        lambda session: session.extensions.ledgers.clear(),
+        lambda session: session.extensions.all_ledgers().clear(),
         lambda session: session.nodes.state.fill(0),
         lambda session: session.nodes.columns().used.fill(0),
         lambda session: session.nodes.table.allocatable.fill(0),
@@ -103,7 +104,7 @@ def test_a_plugin_that_writes_fails_and_the_cycle_goes_on(write: Callable[[Sessi
         def on_session_open(self, session: Session) -> None:
             try:
                 write(session)
-            except (TypeError, ValueError, AttributeError) as failure:
+            except (TypeError, ValueError, AttributeError, WrongUseError) as failure:
                 failures.append(str(failure))
                 raise
 
