@@ -242,6 +242,9 @@ class Kubelets:
         was_alive = pod.status.phase == "Running" and (life is None or life.stage == Stage.RUNNING)
         if pod.status.phase == "Running":
             room.take(pod)
+        elif pod.status.phase in _ENDED:
+            # its containers are gone: the room is free although the object stays for a moment, as on a kubelet
+            room.release(uid)
         if not self._advance(pod, Stage.LEAVING):
             return
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)

@@ -6,6 +6,7 @@ from typing import Any
 from pyroclast.emulator.hollow.kubelets import DURATION, RESULT, TERMINATION, KubeletOptions, Kubelets
 from pyroclast.emulator.hollow.run import register_nodes, run_hollow_nodes
 from pyroclast.emulator.hollow.template import NodeTemplate
+from pyroclast.kube.client import MediaType
 from pyroclast.kube.configuration import ClusterOptions
 from tests.unit.kube.world import World
 
@@ -129,6 +130,22 @@ async def test_what_does_not_fit_fails_on_arrival(world: World) -> None:
 
     assert second["status"]["reason"] == "OutOfcpu"
     assert (await world.get_pod("first"))["status"]["phase"] == "Running"
+
+
+async def test_the_room_of_a_deleted_pod_is_free_when_it_has_ended(world: World) -> None:
+    """Its object can stay longer, here because of a finalizer; the next pod is not refused for it."""
+    await hollow(world, cpu="2")
+    await place(world, "first", cpu="2")
+    await until_phase(world, "first", "Running")
+    kept = b'{"metadata": {"finalizers": ["example.com/kept"]}}'
+    await world.client.request("PATCH", f"{POD}/first", body=kept, media_type=MediaType.MERGE_PATCH)
+    await world.client.request("DELETE", f"{POD}/first")
+    await until_phase(world, "first", "Failed")
+
+    await place(world, "second", cpu="2")
+
+    await until_phase(world, "second", "Running")
+    assert "first" in await names(world)
 
 
 async def test_a_deleted_pod_leaves_within_its_grace(world: World) -> None:
