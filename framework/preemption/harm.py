@@ -1,6 +1,7 @@
 """Harm: of the plans that place the most tasks of a job, the least harmful one is chosen.
 
-The highest priority among the victims counts first, then the number of whole gangs, then the number of victims.
+The highest priority among the victims counts first, then the number of whole gangs, then the number of victims. Among
+equals the plan counts as less harmful that stops fewer elastic jobs: these run with one pod as with many.
 A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
 """
 
@@ -56,13 +57,21 @@ class Harm(NamedTuple):
     gangs: int
     """Gangs that go whole."""
     victims: int
+    stopped: int = 0
+    """Elastic jobs that keep no pod, see `victim_gangs.is_stopped`."""
 
     @classmethod
-    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int]) -> "Harm":
-        """Return the harm of evicting some units."""
+    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int], stopped: int = 0) -> "Harm":
+        """Return the harm of evicting some units.
+
+        Args:
+            units: What is evicted.
+            priority: Priority by which victims are compared.
+            stopped: How many elastic jobs keep no pod.
+        """
         victims = [task for unit in units for task in unit]
         highest = max(map(priority, victims), default=NO_VICTIM)
-        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
+        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims), stopped)
 
 
 class NodeSearch:
@@ -317,7 +326,8 @@ class _Searches:
         if best.is_partial:
             return True  # a plan with more places may be more harmful
         least = self._bound(best, limits)
-        return least is not None and least < best.harm
+        # stopped jobs decide among plans that are found anyway; no search begins for them
+        return least is not None and least < best.harm._replace(stopped=0)
 
 
 def _victims(found: Found) -> Iterator[Task]:

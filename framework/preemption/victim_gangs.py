@@ -14,7 +14,17 @@ from pyroclast.model.ids import SubJobId
 from pyroclast.model.native import Disruption
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
-__all__ = ["ACTIVE_STATUSES", "Surplus", "active_count", "can_spare", "is_intact", "might_spare", "whole_gang"]
+__all__ = [
+    "ACTIVE_STATUSES",
+    "Surplus",
+    "active_count",
+    "can_spare",
+    "has_one_left",
+    "is_intact",
+    "is_stopped",
+    "might_spare",
+    "whole_gang",
+]
 
 ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.ALLOCATED})
 """Tasks that hold room for their gang."""
@@ -122,6 +132,16 @@ def is_intact(job: SessionJob, lost: Sequence[Task] | None = None) -> bool:
     minimums = job.job.min_by_role if job.checks_roles else {}
     roles = {task.role for task in lost if task.role in minimums}
     return all(job.role_count(role) >= minimums[role] for role in roles) and _groups_stand(job, lost)
+
+
+def is_stopped(job: SessionJob) -> bool:
+    """Return whether an elastic job, one of several pods that runs with one, has none on nodes any more."""
+    return job.min_available <= 1 < len(job.tasks) and not active_count(job)
+
+
+def has_one_left(job: SessionJob) -> bool:
+    """Return whether an elastic job has one pod on nodes, without which it is stopped."""
+    return job.min_available <= 1 < len(job.tasks) and active_count(job) == 1
 
 
 def whole_gang(job: SessionJob) -> list[Task]:
