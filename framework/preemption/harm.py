@@ -1,7 +1,7 @@
 """Harm: of the plans that place the most tasks of a job, the least harmful one is chosen.
 
 The highest priority among the victims counts first, then the number of whole gangs, then the number of victims. Among
-equals the plan counts as less harmful that stops fewer elastic jobs: these run with one pod as with many.
+equals the plan counts as less harmful that stops fewer elastic jobs, which run with one pod as with many.
 A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
 """
 
@@ -38,6 +38,8 @@ NO_VICTIM: Final = -(1 << 62)
 """The highest priority where nothing is evicted."""
 _MOST_SEARCHES: Final = 64
 """Searches with a protected victim for one job."""
+_MOST_STOPPED: Final = 8
+"""Searches for one job in which a pod of an elastic job is protected."""
 _MOST_STEPS: Final = 20_000
 """Steps of searches with a protected victim in one session, for one namespace."""
 _MOST_ON_TRIAL: Final = 20_000
@@ -61,17 +63,11 @@ class Harm(NamedTuple):
     """Elastic jobs that keep no pod, see `victim_gangs.is_stopped`."""
 
     @classmethod
-    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int], stopped: int = 0) -> "Harm":
-        """Return the harm of evicting some units.
-
-        Args:
-            units: What is evicted.
-            priority: Priority by which victims are compared.
-            stopped: How many elastic jobs keep no pod.
-        """
+    def of(cls, units: Sequence[Unit], priority: Callable[[Task], int]) -> "Harm":
+        """Return the harm of evicting some units."""
         victims = [task for unit in units for task in unit]
         highest = max(map(priority, victims), default=NO_VICTIM)
-        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims), stopped)
+        return cls(highest, sum(len(unit) > 1 for unit in units), len(victims))
 
 
 class NodeSearch:
@@ -211,6 +207,8 @@ class Found:
     domain: BoolArray | None
     units: tuple[Unit, ...]
     places: tuple[tuple[Task, int], ...]
+    last: tuple[TaskId, ...] = ()
+    """One victim of each elastic job that the plan stops."""
 
     @property
     def rank(self) -> tuple[int, Harm]:
@@ -241,13 +239,8 @@ def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: E
         effort: Cost of all searches of the session.
     """
     searches = _Searches(modes, search, bound, effort)
-    best = searches.below(frozenset())
-    while best is not None and best.harm.victims > 0 and searches.may_be_better(best, frozenset()):
-        better = searches.better(best, best, frozenset())
-        if better is None:
-            return best
-        best = better
-    return best
+    best = searches.least()
+    return None if best is None else searches.with_fewer_stopped(best)
 
 
 class _Searches:
@@ -257,6 +250,39 @@ class _Searches:
         self._modes, self._search, self._bound, self._effort = modes, search, bound, effort
         self._count = 0
         self._is_over = False
+
+    def least(self) -> Found | None:
+        """Return the least harmful plan, whichever elastic jobs it stops; None if there is no plan."""
+        best = self.below(frozenset())
+        while best is not None and best.harm.victims > 0 and self.may_be_better(best, frozenset()):
+            better = self.better(best, best, frozenset())
+            if better is None:
+                return best
+            best = better
+        return best
+
+    def with_fewer_stopped(self, best: Found) -> Found:
+        """Return an equal plan in which more elastic jobs keep a pod, or the same plan."""
+        protected: frozenset[TaskId] = frozenset()
+        for last in best.last[:_MOST_STOPPED]:
+            if self._ends():
+                break
+            spared = protected | {last}
+            begun = self._effort.steps
+            found = self._below_if_equal(best, spared)
+            self._effort.left -= self._effort.steps - begun
+            if found is not None and found.rank < best.rank:
+                best, protected = found, spared
+        return best
+
+    def _below_if_equal(self, best: Found, protected: frozenset[TaskId]) -> Found | None:
+        """Search with protected victims, unless no plan without them could be as good as the best one."""
+        if not best.is_partial:
+            least = self._bound(best, HarmLimits(takes_gangs=self._modes[-1], protected=protected))
+            if least is None or least > best.harm:
+                return None
+        self._count += 1
+        return self.below(protected)
 
     def better(self, best: Found, plan: Found, protected: frozenset[TaskId]) -> Found | None:
         """Return a better plan than the best one, found by protecting victims of a plan; None if none is found.
@@ -326,7 +352,6 @@ class _Searches:
         if best.is_partial:
             return True  # a plan with more places may be more harmful
         least = self._bound(best, limits)
-        # stopped jobs decide among plans that are found anyway; no search begins for them
         return least is not None and least < best.harm._replace(stopped=0)
 
 

@@ -54,7 +54,6 @@ from pyroclast.framework.preemption.victim_gangs import (
     Surplus,
     active_count,
     can_spare,
-    has_one_left,
     is_intact,
     is_stopped,
     might_spare,
@@ -89,9 +88,6 @@ _ON_NODE: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND})
 
 _MOST_NODES: Final = 256
 """Nodes on which a place can be made, of which the least harmful one is taken."""
-
-_MOST_EQUALS: Final = 64
-"""Nodes that are looked at for a place where no elastic job stops, among those with equal bounds."""
 
 
 @dataclass(slots=True)
@@ -487,9 +483,10 @@ class PreemptionPlanner:
         with attempt.statement:
             if not fill(attempt):
                 return None
-            harm = self._harm(attempt)
+            last = self._last_of_stopped(attempt)
+            harm = self._harm(attempt)._replace(stopped=len(last))
             # one with a protected victim is compared with the plan that has it
-            is_least = not attempt.limits.protected and self._is_least(attempt, harm)
+            is_least = not attempt.limits.protected and not last and self._is_least(attempt, harm)
             if is_least:
                 self.keep(attempt)
             return Found(
@@ -500,13 +497,17 @@ class PreemptionPlanner:
                 domain=attempt.domain,
                 units=tuple(attempt.units),
                 places=tuple(attempt.places),
+                last=last,
             )
 
+    def _last_of_stopped(self, attempt: PlanBuilder) -> tuple[TaskId, ...]:
+        """Return one victim of each elastic job that an attempt stops. To be asked before it is undone."""
+        lost = {task.job: task.id for unit in attempt.units for task in unit}
+        jobs = ((self._session.jobs.get(job_id), task) for job_id, task in lost.items() if job_id is not None)
+        return tuple(task for job, task in jobs if job is not None and job is not attempt.job and is_stopped(job))
+
     def _harm(self, attempt: PlanBuilder) -> Harm:
-        """Return the harm of what an attempt has evicted. To be asked before it is undone."""
-        lost = {task.job: self._session.jobs.of(task) for unit in attempt.units for task in unit}
-        stopped = sum(job is not None and job is not attempt.job and is_stopped(job) for job in lost.values())
-        return Harm.of(attempt.units, self._importance, stopped)
+        return Harm.of(attempt.units, self._importance)
 
     def _importance(self, task: Task) -> int:
         job = self._session.jobs.of(task)
@@ -896,17 +897,13 @@ class PreemptionPlanner:
             return None
         bounds = self._bounds(within, task, columns)
         best: _Choice | None = None
-        successes, equals, effort = 0, 0, self._effort(attempt.job)
+        successes, effort = 0, self._effort(attempt.job)
         for position in map(int, np.lexsort((*reversed(bounds),))):  # most often the first one is the least harmful
-            least = (*(int(each[position]) for each in bounds), 0, position)
+            least = (*(int(each[position]) for each in bounds), position)
             if best is not None and (best.key[:3] < least[:3] or successes >= _MOST_NODES):
                 break
-            if best is not None and not self._compares_nodes:
-                if best.key <= least or equals >= _MOST_EQUALS:
-                    break
-                equals += best.key[:3] == least[:3]
-                if best.key[:3] == least[:3] and self._stops_a_job(attempt, int(columns[position])):
-                    continue
+            if best is not None and not self._compares_nodes and best.key <= least:
+                break
             if not effort.search.may_try():
                 break
             if effort.search.passes_over():
@@ -917,8 +914,7 @@ class PreemptionPlanner:
             if trial is None:
                 effort.note_in_vain()
                 continue
-            # a place that is compared for stopped jobs alone costs the job nothing: `_MOST_EQUALS` bounds these
-            effort.note_success(is_kept=trial.is_kept or trial.harm[:3] == least[:3])
+            effort.note_success(is_kept=trial.is_kept)
             successes += 1
             tie = harm_of_node([each for unit in trial.units for each in unit]) if self._compares_nodes else ()
             key = (*trial.harm, *tie, position)
@@ -927,15 +923,6 @@ class PreemptionPlanner:
             if trial.is_kept:
                 break
         return best
-
-    def _stops_a_job(self, attempt: PlanBuilder, column: int) -> bool:
-        """Return whether each task on a node that might be evicted is the last one of an elastic job."""
-        of_task = self._session.jobs.of
-        jobs = (of_task(task) for task in self._session.nodes.tasks_on(column).values() if self._is_exposed(task))
-        return all(job is not None and job is not attempt.job and has_one_left(job) for job in jobs)
-
-    def _is_exposed(self, task: Task) -> bool:
-        return task.preemptable and task.status in self._rule.statuses
 
     def _bounds(self, attempt: PlanBuilder, task: Task, columns: IntArray) -> list[IntArray]:
         """Return by column at least how high, how many gangs and how many victims it takes; never too much."""

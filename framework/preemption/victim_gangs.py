@@ -19,7 +19,6 @@ __all__ = [
     "Surplus",
     "active_count",
     "can_spare",
-    "has_one_left",
     "is_intact",
     "is_stopped",
     "might_spare",
@@ -137,11 +136,6 @@ def is_intact(job: SessionJob, lost: Sequence[Task] | None = None) -> bool:
 def is_stopped(job: SessionJob) -> bool:
     """Return whether an elastic job, one of several pods that runs with one, has none on nodes any more."""
     return job.min_available <= 1 < len(job.tasks) and not active_count(job)
-
-
-def has_one_left(job: SessionJob) -> bool:
-    """Return whether an elastic job has one pod on nodes, without which it is stopped."""
-    return job.min_available <= 1 < len(job.tasks) and active_count(job) == 1
 
 
 def whole_gang(job: SessionJob) -> list[Task]:

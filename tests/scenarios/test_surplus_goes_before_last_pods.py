@@ -6,7 +6,8 @@ import pytest
 
 from pyroclast.testing import Outcome, Scenario
 
-TIERS: Any = (("priority", {"name": "gang", "enablePreemptable": False}, "conformance"), ("predicates", "nodeorder"))
+GANG = {"name": "gang", "enablePreemptable": False, "enableReclaimable": False}
+TIERS: Any = (("priority", GANG, "conformance", "proportion"), ("predicates", "nodeorder"))
 
 
 def outcome_for(action: str, scenario: Scenario) -> Outcome:
@@ -28,7 +29,7 @@ def full(action: str, *jobs: int, order: int = 1) -> Scenario:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt", "reclaim", "gangreclaim"])
 def test_each_elastic_job_keeps_a_pod(action: str, order: int) -> None:
     """Two jobs of two pods give one each; neither of them stops."""
     scenario = full(action, 2, 2, order=order)
