@@ -1,8 +1,10 @@
 """Searches for less harmful plans have one budget of steps in a session."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pyroclast.framework.preemption.harm import NO_VICTIM, Effort, Found, Harm, HarmLimits, least_harmful
+from pyroclast.model.ids import TaskId
 from pyroclast.testing import Scenario, open_session
 
 RUNNING = open_session(Scenario().node("n", cpu=2).running("v", on=["n", "n"]))
@@ -60,3 +62,37 @@ def test_no_search_begins_that_cannot_be_better() -> None:
 
     assert least_harmful((False,), search, lambda found, _: found.harm, effort) is FIRST
     assert len(calls) == 1
+
+
+STOPPING = replace(
+    FIRST, harm=Harm(1, 0, 2, stopped=20), is_least=True, last=tuple(TaskId(f"v-{n}") for n in range(20))
+)
+
+
+def test_eight_searches_at_most_spare_elastic_jobs() -> None:
+    """A plan stops twenty elastic jobs, and no search finds another one."""
+    calls: list[HarmLimits] = []
+
+    def search(limits: HarmLimits) -> Found | None:
+        calls.append(limits)
+        return None if limits.protected else STOPPING
+
+    assert least_harmful((False,), search, anything, Effort()) is STOPPING
+    assert protected(calls) == 8
+
+
+def test_an_equal_plan_that_stops_fewer_jobs_is_used() -> None:
+    """Pods that were spared stay protected in the searches for further jobs; a plan with more victims is not used."""
+    calls: list[HarmLimits] = []
+
+    def search(limits: HarmLimits) -> Found | None:
+        calls.append(limits)
+        stopped = 2 - len(limits.protected)
+        victims = 2 if stopped else 3
+        return replace(STOPPING, harm=Harm(1, 0, victims, stopped), last=STOPPING.last[:2])
+
+    found = least_harmful((False,), search, anything, Effort())
+
+    assert found is not None
+    assert found.harm == Harm(1, 0, 2, stopped=1)
+    assert [set(each.protected) for each in calls] == [set(), {"v-0"}, {"v-0", "v-1"}]
