@@ -194,7 +194,7 @@ def test_no_pod_is_evicted_for_tasks_that_conflict_over_cards(action: str) -> No
 
     refused = run(second, "allocate", action, cycles=2)
     assert (refused.evictions, refused.failed_plugins) == ([], [])
-    assert "its tasks would take each other's places" in refused.why("high")
+    assert "its tasks conflict with each other" in refused.why("high")
     served = run(both, "allocate", action, cycles=3)
     assert sorted(served.evictions) == ["a-0", "b-0"]
     assert sorted(cards_of(served).values()) == [["GPU-0"], ["GPU-1"]]
