@@ -180,6 +180,18 @@ def test_suspended() -> None:
     assert decision.deletes == (ended[1],)
 
 
+def test_a_year_of_suspension_is_followed_by_one_job() -> None:
+    """kubernetes#42649: the latest time is served, and the next one in its turn; 8,760 times were missed."""
+    late = NOON + 365 * 24 * HOUR + 60
+    resumed = decide(cron_job(suspend=False, status=status(last=NOON)), [], late)
+    made = job(resumed.due)
+    again = decide(cron_job(suspend=False, status=status(made, last=resumed.due)), [made], late + 1)
+
+    assert resumed.due == late - 60
+    assert resumed.manifest is not None
+    assert (again.due, again.manifest) == (0, None)
+
+
 def test_the_latest_of_missed_times_is_served() -> None:
     """Those before it are not."""
     decision = decide(cron_job(), [], NOON + 5 * HOUR + 60)

@@ -150,6 +150,27 @@ async def test_a_queue_closes_when_its_last_gang_is_gone(ground: Ground) -> None
         await ground.soon(is_told)
 
 
+async def test_a_queue_that_is_created_again_closes_with_the_gangs_that_it_finds(ground: Ground) -> None:
+    """volcano#5960: a gang outlives its queue; a queue of the same name is Closing until that gang is gone."""
+    async with ground.working(controllers(ground)):
+        await make_queue(ground, "root", parent="")
+        await make_queue(ground, "phoenix")
+        await make_group(ground, "long", "phoenix", "Running")
+        first = await until(ground, "phoenix", "Open")
+        await ground.delete(f"{QUEUE}/phoenix")
+        await make_queue(ground, "phoenix")
+        second = await until(ground, "phoenix", "Open")
+        assert first["metadata"]["uid"] != second["metadata"]["uid"]
+        await command(ground, "CloseQueue", "phoenix")
+        await until(ground, "phoenix", "Closing")
+        await ground.patch(f"{QUEUE}/phoenix", {"spec": {"weight": 3}})
+        closing = await until(ground, "phoenix", "Closing")
+        await ground.delete(f"{GROUPS}/long")
+        await until(ground, "phoenix", "Closed")
+
+    assert closing["spec"]["weight"] == 3
+
+
 async def test_a_tree_closes_and_opens_from_the_top(ground: Ground) -> None:
     """Vector 12, three levels deep; a child that was closed by hand stays closed."""
     async with ground.working(controllers(ground)):

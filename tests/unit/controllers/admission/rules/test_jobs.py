@@ -128,6 +128,13 @@ def test_a_good_job_has_no_faults() -> None:
     assert faults_of(msgspec.convert(job(), Job), lookups=QUEUES) == ()
 
 
+def test_the_name_of_a_tier_may_have_a_slash() -> None:
+    """volcano#5233: HyperNodes name their tiers after node labels."""
+    topology = {"mode": "hard", "highestTierName": "topology.kubernetes.io/zone"}
+
+    assert faults_of(job(networkTopology=topology), lookups=QUEUES) == ()
+
+
 def test_a_queue_without_a_state_is_open() -> None:
     """A fresh queue takes jobs."""
     assert faults_of(job(queue="fresh"), lookups=QUEUES) == ()
