@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
@@ -170,6 +171,17 @@ class _Trial:
     units: tuple[Unit, ...]
     is_kept: bool
     """Whether the plan has these evictions and the place already; else nothing has changed."""
+
+
+class _Order(Enum):
+    """Order in which victims are evicted that free a queue's limit."""
+
+    IN_TURN = "in turn"
+    """Those that would be placed last go first."""
+    LARGEST_FIRST = "largest first"
+    """Few victims free much."""
+    SMALLEST_FIRST = "smallest first"
+    """A queue that may lose no more once it is down to what it deserves loses most in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +383,7 @@ class PreemptionPlanner:
     def _evict_all_under_limit(self, trial: PlanBuilder, task: Task, victims: IntArray) -> bool:
         """Evict all permitted victims that use a limit of the queue, and count them. Return whether these are all."""
         effort = self._effort(trial.job)
-        for unit in self._evict_under_limit(trial, task):
+        for unit in self._evict_under_limit(trial, task, _Order.IN_TURN):
             effort.on_trial -= 0 if trial.limits.protected else len(unit)
             self._count_by_node(unit, victims)
             if effort.on_trial <= 0:
@@ -990,7 +1002,7 @@ class PreemptionPlanner:
         if not permitted:
             return None
         with self._session.statement() as statement:
-            trial = PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
+            trial = _on_trial(attempt, statement)
             if not self._evict_until_it_fits(trial, task, column, permitted):
                 return None
             self._spare_unneeded(trial)
@@ -1026,19 +1038,53 @@ class PreemptionPlanner:
             return False
         if not rule.same_queue and not self._ancestors(queue.name):
             return False
-        is_placed = False
+        choice: _Choice | None = None
 
         def makes_room(column: int) -> bool:
-            nonlocal is_placed
-            mark = attempt.mark()
-            has_room = self._make_room_on(attempt, task, column)
-            is_placed = has_room and self._free_limit(attempt, task, column)
-            if not is_placed:
-                attempt.undo_to(mark)
-            return has_room  # then on other nodes the same victims would free no more of the limit
+            nonlocal choice
+            with session.statement() as statement:
+                if not self._make_room_on(_on_trial(attempt, statement), task, column):
+                    return False
+            trial = self._least_elsewhere(attempt, task, column)
+            choice = None if trial is None else _Choice((), column, trial)
+            return True  # on other nodes the same victims would free no more of the limit
 
         any(self._try_each(attempt, self._columns_with_room(attempt, task), makes_room))
-        return is_placed
+        return choice is not None and self._evict_there(attempt, task, choice)
+
+    def _least_elsewhere(self, attempt: PlanBuilder, task: Task, column: int) -> _Trial | None:
+        """Return the least harmful evictions that make room on a node and free the queue's limit on any nodes.
+
+        The limit is freed first only where the other way fails: a queue that may lose no more once it is down to what
+        it deserves can lose its small pods before a large one, and not after it.
+        """
+
+        def room(trial: PlanBuilder) -> bool:
+            return self._make_room_on(trial, task, column)
+
+        def limit(order: _Order) -> Callable[[PlanBuilder], bool]:
+            return lambda trial: self._free_limit(trial, task, order)
+
+        room_first = [(room, limit(order)) for order in (_Order.IN_TURN, _Order.LARGEST_FIRST)]
+        limit_first = [(limit(order), room) for order in _Order]
+        for ways in (room_first, limit_first):
+            found = [trial for each in ways if (trial := self._try_elsewhere(attempt, task, column, each)) is not None]
+            if found:
+                return min(found, key=lambda trial: trial.harm)
+        return None
+
+    def _try_elsewhere(
+        self, attempt: PlanBuilder, task: Task, column: int, steps: Sequence[Callable[[PlanBuilder], bool]]
+    ) -> _Trial | None:
+        """Evict on trial by some steps, and give back what is not needed."""
+        with self._session.statement() as statement:
+            trial = _on_trial(attempt, statement)
+            if not (all(step(trial) for step in steps) and self._fits(trial.job, task, column)):
+                return None
+            if not self._settle(trial, task, column):
+                return None
+            self._spare_unneeded(trial)
+            return _Trial(self._harm(trial), tuple(trial.units), is_kept=False)
 
     def _columns_with_room(self, attempt: PlanBuilder, task: Task) -> Iterator[int]:
         """Yield the node that has room for a task; where there is none those on which evictions might make it."""
@@ -1060,22 +1106,23 @@ class PreemptionPlanner:
         evicted = self.evict_in_turn(attempt, task, permitted, self._rule.ask)
         return any(session.candidates.of(task).takes(task, column) for _ in evicted)
 
-    def _free_limit(self, attempt: PlanBuilder, task: Task, column: int) -> bool:
-        """Evict on any nodes until the queue takes a task that has room on a node; return whether it is placed."""
-        effort = self._effort(attempt.job)
-        if self._fits(attempt.job, task, column):
-            return self._settle(attempt, task, column)
-        for unit in self._evict_under_limit(attempt, task):
+    def _free_limit(self, attempt: PlanBuilder, task: Task, order: _Order) -> bool:
+        """Evict on any nodes until a task's queue takes it; return whether it does."""
+        session, effort = self._session, self._effort(attempt.job)
+        queue = session.queues.by_name[attempt.job.queue]
+        if session.queues.allocatable(queue, task) is None:
+            return True
+        for unit in self._evict_under_limit(attempt, task, order):
             # searches with a protected victim have a budget of their own
             effort.on_trial -= 0 if attempt.limits.protected else len(unit)
             if effort.on_trial <= 0:
                 self._gave_up.add(attempt.job.id)
                 return False
-            if self._fits(attempt.job, task, column):
-                return self._settle(attempt, task, column)
+            if session.queues.allocatable(queue, task) is None:
+                return True
         return False
 
-    def _evict_under_limit(self, attempt: PlanBuilder, task: Task) -> Iterator[Unit]:
+    def _evict_under_limit(self, attempt: PlanBuilder, task: Task, order: _Order) -> Iterator[Unit]:
         """Evict on any nodes from queues that use a limit of a task's queue, those of the nearest relatives first."""
         rule, own = self._rule, attempt.job.queue
         considered = [job for job in self._order.jobs() if rule.considers_job(attempt.job, job)]
@@ -1088,6 +1135,7 @@ class PreemptionPlanner:
         for jobs in groups:
             in_turn = self._order.iterate(attempt.job, jobs, None)
             candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
+            candidates = self._sorted_by_size(task, candidates, order)
             yield from self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask)
 
     def _ancestors(self, queue: QueueName) -> list[QueueName]:
@@ -1140,7 +1188,7 @@ class PreemptionPlanner:
 
         def note_harm(column: int) -> bool:
             with self._session.statement() as statement:
-                trial = PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
+                trial = _on_trial(attempt, statement)
                 if not self._evict_on(trial, task, column):
                     return False
                 self._spare_unneeded(trial)
@@ -1219,6 +1267,19 @@ class PreemptionPlanner:
             return sum((Fraction(min(request[row], amount), amount) for row, amount in rows), start=Fraction(0))
 
         return sorted(victims, key=help_of, reverse=True)
+
+    def _sorted_by_size(self, task: Task, victims: list[Task], order: _Order) -> list[Task]:
+        """Sort victims by how much each has of what a task requests, in proportion; equal ones stay in turn."""
+        if order is _Order.IN_TURN:
+            return victims
+        nodes = self._session.nodes
+        rows = [(row, amount) for row, amount in enumerate(nodes.needs(task.template).amounts) if amount > 0]
+
+        def size_of(victim: Task) -> Fraction:
+            request = nodes.needs(victim.template).amounts
+            return sum((Fraction(request[row], amount) for row, amount in rows), start=Fraction(0))
+
+        return sorted(victims, key=size_of, reverse=order is _Order.LARGEST_FIRST)
 
     def _evict_until_it_fits(self, attempt: PlanBuilder, task: Task, column: int, permitted: Sequence[Task]) -> bool:
         mark = attempt.mark()
@@ -1490,6 +1551,11 @@ def _gang_size(job: SessionJob) -> int:
     if not (job.min_available > 1 or job.checks_roles or job.min_sub_jobs):
         return 0
     return max(min(active_count(job), job.min_available), 2)
+
+
+def _on_trial(attempt: PlanBuilder, statement: Statement) -> PlanBuilder:
+    """Return an empty attempt by another statement, within the same limits."""
+    return PlanBuilder(attempt.job, statement, attempt.limits, attempt.domain, tried=attempt.tried)
 
 
 def replace_limits(attempt: PlanBuilder, limits: HarmLimits) -> PlanBuilder:

@@ -65,3 +65,26 @@ def test_no_pod_is_evicted_where_siblings_have_no_more_than_they_deserve(action:
     outcome = waits(crowded(idle=8), 2, 2, 1).run("enqueue", "allocate", action, plugins=TIERS)
 
     assert outcome.evictions == []
+
+
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_small_pods_are_evicted_before_the_one_that_leaves_a_sibling_what_it_deserves(action: str) -> None:
+    """Room needs the pod of 3 CPU, after which speech loses no more; its limit of memory needs two small pods first."""
+    scenario = (
+        Scenario()
+        .queue("root")
+        .queue("research", parent="root", deserved={"cpu": 7}, capability={"cpu": 7, "memory": "4Gi"})
+        .queue("vision", parent="research", deserved={"cpu": 4})
+        .queue("speech", parent="research", deserved={"cpu": 3})
+        .node("n0", cpu=3, labels={"disk": "ssd"}, memory="16Gi")
+        .node("n1", cpu=8, memory="16Gi")
+        .running("large", on=["n0"], queue="speech", cpu=3)
+    )
+    for number in range(3):
+        scenario = scenario.running(f"small-{number}", on=["n1"], queue="speech", cpu=1, memory="1Gi")
+    scenario = scenario.job("new", queue="vision", tasks=0, min_available=1, phase="Inqueue")
+    scenario = scenario.pod("new-0", job="new", cpu=2, memory="3Gi", spec=ON_SSD)
+    outcome = scenario.run("enqueue", "allocate", action, plugins=TIERS)
+
+    assert outcome.pipelined == {"new-0": "n0"}
+    assert sorted(name.partition("-")[0] for name in outcome.evictions) == ["large", "small", "small"]

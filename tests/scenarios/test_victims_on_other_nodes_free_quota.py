@@ -113,6 +113,18 @@ def test_an_unlike_gang_that_fits_in_one_way_gets_the_limit(action: str, used: i
     assert len(outcome.evictions) == used
 
 
+def test_two_large_pods_leave_where_three_small_ones_would_do() -> None:
+    """The limit lacks 3 CPU: a pod of 2 and one of 1 free it, as three pods of 1 would, which would be placed last."""
+    scenario = TWO_NODES.queue("ours", capability={"cpu": 6})
+    for number, cpu in enumerate((2, 1, 1, 1, 1)):
+        scenario = scenario.running(f"low-{number}", on=["n1"], queue="ours", cpu=cpu, priority_class="low", priority=1)
+    outcome = waits(scenario, 3).run("enqueue", "allocate", "preempt", plugins=TIERS)
+
+    assert outcome.pipelined == {"high-0": "n0"}
+    assert "low-0-0" in outcome.evictions
+    assert len(outcome.evictions) == 2
+
+
 def test_no_pod_is_evicted_if_the_limit_is_too_small_for_the_gang() -> None:
     """The pod asks for more than the queue may ever have."""
     outcome = waits(full_queue(TWO_NODES), 5).run("enqueue", "allocate", "preempt", plugins=TIERS)
