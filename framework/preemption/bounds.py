@@ -4,7 +4,7 @@ Looked at before any victim is: where even all candidates together would not mak
 Kept true by the session's log of touched columns; R resources, N nodes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -105,7 +105,7 @@ class EvictableRoom:
         amounts: IntArray = np.zeros((len(session.nodes), len(session.resources)), dtype=np.int64)
         self._add(stock, amounts, queue)
         by_resource: IntArray = np.ascontiguousarray(amounts.T)
-        self._recount(set(session.nodes.log[self._begin :]), by_resource, queue)
+        self._recount(set(session.nodes.log[self._begin :]), {queue: by_resource})
         return by_resource
 
     def _refresh(self) -> None:
@@ -114,16 +114,20 @@ class EvictableRoom:
             return
         touched = set(log[self._cursor :])
         self._cursor = len(log)
+        amounts: dict[QueueName | None, IntArray] = {**self._by_queue}
         if self._total is not None:
-            self._recount(touched, self._total, None)
-        for queue, amounts in self._by_queue.items():
-            self._recount(touched, amounts, queue)
+            amounts[None] = self._total
+        self._recount(touched, amounts)
 
-    def _recount(self, touched: set[int], amounts: IntArray, queue: QueueName | None) -> None:
-        if touched:
-            columns = sorted(touched)
+    def _recount(self, touched: set[int], amounts_by_queue: Mapping[QueueName | None, IntArray]) -> None:
+        """Count again what tasks hold on some nodes, of one queue each or of all."""
+        if not (touched and amounts_by_queue):
+            return
+        columns = sorted(touched)
+        stock = self._stock_of(_holders_on(self._session, columns))
+        for queue, amounts in amounts_by_queue.items():
             amounts[:, columns] = 0
-            self._add(self._stock_of(_holders_on(self._session, columns)), amounts.T, queue)
+            self._add(stock, amounts.T, queue)
 
     def _stock_of(self, holders: _Holders) -> _Stock:
         """Return which of those that hold room might go."""

@@ -943,7 +943,10 @@ class PreemptionPlanner:
         lacking = np.maximum(needs.thresholds - future, 0)
         least = self._least_of(attempt.job)
         largest = self.freed_at_once(attempt)
-        victims = np.max(-(-lacking // np.maximum(largest, 1)[:, None]), axis=0)
+        victims = np.zeros(columns.size, dtype=np.int64)
+        rows = np.flatnonzero(lacking.any(axis=1))  # most often one or two of many, and divisions are slow
+        if rows.size:
+            victims = np.max(-(-lacking[rows] // np.maximum(largest[rows], 1)[:, None]), axis=0)
         gangs = np.zeros(columns.size, dtype=np.int64)
         if attempt.takes_gangs:
             spared = self.freed(replace_limits(attempt, attempt.limits._replace(takes_gangs=False)))[:, columns]

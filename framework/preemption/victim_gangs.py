@@ -145,7 +145,7 @@ def whole_gang(job: SessionJob) -> list[Task]:
 
 def active_count(job: SessionJob) -> int:
     """Count the tasks that hold room for a job."""
-    return sum(job.counts[status] for status in ACTIVE_STATUSES)
+    return job.allocated_count
 
 
 def _groups_stand(job: SessionJob, lost: Sequence[Task]) -> bool:
