@@ -960,6 +960,9 @@ class PreemptionPlanner:
         session = self._session
         on_node = session.nodes.tasks_on(column).values()
         in_turn = in_order(session, attempt.job, self._proposed(attempt, task, on_node))
+        if self._rule.same_queue and attempt.job.pending_best_effort:
+            # best-effort members of the job can evict no other pods than these
+            in_turn.sort(key=lambda victim: victim.template.best_effort)
         self._attempts += 1
         self._effort(attempt.job).steps += 1
         by_priority = {victim.id: self._importance(victim) for victim in in_turn}

@@ -4,9 +4,4 @@
 wants all pods of a job, as in Volcano.
 """
 
-EXPECTED_FAILURES = frozenset(
-    {
-        "c13-as-many-as-minimum",
-        "x04-light-member-full",
-    }
-)
+EXPECTED_FAILURES = frozenset({"c13-as-many-as-minimum"})
