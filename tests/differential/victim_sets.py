@@ -1,6 +1,6 @@
 """The least harmful plan by trying every set of victims: on any node, also where only a queue's limit is in the way.
 
-The search of the product is compared with this for `leastHarm` and for victims elsewhere (D82 and D132 in
+The search of the product is compared with this for `leastHarm` and for victims on other nodes (D82 and D132 in
 docs/compatibility/evictions.md). No order of nodes or victims exists here. A set of victims serves a gang if each of
 them may be evicted after the others, no gang is broken in part, and all pods of the waiting gang have nodes afterwards.
 

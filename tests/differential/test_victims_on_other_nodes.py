@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pyroclast.scheduler.simulation.case import moment_after
 from tests.differential.cluster import Pod
-from tests.differential.elsewhere import NO_PLAN, Anywhere, AnywhereInTree, Limited, limited
+from tests.differential.victim_sets import NO_PLAN, Anywhere, AnywhereInTree, Limited, limited
 from tests.differential.often import at_least
 from tests.drawing import examples
 
@@ -62,15 +62,15 @@ def test_the_least_harmful_plan_is_found(seed: int) -> None:
         assert plain.may_go_in_some_order(victims)
 
 
-def are_elsewhere(each: Limited) -> bool:
+def are_on_other_nodes(each: Limited) -> bool:
     """Whether the plan has a victim on a node that no pod waits for."""
     evicted, places = by_the_product(each)
     return any(pod.node not in places.values() for pod in victims_of(plainly(each), evicted))
 
 
-def test_victims_elsewhere_matter() -> None:
+def test_victims_on_other_nodes_matter() -> None:
     """Of a hundred clusters a twentieth evict on other nodes, and some of these have no plan without `leastHarm`."""
-    cases = [case for case in map(limited, map(Random, range(100))) if are_elsewhere(case)]
+    cases = [case for case in map(limited, map(Random, range(100))) if are_on_other_nodes(case)]
 
     assert len(cases) >= 5
     assert at_least(2, (by_the_product(case, least_harm=False) == ([], {}) for case in cases))
