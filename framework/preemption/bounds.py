@@ -4,7 +4,7 @@ Looked at before any victim is: where even all candidates together would not mak
 Kept true by the session's log of touched columns; R resources, N nodes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -105,7 +105,7 @@ class EvictableRoom:
         amounts: IntArray = np.zeros((len(session.nodes), len(session.resources)), dtype=np.int64)
         self._add(stock, amounts, queue)
         by_resource: IntArray = np.ascontiguousarray(amounts.T)
-        self._recount(set(session.nodes.log[self._begin :]), {queue: by_resource})
+        self._recount(set(session.nodes.log[self._begin :]), [(queue, by_resource)])
         return by_resource
 
     def _refresh(self) -> None:
@@ -114,18 +114,18 @@ class EvictableRoom:
             return
         touched = set(log[self._cursor :])
         self._cursor = len(log)
-        amounts: dict[QueueName | None, IntArray] = {**self._by_queue}
+        amounts: list[tuple[QueueName | None, IntArray]] = [*self._by_queue.items()]
         if self._total is not None:
-            amounts[None] = self._total
+            amounts.append((None, self._total))
         self._recount(touched, amounts)
 
-    def _recount(self, touched: set[int], amounts_by_queue: Mapping[QueueName | None, IntArray]) -> None:
+    def _recount(self, touched: set[int], amounts_of: Sequence[tuple[QueueName | None, IntArray]]) -> None:
         """Count again what tasks hold on some nodes, of one queue each or of all."""
-        if not (touched and amounts_by_queue):
+        if not (touched and amounts_of):
             return
         columns = sorted(touched)
         stock = self._stock_of(_holders_on(self._session, columns))
-        for queue, amounts in amounts_by_queue.items():
+        for queue, amounts in amounts_of:
             amounts[:, columns] = 0
             self._add(stock, amounts.T, queue)
 

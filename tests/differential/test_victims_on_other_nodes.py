@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pyroclast.scheduler.simulation.case import moment_after
 from tests.differential.cluster import Pod
-from tests.differential.victim_sets import NO_PLAN, Anywhere, AnywhereInTree, Limited, limited
 from tests.differential.often import at_least
+from tests.differential.victim_sets import NO_PLAN, Anywhere, AnywhereInTree, Limited, limited
 from tests.drawing import examples
 
 SEEDS = st.integers(0, 2**32)

@@ -13,14 +13,13 @@ GANGS_STARVE: Any = (
     ("predicates", "nodeorder"),
 )
 NODE = Scenario().priority_class("low", 1).priority_class("high", 9).node("n1", cpu=8, pods=3)
-LOW = {"on": ["n1"], "priority_class": "low", "priority": 1}
 
 
 def full(*cpus: int | None) -> Scenario:
     """Run less important pods on the node, in this order; None requests nothing."""
     scenario = NODE
     for number, cpu in enumerate(cpus):
-        scenario = scenario.running(f"low-{number}", cpu=cpu, **LOW)
+        scenario = scenario.running(f"low-{number}", on=["n1"], cpu=cpu, priority_class="low", priority=1)
     return scenario
 
 
