@@ -1141,7 +1141,7 @@ class PreemptionPlanner:
         for jobs in groups:
             in_turn = self._order.iterate(attempt.job, jobs, None)
             candidates = [victim for victim in in_turn if self._may_be_asked_about(attempt, task, victim)]
-            candidates = self._sorted_by_size(task, candidates, order)
+            candidates = self._sorted_by_size(attempt, task, candidates, order)
             yield from self.evict_in_turn(attempt, task, self._permitted(attempt, task, candidates), rule.ask)
 
     def _ancestors(self, queue: QueueName) -> list[QueueName]:
@@ -1274,8 +1274,8 @@ class PreemptionPlanner:
 
         return sorted(victims, key=help_of, reverse=True)
 
-    def _sorted_by_size(self, task: Task, victims: list[Task], order: _Order) -> list[Task]:
-        """Sort victims by how much each has of what a task requests, in proportion; equal ones stay in turn."""
+    def _sorted_by_size(self, attempt: PlanBuilder, task: Task, victims: list[Task], order: _Order) -> list[Task]:
+        """Sort victims by how much each, or its gang, has of what a task requests, in proportion; ties stay in turn."""
         if order is _Order.IN_TURN:
             return victims
         nodes = self._session.nodes
@@ -1285,7 +1285,13 @@ class PreemptionPlanner:
             request = nodes.needs(victim.template).amounts
             return sum((Fraction(request[row], amount) for row, amount in rows), start=Fraction(0))
 
-        return sorted(victims, key=size_of, reverse=order is _Order.LARGEST_FIRST)
+        gangs: dict[JobId | None, Fraction] = {}
+        for victim in victims if attempt.takes_gangs else ():
+            job = self._session.jobs.of(victim)
+            if victim.job not in gangs and job is not None and not can_spare(job, victim):
+                gangs[victim.job] = sum(map(size_of, whole_gang(job)), start=Fraction(0))
+        sizes = {victim.id: gangs.get(victim.job) or size_of(victim) for victim in victims}
+        return sorted(victims, key=lambda victim: sizes[victim.id], reverse=order is _Order.LARGEST_FIRST)
 
     def _evict_until_it_fits(self, attempt: PlanBuilder, task: Task, column: int, permitted: Sequence[Task]) -> bool:
         mark = attempt.mark()

@@ -48,6 +48,7 @@ def victims_of(plain: Anywhere, names: list[str]) -> list[Pod]:
 @settings(max_examples=examples(60))
 @given(SEEDS)
 @example(1000169)
+@example(1001903)
 def test_the_least_harmful_plan_is_found(seed: int) -> None:
     """There is a plan if any set of victims serves, its victims may go, and it is the least harmful one."""
     each = limited(Random(seed))
