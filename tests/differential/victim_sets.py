@@ -6,9 +6,11 @@ them may be evicted after the others, no gang is broken in part, and all pods of
 
 A queue that has no more than it deserves loses nothing, so a set may be permitted in one order of evictions and not in
 another. The plan of the product is at least as harmful as the least harmful set that is permitted in some order, and at
-most as harmful as the least harmful one that is permitted in every order. Nearly always the two are equal.
+most as harmful as the least harmful one that is permitted in every order. Nearly always the two are equal. The product
+places one pod of a gang after the other, so its plan may have one victim more for each further pod.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -89,12 +91,13 @@ class Anywhere(Evicting):
 
     def harm_of(self, victims: Sequence[Pod]) -> Harm:
         """Return the harm of evicting some pods."""
-        whole = {pod.group for pod in victims if self.is_gang(self.group_of(pod))}
+        lost = Counter(pod.group for pod in victims)
+        whole = [key for key, count in lost.items() if self.is_gone_as_a_gang(self.cluster.groups[key], count)]
         return max(map(self.weight_of, victims)), len(whole), len(victims)
 
-    def is_gang(self, group: Group) -> bool:
-        """Whether a job has no pod to spare, and more than one."""
-        return group.count(*ACTIVE) > 1 and not self.can_spare(group, group.pods[0])
+    def is_gone_as_a_gang(self, group: Group, lost: int) -> bool:
+        """Whether a job loses all pods, the last of them together: those of its minimum, if that is more than one."""
+        return lost == group.count(*ACTIVE) and min(lost, group.minimum) > 1
 
     def may_go_in_some_order(self, victims: Sequence[Pod]) -> bool:
         """Whether some victims may be evicted one after the other, in some order."""
