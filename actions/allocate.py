@@ -100,7 +100,7 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     waiting = session.jobs.own(table.counts[TaskStatus.PENDING] > 0)
     if table.counts[TaskStatus.PENDING][waiting].sum() <= most:
         return
-    excepted = {promise.job for promise in session.evictions.promises.standing}
+    excepted = {each.job for each in session.held.standing if each.job is not None}
     known = session.jobs.known()
     for job in session.jobs.awaiting_admission():
         if job.id not in known or known[job.id].is_pending:

@@ -22,8 +22,8 @@ from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry, says_no
 from pyroclast.framework.queues.lending import lend_idle_room
-from pyroclast.framework.reservations.nominations import kept, made_by_plans
-from pyroclast.framework.reservations.restoring import hold_promised_room
+from pyroclast.framework.reservations.recording import recorded
+from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.session import Session
@@ -124,12 +124,12 @@ def run_cycle(
     session.report.admission_rounds = SealedDict(memory.admission_rounds)
     session.report.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
-    patience_ends = hold_promised_room(session, memory.promises)
+    next_end = hold_capacity(session, memory.held)
     _run_actions(session, profile, registry, observer)
     if tracing is not None:
         end_tracing(session, tracing)
     report, grace_ends = _close(session, settled, observer)
-    moments = (patience_ends, grace_ends, session.report.wakes)
+    moments = (next_end, grace_ends, session.report.wakes)
     ends = min((moment for moment in moments if moment is not None), default=None)
     return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
 
@@ -188,17 +188,17 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         or report.group_statuses
         or report.native_statuses
         or report.pod_conditions
-        or session.evictions.promises.given_up
+        or session.held.given_up
     )
     # a job that only waits for promised capacity is quiet; other waiting places are decided again each time
-    waits = any(not session.evictions.promises.is_held(task) for places in report.pipelined.values() for task in places)
+    waits = any(not session.held.is_held(task) for places in report.pipelined.values() for task in places)
     quiet_now = not (decided or waits or watches_clock or _owes_turns(session))
     return Memory(
         cycle=session.cycle,
         quiet_snapshot=session.snapshot.generation if quiet_now else -1,
         quiet_configuration=session.generation if quiet_now else -1,
         quiet_until=quiet_until if quiet_now else None,
-        promises=(*session.evictions.promises.after(), *made_by_plans(session), *kept(session)),
+        held=(*session.held.after(), *recorded(session)),
         runs=session.report.runs,
         lacking_pods_since=session.report.lacking_pods_since,
         rounds=session.jobs.window.rounds,

@@ -831,7 +831,7 @@ class PreemptionPlanner:
         job, rule = attempt.job, self._rule
         # a job that could lose tasks to its like, but not to itself, is like no other
         may_lose = rule.same_queue and any(job.counts[status] for status in rule.statuses)
-        is_like_others = rule.alike and not may_lose and not self._session.evictions.promises.has_lost(job.id)
+        is_like_others = rule.alike and not may_lose and not self._session.held.has_lost(job.id)
         own = job.allocated.tobytes() if is_like_others else job.id
         return (
             *(attempt.limits, task.template.number, task.priority, task.revocable_zone),

@@ -1,1 +1,1 @@
-"""Reservations: capacity held for a job, by nominations after evictions and by gangs that wait for members."""
+"""Reservations: capacity held for a holder: a job that won it or waits, an object, a planned start."""

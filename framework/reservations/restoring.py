@@ -1,10 +1,10 @@
 """Restoring: reserved places are taken before any other job is served.
 
-Between the opening of a session and its first action each beneficiary gets the nodes that were promised to it: it is
+Between the opening of a session and its first action each beneficiary gets the nodes that are held for it: it is
 bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,
 so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for those
 that pods on their way out still break. A place that cannot be kept is given up, and the job gets the reason. It is then
-a job like any other. Rules for giving up promises: docs/decisions/0019-evictions-last.md.
+a job like any other. Rules for giving up places: docs/decisions/0019-evictions-last.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ import numpy as np
 
 from pyroclast.framework.placement.topology.required import nodes_by_topology, unserved_topology
 from pyroclast.framework.reservations.giving_way import Claimant, claimants, columns_to_give
-from pyroclast.framework.reservations.nominations import read_from_pods
+from pyroclast.framework.reservations.recording import read_from_pods
 from pyroclast.framework.reservations.waiting_gangs import why_never_together
-from pyroclast.framework.session.promises import Promise, Promises
+from pyroclast.framework.session.held import HeldCapacities, HeldCapacity
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
@@ -29,7 +29,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
 from pyroclast.model.wire import unix_seconds
 
-__all__ = ["PATIENCE_SECONDS", "hold_promised_room"]
+__all__ = ["PATIENCE_SECONDS", "hold_capacity"]
 
 PATIENCE_SECONDS: Final = 300.0
 """Time that places are held after the last terminating pod should be gone."""
@@ -43,56 +43,76 @@ _PLAN_ACTION: Final = "allocate"
 """Action name of plans that bind beneficiaries. They evict no pods."""
 
 
-def hold_promised_room(session: Session, promises: Sequence[Promise] | None) -> float | None:
-    """Give beneficiaries their places, or hold these for them. Called when a session opens.
+def hold_capacity(session: Session, held: Sequence[HeldCapacity] | None) -> float | None:
+    """Give jobs their places, or hold these for them; hold the amounts of other holders. Called when a session opens.
 
     Args:
         session: Its plugins registered, no action run.
-        promises: Those of the last cycle; where None they are read from the pods.
+        held: Capacity held since earlier cycles; where None it is read from the pods.
 
     Returns:
-        The earliest moment at which patience with a place that is held ends, seconds since 1970; None if none is.
+        The next time at which held capacity begins or ends, seconds since 1970; None if there is none.
     """
-    if promises is None:
-        promises = tuple(read_from_pods(session))
-    session.evictions.promises = session.evictions.promises.anew(_alive(session, promises))
-    waiting = claimants(session) if any(each.until is not None for each in session.evictions.promises.standing) else []
-    ends = []
-    for job, wanted in _in_order(session, session.evictions.promises):
+    if held is None:
+        held = tuple(read_from_pods(session))
+    session.held.replace(_alive(session, held))
+    moments = list(_hold_amounts(session))
+    waiting = claimants(session) if any(each.job and each.ends for each in session.held.standing) else []
+    for job, wanted in _in_order(session, session.held):
         if end := _Holding(session, job, waiting).hold(wanted):
-            ends.append(end)
-    return min(ends, default=None)
+            moments.append(end)
+    return min(moments, default=None)
 
 
-def _alive(session: Session, promises: Sequence[Promise]) -> Iterator[Promise]:
+def _hold_amounts(session: Session) -> Iterator[float]:
+    """Take the amounts of holders without tasks from their nodes. Yield the times at which any begins or ends."""
+    for each in session.held.standing:
+        if each.job is not None:
+            continue
+        if each.is_due(session.now):
+            columns = session.nodes.table.column
+            for node, amounts in sorted(each.amounts.items()):
+                if node in columns:
+                    session.nodes.hold(columns[node], session.resources.vector(amounts))
+        else:
+            yield each.begins
+        if each.ends is not None:
+            yield each.ends
+
+
+def _alive(session: Session, held: Sequence[HeldCapacity]) -> Iterator[HeldCapacity]:
     """Remove losers without lost pods, and places of tasks that are gone or that no job could reclaim."""
-    for each in promises:
-        promise = msgspec.structs.replace(each, losers={}) if each.losers and _cost_nobody(session, each) else each
-        job = session.snapshot.jobs.get(promise.job)
+    for one in held:
+        each = msgspec.structs.replace(one, losers={}) if one.losers and _cost_nobody(session, one) else one
+        if each.job is None:
+            if not each.is_over(session.now):
+                yield each
+            continue
+        job = session.snapshot.jobs.get(each.job)
         tasks = {} if job is None else job.tasks
         places = {
             task_id: node
-            for task_id, node in promise.places.items()
-            if (task := tasks.get(task_id)) is not None and _is_of_use(task, node, promise)
+            for task_id, node in each.places.items()
+            if (task := tasks.get(task_id)) is not None and _is_of_use(task, node, each)
         }
         if places:
-            loose = tuple(task for task in promise.loose if task in places)
-            yield msgspec.structs.replace(promise, places=places, loose=loose)
+            loose = tuple(task for task in each.loose if task in places)
+            yield msgspec.structs.replace(each, places=places, loose=loose)
 
 
-def _cost_nobody(session: Session, promise: Promise) -> bool:
+def _cost_nobody(session: Session, held: HeldCapacity) -> bool:
     """Return whether all its victims stayed: the server refused, and the plan was dropped."""
     jobs = session.snapshot.jobs
-    victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in promise.victims.items()]
+    victims = [jobs[job].tasks.get(task) if job in jobs else None for task, job in held.victims.items()]
     return bool(victims) and all(victim is not None and victim.status in ALLOCATED_STATUSES for victim in victims)
 
 
-def _is_of_use(task: Task, node: NodeName, promise: Promise) -> bool:
+def _is_of_use(task: Task, node: NodeName, held: HeldCapacity) -> bool:
     """Return whether a task waits for its place, or runs there while another job could still reclaim the capacity."""
     if task.status is TaskStatus.PENDING:
-        return bool(promise.losers) or task.id not in promise.loose
+        return bool(held.losers) or task.id not in held.loose
     # a terminating pod still has it: the server may yet refuse the eviction
-    return bool(promise.losers) and task.node == node and task.status in _HAVE_ROOM
+    return bool(held.losers) and task.node == node and task.status in _HAVE_ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +121,22 @@ class _Wanted:
 
     task: Task
     node: NodeName
-    promise: Promise
+    held: HeldCapacity
 
 
-def _in_order(session: Session, promises: Promises) -> list[tuple[SessionJob, list[_Wanted]]]:
+def _in_order(session: Session, held: HeldCapacities) -> list[tuple[SessionJob, list[_Wanted]]]:
     """Return the jobs that wait for their places, in job order, each with its tasks in task order.
 
     The order does not depend on the memory: that read anew from the pods gives the same.
     """
     waiting: dict[JobId, list[_Wanted]] = {}
-    for promise in promises.standing:
-        tasks = session.snapshot.jobs[promise.job].tasks
-        for task_id, node in promise.places.items():
-            if task_id not in promise.loose and tasks[task_id].status is TaskStatus.PENDING:
-                waiting.setdefault(promise.job, []).append(_Wanted(tasks[task_id], node, promise))
+    for each in held.standing:
+        if each.job is None:
+            continue
+        tasks = session.snapshot.jobs[each.job].tasks
+        for task_id, node in each.places.items():
+            if task_id not in each.loose and tasks[task_id].status is TaskStatus.PENDING:
+                waiting.setdefault(each.job, []).append(_Wanted(tasks[task_id], node, each))
     jobs = [job for job_id in waiting if (job := session.jobs.get(job_id)) is not None]
     jobs.sort(key=session.jobs.order_key)
     return [(job, sorted(waiting[job.id], key=lambda wanted: session.jobs.task_order_key(wanted.task))) for job in jobs]
@@ -152,13 +174,13 @@ class _Holding:
                 taken = self._only_kept(statement, taken)
             if taken:
                 statement.hold()
-                self._session.report.nominate(each.task.id for each in taken if each.promise.until is None)
+                self._session.report.nominate(each.task.id for each in taken if each.held.ends is None)
                 return self._patience_ends(taken)
         return None
 
     def _without_given(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
         """Give up the places that members keep without use, or that jobs of higher priority need."""
-        own = [each for each in wanted if each.promise.until is not None]
+        own = [each for each in wanted if each.held.ends is not None]
         if not own:
             return wanted
         if why := why_never_together(self._session, self._job):
@@ -178,9 +200,7 @@ class _Holding:
         group = self._session.snapshot.gangs.get(self._job.id)
         is_patient = group is not None and (group.is_patient or not group.waits)
         now = self._session.now
-        late = [
-            each for each in wanted if each.promise.until is not None and not (is_patient and now < each.promise.until)
-        ]
+        late = [each for each in wanted if each.held.ends is not None and not (is_patient and now < each.held.ends)]
         if not late:
             return wanted
         why = "has not come together in time" if is_patient else "keeps no places any more"
@@ -194,15 +214,15 @@ class _Holding:
             return taken
         self._give_up(made, self._too_few(made))
         statement.undo_to(0)
-        left = [each for each in taken if each.promise.until is not None]
+        left = [each for each in taken if each.held.ends is not None]
         return [each for each in left if self._took(statement, each, waits=True)]
 
     def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
         job, session = self._job, self._session
         if job.is_pending:
-            if "enqueue" in session.extensions.profile.actions and not all(each.promise.action for each in wanted):
+            if "enqueue" in session.extensions.profile.actions and not all(each.held.action for each in wanted):
                 return _given_up("the job waits at the gate of its queue")
-            # its queue had admitted it when it got the promise, but its object does not show that yet
+            # its queue had admitted it when its places were won, but its object does not show that yet
             job.phase = PodGroupPhase.INQUEUE
         return session.jobs.job_valid(job) or unserved_topology(session, job)
 
@@ -231,7 +251,7 @@ class _Holding:
         """Query the queue. Ignore its share if the capacity comes from its own jobs: it was lent before."""
         session, queue = self._session, self._session.queues.by_name[self._job.queue]
         refusal = session.queues.allocatable(queue, wanted.task)
-        if refusal is None or not refusal.lendable or wanted.promise.action not in _INSIDE_QUEUES:
+        if refusal is None or not refusal.lendable or wanted.held.action not in _INSIDE_QUEUES:
             return refusal
         self._is_lent = True
         with session.queues.lending():
@@ -277,8 +297,8 @@ class _Holding:
         return None if known < 0 else known
 
     def _patience_ends(self, wanted: Sequence[_Wanted]) -> float:
-        ends = [each.promise.until for each in wanted if each.promise.until is not None]
-        moments = [max(each.promise.made, self._gone_by(each.node) or 0.0) for each in _made(wanted)]
+        ends = [each.held.ends for each in wanted if each.held.ends is not None]
+        moments = [max(each.held.begins, self._gone_by(each.node) or 0.0) for each in _made(wanted)]
         return min([*ends, max(moments) + PATIENCE_SECONDS] if moments else ends)
 
     def _out_of_patience(self, wanted: Sequence[_Wanted]) -> Refusal | None:
@@ -292,19 +312,19 @@ class _Holding:
         return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
 
     def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
-        """Give up places and note the reason. Promises from pods may be older than the memory, and end silently."""
+        """Give up places and note the reason. Those read from pods may be older than the memory, and end silently."""
         for each in wanted:
-            self._session.evictions.promises.give_up(each.task.id)
+            self._session.held.give_up(each.task.id)
             self._job.forget_place(each.task.id)
-            if each.promise.action:
+            if each.held.action:
                 self._job.refuse_task(each.task, refusal)
-        if any(each.promise.action for each in wanted):
+        if any(each.held.action for each in wanted):
             self._job.refuse(_given_up(refusal.message))
 
 
 def _made(wanted: Sequence[_Wanted]) -> list[_Wanted]:
     """Return the places that evictions made, apart from those that members of gangs keep."""
-    return [each for each in wanted if each.promise.until is None]
+    return [each for each in wanted if each.held.ends is None]
 
 
 def _given_up(why: str) -> Refusal:

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Final
 
 from pyroclast.framework.queues.never_running import why_never_run
+from pyroclast.framework.session.held import job_holder
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.session.statement import Statement
@@ -33,12 +34,12 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
     group = session.snapshot.gangs.get(job.id)
     if group is None or not group.is_patient or why_never_together(session, job):
         return
-    if session.evictions.promises.given_up.isdisjoint(job.tasks):
+    if session.held.given_up.isdisjoint(job.tasks):
         for task in session.jobs.pending_tasks(job):
             if not (task.gated or task.template.best_effort):
                 _place(session, statement, job, task)
     for task in statement.placed().values():
-        session.report.keep_place(task, job=job.id, until=session.now + group.patience(task.role))
+        session.held.hold(task, holder=job_holder(job.id), ends=session.now + group.patience(task.role))
     if statement.operations:
         statement.hold()
 

@@ -8,7 +8,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Move, Point, Registered
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.extension.votes import choose_victims, narrow_victims
-from pyroclast.framework.session.promises import Promises
+from pyroclast.framework.session.held import HeldCapacities
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
@@ -79,18 +79,19 @@ def _pods(pods: Iterable[TaskId]) -> str:
 class SessionEvictions:
     """Queries about victims in one session, and their answers."""
 
-    def __init__(self, snapshot: Snapshot, extensions: Extensions, action: Callable[[], str]) -> None:
-        """Take the snapshot and the plugins of a session, and what returns the running action."""
+    def __init__(
+        self, snapshot: Snapshot, extensions: Extensions, held: HeldCapacities, action: Callable[[], str]
+    ) -> None:
+        """Take the snapshot, the plugins and the held capacity of a session, and what returns the running action."""
         self._jobs = snapshot.jobs
         self._queues = snapshot.queues
         self._extensions = extensions
         self._failed = extensions.note_failure
+        self._held = held
         self._action = action
         self.vetoes: SealedDict[TaskId, SealedDict[tuple[JobId | None, str], tuple[TaskId, Refusal]]] = SealedDict()
         self.search = EvictionSearch("", None)
         """Candidates of the last search for victims."""
-        self.promises = Promises(caller=extensions.caller)
-        """Valid promises of earlier cycles."""
 
     def judges_alike(self, point: Point[Any]) -> bool:
         """Return whether all functions of a victim point judge equal beneficiaries alike; see `register`."""
@@ -162,14 +163,12 @@ class SessionEvictions:
         """Exclude candidates whose room the beneficiary lost to them by the same rule, and return the reasons."""
         refused: dict[TaskId, Refusal] = {}
         job = None if beneficiary.job is None else self._jobs.get(beneficiary.job)
-        if job is None or not self.promises:
+        if job is None or not self._held:
             return candidates, refused
         for task in candidates:
             owner = None if task.job is None else self._jobs.get(task.job)
             if owner is not None:
-                refusal = self.promises.refusal(
-                    task, job, owner, self._jobs, self._queues, between_queues=between_queues
-                )
+                refusal = self._held.refusal(task, job, owner, self._jobs, self._queues, between_queues=between_queues)
                 if refusal is not None:
                     refused[task.id] = refusal
         return ([task for task in candidates if task.id not in refused] if refused else candidates), refused

@@ -1,7 +1,7 @@
 """Memory: the serialisable state that one cycle passes to the next.
 
 Dropping it changes no decision as far as the cluster shows the same. It saves work that would have the same result. It
-also keeps promises (capacity held for a beneficiary). Without memory they are read from nominated nodes. Promises to
+also has the capacity that is held for jobs and other holders. Without memory it is read from nominated nodes. That of
 gang members that evicted no pods then begin anew.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from pyroclast.framework.session.promises import Promise
+from pyroclast.framework.session.held import HeldCapacity
 from pyroclast.framework.state.last_result import LastResult, Remedy
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId
@@ -66,8 +66,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     quiet_until: float | None = None
     """Time at which the wait for held places ends, or a pod without a job gets its condition, seconds since 1970.
     Cycles stay quiet until then; None for no end."""
-    promises: tuple[Promise, ...] | None = None
-    """Promises of plans with evictions, in the order of the plans; None if the memory has none."""
+    held: tuple[HeldCapacity, ...] | None = None
+    """Capacity held for jobs and other holders, in the order of decisions; None if the memory is new."""
 
     runs: Mapping[str, float] = {}
     """Last time of each periodic plugin, by instance, seconds since 1970."""

@@ -6,7 +6,7 @@ from pyroclast.framework.extension import uses
 from pyroclast.framework.session.memory import Round, Settled, Turn
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
+from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures, Sample
 from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
 from pyroclast.model.sealed import SealedDict, SealedList, SealedSet
@@ -31,9 +31,6 @@ class SessionReport:
         self.shares: SealedDict[JobId, JobShare] = SealedDict()
         self.nominated: SealedSet[TaskId] = SealedSet()
         """Tasks whose pipelined place comes from evictions: their pods name the node they wait for."""
-        self.kept: SealedDict[tuple[JobId, float], SealedDict[TaskId, NodeName]] = SealedDict()
-        """Nodes that members keep which wait for others of their gang, by job and the end of their patience, seconds
-        since 1970."""
         self.gates_lifted: SealedList[Task] = SealedList()
         """Tasks that their queue has capacity for, so that its gate may be removed. Their capacity is reserved from
         then on."""
@@ -63,14 +60,6 @@ class SessionReport:
         """Remove the queue's scheduling gate from a task that the queue has capacity for."""
         self._caller.for_actions("lift_gate")
         list.append(self.gates_lifted, task)
-
-    def keep_place(self, task: Task, *, job: JobId, until: float) -> None:
-        """Keep the node of a member that waits for others of its gang."""
-        self._caller.for_actions("keep_place")
-        assert task.node is not None, "a placed task has a node"
-        places = self.kept.get((job, until)) or SealedDict[TaskId, NodeName]()
-        dict.__setitem__(places, task.id, task.node)
-        dict.__setitem__(self.kept, (job, until), places)
 
     def set_condition(self, job: SessionJob, condition: GroupCondition) -> None:
         """Set a condition of a PodGroup; the last of a type counts."""

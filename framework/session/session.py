@@ -20,6 +20,7 @@ from pyroclast.framework.extension.registration import BindingRefused, Extension
 from pyroclast.framework.session.committing import begin_binding, plan_of
 from pyroclast.framework.session.deferred import DeferredStatements
 from pyroclast.framework.session.evictions import SessionEvictions
+from pyroclast.framework.session.held import HeldCapacities
 from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.ownership import OwnJobs
@@ -102,7 +103,9 @@ class Session:
         """The jobs with their tasks of this moment, their order, and whether they may start."""
         self.topology = SessionTopology(snapshot, self.nodes, self.extensions)
         """The topology domains, and the order in which they are tried."""
-        self.evictions = SessionEvictions(snapshot, self.extensions, lambda: self.action)
+        self.held = HeldCapacities(caller=caller)
+        """Capacity that earlier cycles hold for jobs and other holders."""
+        self.evictions = SessionEvictions(snapshot, self.extensions, self.held, lambda: self.action)
         """Queries about victims of evictions."""
         self.report = SessionReport(snapshot, settled, caller, runs or {})
         """Events, conditions, metrics, and what the next cycle should know."""

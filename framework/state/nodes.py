@@ -353,6 +353,13 @@ class SessionNodes:
             if changed == self.table.tasks[column]:
                 del self._moved[column]
 
+    def hold(self, column: int, amounts: IntArray) -> None:
+        """Count amounts of a node, base units, shape (R,), as used until the session closes."""
+        self._caller.for_actions("hold")
+        delta = np.zeros(self.rows.height, dtype=np.int64)
+        delta[self.rows.used] = delta[self.rows.viewed] = amounts
+        self._shift([column], delta)
+
     def _shift(self, columns: Sequence[int], delta: IntArray) -> None:
         if len(columns) == 1:
             self._state[:, columns[0]] += delta

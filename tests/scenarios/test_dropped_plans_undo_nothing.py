@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.held import HeldCapacity, job_holder, loser_of, terms
 from pyroclast.framework.session.memory import Memory
-from pyroclast.framework.session.promises import Promise, loser_of, terms
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
@@ -53,17 +53,17 @@ def decide(snapshot: Snapshot, way: Any, now: float, memory: Memory) -> tuple[Cy
     return run_cycle(snapshot, parsed.configuration, registry=registry, now=now, memory=memory)
 
 
-def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> Promise:
-    """Return the promise by which the winner has its room, won from a job or its queue."""
+def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> HeldCapacity:
+    """Return the record by which the winner has its room, won from a job or its queue."""
     winner, losing = snapshot.jobs[JobId("default/winner")], snapshot.jobs[JobId(f"default/{loser}")]
     name = loser_of(losing, between_queues=between_queues)
     agreed = terms(name, winner, snapshot.jobs, snapshot.queues)
     assert agreed is not None
-    return Promise(
-        job=winner.id,
+    return HeldCapacity(
+        holder=job_holder(winner.id),
         action="reclaim" if between_queues else "preempt",
         cycle=CYCLE_OF_WINNING,
-        made=0.0,
+        begins=0.0,
         places=dict.fromkeys(winner.tasks, NodeName("n1")),
         losers={name: agreed},
     )
@@ -82,16 +82,16 @@ def promised(snapshot: Snapshot, loser: str, *, between_queues: bool) -> Promise
 def test_restored_pods_keep_their_gains(base: Scenario, way: Any, first: dict[str, str], third: dict[str, str]) -> None:
     """A third one's plan evicts the winner, the server keeps it: who lost the room before cannot have it for that."""
     before, now = snapshot_with(base, "first", **first)
-    promise = promised(before, "first", between_queues=base is BETWEEN_QUEUES)
+    record = promised(before, "first", between_queues=base is BETWEEN_QUEUES)
     between, _ = snapshot_with(base, "third", **third)
 
-    planned, memory = decide(between, way, now, Memory(cycle=CYCLE_OF_WINNING, promises=(promise,)))
+    planned, memory = decide(between, way, now, Memory(cycle=CYCLE_OF_WINNING, held=(record,)))
     assert [each.name for plan in planned.plans for each in plan.evictions] == ["winner-0"]
     kept, memory = decide(before, way, now + 1.0, memory)
     assert [plan for plan in kept.plans if plan.evictions] == []
-    assert memory.promises is not None
-    assert [each.losers for each in memory.promises if each.job == "default/winner"] == [promise.losers]
+    assert memory.held is not None
+    assert [each.losers for each in memory.held if each.job == "default/winner"] == [record.losers]
 
-    # it is the promise that spares it: were it forgotten, the winner would go
-    forgot, _ = decide(before, way, now + 1.0, Memory(cycle=memory.cycle, promises=()))
+    # it is the record that spares it: were it forgotten, the winner would go
+    forgot, _ = decide(before, way, now + 1.0, Memory(cycle=memory.cycle, held=()))
     assert [each.name for plan in forgot.plans for each in plan.evictions] == ["winner-0"]

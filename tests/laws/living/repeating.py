@@ -12,7 +12,7 @@ from pyroclast.cache.stores.lookups import LOOKUP_KINDS
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Silent, open_plugins, run_cycle
 from pyroclast.framework.extension.registry import Registry
-from pyroclast.framework.reservations.restoring import hold_promised_room
+from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic.names import QUOTA_NAME
@@ -139,7 +139,7 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
         settled=Settled(),
     )
     open_plugins(session, profile, following.registry, Silent())
-    hold_promised_room(session, () if following.memory is None else following.memory.promises)
+    hold_capacity(session, () if following.memory is None else following.memory.held)
     held = {task.id for job in session.jobs.all() for task in job.tasks.values() if task.status is TaskStatus.PIPELINED}
     if held == {task for places in report.pipelined.values() for task in places}:
         yield from differs("queues have left", headroom, headroom_of(session))

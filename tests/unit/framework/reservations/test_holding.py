@@ -7,8 +7,8 @@ import msgspec
 
 from pyroclast import Plan, Plugin, Session
 from pyroclast.framework.cycle import run_cycle
+from pyroclast.framework.session.held import HeldCapacity, job_holder
 from pyroclast.framework.session.memory import Memory
-from pyroclast.framework.session.promises import Promise
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Outcome, Scenario
@@ -69,27 +69,25 @@ def test_the_beneficiary_gets_the_room_and_the_victim_does_not_take_it_back() ->
 
 
 def promised(scenario: Scenario, places: Mapping[str, str], **fields: Any) -> tuple[Any, Memory]:
-    """Decide once with a promise in memory; returns the report and what is left."""
+    """Decide once with a record in memory; returns the report and what is left."""
     parsed, registry = configured(ACTIONS, PLUGINS, {})
     cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
     snapshot = cluster.snapshot()
     tasks = {task.name: task for job in snapshot.jobs.values() for task in job.tasks.values()}
     now = fields.pop("now", moment_after(scenario.objects))
     job = next((tasks[name].job for name in places if name in tasks), None) or JobId("default/gone")
-    promise = msgspec.convert(
+    record = msgspec.convert(
         {
-            "job": job,
+            "holder": {"kind": "job", "name": job},
             "action": "preempt",
             "cycle": 1,
-            "made": now - fields.pop("age", 1.0),
+            "begins": now - fields.pop("age", 1.0),
             "places": {tasks[name].id if name in tasks else name: node for name, node in places.items()},
             **fields,
         },
-        type=Promise,
+        type=HeldCapacity,
     )
-    return run_cycle(
-        snapshot, parsed.configuration, registry=registry, now=now, memory=Memory(cycle=1, promises=(promise,))
-    )
+    return run_cycle(snapshot, parsed.configuration, registry=registry, now=now, memory=Memory(cycle=1, held=(record,)))
 
 
 def binds(plans: Sequence[Plan]) -> dict[str, str]:
@@ -123,8 +121,8 @@ def test_promised_idle_room_is_not_given_to_more_urgent_work() -> None:
 
     assert report.plans == ()
     assert sorted(report.pipelined["default/gang"].values()) == ["n1", "n2"]
-    assert left.promises is not None
-    assert [len(each.places) for each in left.promises] == [2]
+    assert left.held is not None
+    assert [len(each.places) for each in left.held] == [2]
 
 
 def test_a_gang_is_bound_whole_when_its_room_is_free() -> None:
@@ -132,7 +130,7 @@ def test_a_gang_is_bound_whole_when_its_room_is_free() -> None:
     report, left = promised(URGENT.job("gang", tasks=2, cpu=2), {"gang-0": "n1", "gang-1": "n2"})
 
     assert binds(report.plans) == {"gang-0": "n1", "gang-1": "n2"}
-    assert left.promises is not None
+    assert left.held is not None
 
 
 def test_free_places_of_a_waiting_gang_do_not_let_others_of_it_start() -> None:
@@ -152,7 +150,7 @@ def test_a_node_that_is_gone_ends_the_promise() -> None:
     assert binds(report.plans) == {"a-0": "n1"}
     assert report.refusals["default/a"][0].reason == "HeldRoomGivenUp"
     assert "node n9 is gone" in report.refusals["default/a"][0].message
-    assert left.promises == ()
+    assert left.held == ()
 
 
 def test_a_node_that_permits_no_longer_ends_the_promise_at_once() -> None:
@@ -163,7 +161,7 @@ def test_a_node_that_permits_no_longer_ends_the_promise_at_once() -> None:
     report, left = promised(scenario, {"a-0": "n1"})
 
     assert binds(report.plans) == {"a-0": "n2"}
-    assert left.promises == ()
+    assert left.held == ()
 
 
 def test_room_that_something_else_took_ends_the_promise() -> None:
@@ -173,7 +171,7 @@ def test_room_that_something_else_took_ends_the_promise() -> None:
 
     assert binds(report.plans) == {"a-0": "n2"}
     assert "Insufficient cpu" in report.refusals["default/a"][0].message
-    assert left.promises == ()
+    assert left.held == ()
 
 
 def test_a_gang_that_lost_too_many_places_gives_up_the_others() -> None:
@@ -182,7 +180,7 @@ def test_a_gang_that_lost_too_many_places_gives_up_the_others() -> None:
     report, left = promised(scenario, {"gang-0": "n1", "gang-1": "n2"})
 
     assert binds(report.plans) == {"single-0": "n1"}
-    assert left.promises == ()
+    assert left.held == ()
 
 
 LOSERS = {"queue/a": "0/1//// 0/1////"}
@@ -194,11 +192,11 @@ def test_room_that_was_given_up_is_won_all_the_same_by_who_gets_it() -> None:
     report, left = promised(scenario, {"gang-0": "n1", "gang-1": "n9"}, losers=LOSERS)
 
     assert binds(report.plans) == {"gang-0": "n1", "gang-1": "n2"}
-    assert left.promises is not None
-    (promise,) = left.promises
-    assert set(promise.places.values()) == {"n1", "n9"}
-    assert set(promise.loose) == set(promise.places)
-    assert promise.losers == LOSERS
+    assert left.held is not None
+    (record,) = left.held
+    assert set(record.places.values()) == {"n1", "n9"}
+    assert set(record.loose) == set(record.places)
+    assert record.losers == LOSERS
 
 
 def test_room_that_was_given_up_is_not_held() -> None:
@@ -206,23 +204,23 @@ def test_room_that_was_given_up_is_not_held() -> None:
     scenario = URGENT.job("gang", tasks=2, cpu=2)
     tasks = {"gang-0": "n1", "gang-1": "n2"}
     _, left = promised(scenario, {"gang-0": "n1", "gang-1": "n9"}, losers=LOSERS)
-    assert left.promises is not None
-    loose = left.promises[0].loose
+    assert left.held is not None
+    loose = left.held[0].loose
     report, left = promised(scenario, tasks, losers=LOSERS, loose=loose)
 
     assert binds(report.plans) == {"urgent-0": "n1", "urgent-1": "n2"}
     assert "default/gang" not in report.pipelined
-    assert left.promises is not None
-    assert [each.loose for each in left.promises] == [loose]
+    assert left.held is not None
+    assert [each.loose for each in left.held] == [loose]
 
 
 def test_pods_on_other_nodes_gain_nothing() -> None:
     """It was placed on another node than it was promised."""
     _, left = promised(TWO.running("a", on=["n2"]), {"a-0": "n1"}, losers=LOSERS)
-    assert left.promises == ()
+    assert left.held == ()
     _, left = promised(TWO.running("a", on=["n1"]), {"a-0": "n1"}, losers=LOSERS)
-    assert left.promises is not None
-    assert [each.losers for each in left.promises] == [LOSERS]
+    assert left.held is not None
+    assert [each.losers for each in left.held] == [LOSERS]
 
 
 def test_no_job_counts_as_loser_if_all_victims_stayed() -> None:
@@ -233,21 +231,21 @@ def test_no_job_counts_as_loser_if_all_victims_stayed() -> None:
     report, left = promised(scenario, {"a-0": "n1"}, losers=LOSERS, victims=victims)
 
     assert binds(report.plans) == {"a-0": "n1"}
-    assert left.promises is not None
-    assert [each.losers for each in left.promises] == [{}]
+    assert left.held is not None
+    assert [each.losers for each in left.held] == [{}]
     _, left = promised(scenario, {"a-0": "n1"}, losers=LOSERS, victims={**victims, "gone": "default/old"})
-    assert left.promises is not None
-    assert [each.losers for each in left.promises] == [LOSERS]
+    assert left.held is not None
+    assert [each.losers for each in left.held] == [LOSERS]
 
 
 def test_the_queues_limit_is_asked_again() -> None:
-    """A queue that may not take the task any longer does not get it by promise."""
+    """A queue that may not take the task any longer does not get the held capacity."""
     scenario = TWO.queue("small", capability={"cpu": 1}).job("a", queue="small", cpu=2)
     report, left = promised(scenario, {"a-0": "n1"})
 
     assert binds(report.plans) == {}
     assert "queue small" in report.refusals["default/a"][0].message
-    assert left.promises == ()
+    assert left.held == ()
 
 
 def test_patience_ends() -> None:
@@ -259,7 +257,7 @@ def test_patience_ends() -> None:
     assert list(report.pipelined["default/a"].values()) == ["n1"]
     report, left = promised(scenario, {"a-0": "n1"}, now=last, age=9999.0)
     assert binds(report.plans) == {"a-0": "n2"}
-    assert left.promises == ()
+    assert left.held == ()
 
 
 def test_without_memory_nominated_nodes_count() -> None:
@@ -291,15 +289,19 @@ def test_a_stale_nomination_is_taken_back() -> None:
 
 
 def test_a_cycle_that_only_waits_is_quiet_until_patience_ends() -> None:
-    """The same snapshot is not decided again, the promises go on, and the clock wakes it."""
+    """The same snapshot is not decided again, the held capacity stays, and the clock wakes it."""
     scenario = TWO.job("a", cpu=2, phase="Inqueue").add(leaving("old", "n1", 2))
     parsed, registry = configured(ACTIONS, (("gang",), ("predicates",)), {})
     cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
     task = next(iter(cluster.snapshot().jobs[JobId("default/a")].tasks))
-    promise = Promise(
-        job=JobId("default/a"), action="preempt", cycle=1, made=1000.0, places={TaskId(task): NodeName("n1")}
+    record = HeldCapacity(
+        holder=job_holder(JobId("default/a")),
+        action="preempt",
+        cycle=1,
+        begins=1000.0,
+        places={TaskId(task): NodeName("n1")},
     )
-    memory = Memory(cycle=1, promises=(promise,))
+    memory = Memory(cycle=1, held=(record,))
     now = 1001.0
     for _ in range(2):
         report, memory = run_cycle(cluster.snapshot(), parsed.configuration, registry=registry, now=now, memory=memory)
@@ -310,7 +312,7 @@ def test_a_cycle_that_only_waits_is_quiet_until_patience_ends() -> None:
     assert memory.is_quiet(generation, parsed.configuration.generation, now + 1)
     assert not memory.is_quiet(generation, parsed.configuration.generation, 1e12)
     _, quiet = run_cycle(cluster.snapshot(), parsed.configuration, registry=registry, now=now + 1, memory=memory)
-    assert quiet.promises == (promise,)
+    assert quiet.held == (record,)
 
 
 def test_memory_survives_a_record() -> None:
@@ -319,5 +321,5 @@ def test_memory_survives_a_record() -> None:
         URGENT.job("gang", tasks=2, cpu=2), {"gang-0": "n1", "gang-1": "n2"}, losers={"queue/a": "0/1 0/2"}
     )
 
-    assert left.promises
+    assert left.held
     assert msgspec.json.decode(msgspec.json.encode(left), type=Memory) == left

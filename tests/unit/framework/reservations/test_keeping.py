@@ -52,6 +52,6 @@ def test_memory_that_is_lost_begins_anew() -> None:
     now = moment_after(SCENARIO.objects)
     _, first = run_cycle(cluster.snapshot(), configuration, registry=registry, now=now)
     _, again = run_cycle(cluster.snapshot(), configuration, registry=registry, now=now + 50)
-    assert [promise.until for promise in first.promises or ()] == [now + 600]
-    assert [promise.until for promise in again.promises or ()] == [now + 650]
-    assert [promise.places for promise in first.promises or ()] == [promise.places for promise in again.promises or ()]
+    assert [record.ends for record in first.held or ()] == [now + 600]
+    assert [record.ends for record in again.held or ()] == [now + 650]
+    assert [record.places for record in first.held or ()] == [record.places for record in again.held or ()]

@@ -47,7 +47,7 @@ class GivesUp(Plugin):
         """Register."""
 
         def forbid(_task: Task, _node: NodeView) -> Reason | None:
-            session.evictions.promises.give_up(TaskId("any"))
+            session.held.give_up(TaskId("any"))
             return None
 
         session.extensions.register(contract.PREDICATE, self.name, forbid)

@@ -1,4 +1,4 @@
-"""Promises: what they remember of who lost the room, and when that protects."""
+"""Held capacity: what they remember of who lost the room, and when that protects."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from pyroclast import Session
-from pyroclast.framework.reservations.nominations import made_by_plans
-from pyroclast.framework.session.promises import Promise, Promises, loser_of, terms
+from pyroclast.framework.reservations.recording import recorded
+from pyroclast.framework.session.held import HeldCapacities, HeldCapacity, job_holder, loser_of, terms
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Refusal
@@ -30,18 +30,18 @@ BASE = (
 
 
 def opened(losers: dict[str, str] | None = None) -> Session:
-    """Open a session in which the pod of `winner` runs by a promise."""
+    """Open a session in which the pod of `winner` runs by held capacity."""
     session = session_of(BASE, ("gang",))
     if losers is not None:
-        promise = Promise(
-            job=JobId("default/winner"),
+        record = HeldCapacity(
+            holder=job_holder(JobId("default/winner")),
             action="reclaim",
             cycle=7,
-            made=0.0,
+            begins=0.0,
             places={task_of(session, "winner-0").id: NodeName("n1")},
             losers=losers,
         )
-        session.evictions.promises = Promises([promise])
+        session.held.replace([record])
     return session
 
 
@@ -78,48 +78,48 @@ def test_a_plan_promises_its_places_and_names_who_lost() -> None:
     """Between jobs of one queue the job loses, with the priorities as terms."""
     session = opened()
     evict_for(session, "rival-0", "loser-0")
-    (promise,) = made_by_plans(session)
+    (record,) = recorded(session)
 
-    assert promise.places == {task_of(session, "rival-0").id: "n1"}
-    assert promise.losers == {"job/default/loser": "1 9"}
+    assert record.places == {task_of(session, "rival-0").id: "n1"}
+    assert record.losers == {"job/default/loser": "1 9"}
 
 
 def test_between_queues_the_queue_loses() -> None:
     """On terms of what the queues are set to get."""
     session = opened({})
     evict_for(session, "rival-0", "winner-0")
-    (promise,) = made_by_plans(session)
+    (record,) = recorded(session)
 
-    assert {name: text.split() for name, text in promise.losers.items()} == {"queue/b": ["0/2////", "0/1////"]}
+    assert {name: text.split() for name, text in record.losers.items()} == {"queue/b": ["0/2////", "0/1////"]}
 
 
 def test_whoever_the_victim_had_won_from_has_lost_the_room_once_more() -> None:
     """On terms with the new owner of it: by those with the victim they could have it back from anybody else."""
     session = opened({"queue/c": "0/3//// 0/2////", "job/default/loser": "1 9"})
     evict_for(session, "rival-0", "winner-0")
-    (promise,) = made_by_plans(session)
+    (record,) = recorded(session)
 
-    assert promise.losers["queue/c"].split() == ["0/3////", "0/1////"]
-    assert promise.losers["job/default/loser"] == "1 9"
+    assert record.losers["queue/c"].split() == ["0/3////", "0/1////"]
+    assert record.losers["job/default/loser"] == "1 9"
 
 
 @pytest.mark.parametrize("agreed", ["0/3//// 0/1////", "0/4//// 0/2////"])
 def test_a_possible_preemptor_of_the_victim_loses_nothing(agreed: str) -> None:
-    """What either of them is set to get was changed since: that promise kept nobody from the room any longer."""
+    """What either of them is set to get was changed since: that record kept nobody from the room any longer."""
     session = opened({"queue/c": agreed, "job/default/loser": "1 8"})
     evict_for(session, "rival-0", "winner-0")
-    (promise,) = made_by_plans(session)
+    (record,) = recorded(session)
 
-    assert list(promise.losers) == ["queue/b"]
+    assert list(record.losers) == ["queue/b"]
 
 
 def test_a_deleted_pod_loses_nothing() -> None:
     """Neither can come back for it."""
     session = opened({"queue/gone": "0/1//// 0/2////", "job/default/gone": "1 9"})
     evict_for(session, "rival-0", "winner-0")
-    (promise,) = made_by_plans(session)
+    (record,) = recorded(session)
 
-    assert list(promise.losers) == ["queue/b"]
+    assert list(record.losers) == ["queue/b"]
 
 
 def test_who_loses_now_does_so_on_the_terms_with_this_winner() -> None:
@@ -127,13 +127,11 @@ def test_who_loses_now_does_so_on_the_terms_with_this_winner() -> None:
     for names in (("winner-0", "loser-0"), ("loser-0", "winner-0")):
         session = opened({})
         task = task_of(session, "loser-0")
-        (promise,) = session.evictions.promises.standing
+        (record,) = session.held.standing
         places = {task.id: NodeName("n1")}
-        session.evictions.promises = Promises(
-            [msgspec.structs.replace(promise, places=places, losers={"queue/b": "others"})]
-        )
+        session.held.replace([msgspec.structs.replace(record, places=places, losers={"queue/b": "others"})])
         evict_for(session, "rival-0", *names)
-        (made,) = made_by_plans(session)
+        (made,) = recorded(session)
 
         assert made.losers["queue/b"].split() == ["0/2////", "0/1////"]
 
@@ -204,9 +202,9 @@ def test_vetoes_reach_the_answer() -> None:
 def test_a_place_on_another_node_is_no_room_won() -> None:
     """The pod runs elsewhere than it was promised to: whoever lost pods there may have this one."""
     session = opened({"queue/a": "0/1//// 0/2////"})
-    (promise,) = session.evictions.promises.standing
-    elsewhere = dict.fromkeys(promise.places, NodeName("n2"))
-    session.evictions.promises = Promises([msgspec.structs.replace(promise, places=elsewhere)])
+    (record,) = session.held.standing
+    elsewhere = dict.fromkeys(record.places, NodeName("n2"))
+    session.held.replace([msgspec.structs.replace(record, places=elsewhere)])
 
     assert vetoed(session, "rival-0", "winner-0", between_queues=True) is None
 
@@ -214,9 +212,9 @@ def test_a_place_on_another_node_is_no_room_won() -> None:
 def test_each_promise_of_a_place_counts() -> None:
     """One that came to nothing is followed by another: both made somebody lose pods on this node."""
     session = opened({"queue/a": "0/1//// 0/2////"})
-    (promise,) = session.evictions.promises.standing
-    later = msgspec.structs.replace(promise, cycle=9, losers={"queue/c": "x"})
-    session.evictions.promises = Promises([promise, later])
+    (record,) = session.held.standing
+    later = msgspec.structs.replace(record, cycle=9, losers={"queue/c": "x"})
+    session.held.replace([record, later])
     refusal = vetoed(session, "rival-0", "winner-0", between_queues=True)
 
     assert refusal is not None
@@ -224,31 +222,31 @@ def test_each_promise_of_a_place_counts() -> None:
 
 
 def test_an_evicted_pod_keeps_its_gains_until_its_deletion() -> None:
-    """The server may refuse, and then it runs on as before; so its promise stands at the end of the session."""
+    """The server may refuse, and then it runs on as before; so its record stands at the end of the session."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     evict_for(session, "rival-0", "winner-0")
 
-    assert list(session.evictions.promises.after()) == list(session.evictions.promises.standing)
+    assert list(session.held.after()) == list(session.held.standing)
 
 
 def test_places_that_are_given_up_are_forgotten_where_nobody_lost_pods_for_them() -> None:
     """Else they are no longer held, and known: its task may come to run there in spite of that."""
-    promise = Promise(
-        job=JobId("a/b"),
+    record = HeldCapacity(
+        holder=job_holder(JobId("a/b")),
         action="preempt",
         cycle=1,
-        made=0.0,
+        begins=0.0,
         places={TaskId("x"): NodeName("n"), TaskId("y"): NodeName("n")},
     )
-    costly = msgspec.structs.replace(promise, losers={"job/a/c": "1 9"})
+    costly = msgspec.structs.replace(record, losers={"job/a/c": "1 9"})
     left = {}
-    for each in (promise, costly):
-        promises = Promises([each])
-        promises.give_up(TaskId("y"))
-        assert promises.is_held(TaskId("x"))
-        assert not promises.is_held(TaskId("y"))
-        (left[each.losers != {}],) = promises.after()
+    for each in (record, costly):
+        records = HeldCapacities([each])
+        records.give_up(TaskId("y"))
+        assert records.is_held(TaskId("x"))
+        assert not records.is_held(TaskId("y"))
+        (left[each.losers != {}],) = records.after()
 
     assert (list(left[False].places), left[False].loose) == (["x"], ())
     assert (list(left[True].places), left[True].loose) == (["x", "y"], ("y",))
-    assert not Promises([left[True]]).is_held(TaskId("y"))
+    assert not HeldCapacities([left[True]]).is_held(TaskId("y"))

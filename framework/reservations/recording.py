@@ -1,7 +1,7 @@
-"""Nominations: capacity reserved by evictions, the jobs it was taken from, and places that waiting gangs keep.
+"""Recording: the capacity that the plans and the waiting gangs of a session hold in the next cycles.
 
-A plan with evictions promises its places to its beneficiary. As long as the beneficiary waits they are held for it
-(`restoring`). When it runs there, the promise still says from whom the room was won: a queue or a job cannot
+A plan with evictions holds its places for its beneficiary. As long as the beneficiary waits they are held for it
+(`restoring`). When it runs there, the record still says from whom the room was won: a queue or a job cannot
 take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md). It is forgotten by what
 happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md).
 """
@@ -9,20 +9,34 @@ happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md
 from collections.abc import Iterator
 from typing import Final
 
-from pyroclast.framework.session.promises import Promise, loser_of, terms
+from pyroclast.framework.session.held import HeldCapacity, job_holder, loser_of, terms
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import NodeName
 from pyroclast.model.jobs import Job
 from pyroclast.model.tasks import TaskStatus
 
-__all__ = ["kept", "made_by_plans", "read_from_pods"]
+__all__ = ["read_from_pods", "recorded"]
 
-_KEEPING_ACTION: Final = "allocate"
-"""Action that finds places that are kept."""
+_FINDING_ACTION: Final = "allocate"
+"""Action that finds places without evictions."""
 
 
-def made_by_plans(session: Session) -> Iterator[Promise]:
-    """Return the promises of a session's plans, in the order of decisions.
+def recorded(session: Session) -> Iterator[HeldCapacity]:
+    """Return what a session holds in the next cycles: places that its plans won by evictions, then those found."""
+    yield from _won_by_plans(session)
+    for holder, ends, places in session.held.found():
+        yield HeldCapacity(
+            holder=holder,
+            action=_FINDING_ACTION,
+            cycle=session.cycle,
+            begins=session.now,
+            ends=ends,
+            places=places,
+        )
+
+
+def _won_by_plans(session: Session) -> Iterator[HeldCapacity]:
+    """Return the places of a session's plans with evictions, in the order of decisions.
 
     A job that lost capacity to a victim has also lost it to the new beneficiary. Capacity moves on, and no earlier
     owner may reclaim it by the rule by which it lost it.
@@ -37,15 +51,15 @@ def made_by_plans(session: Session) -> Iterator[Promise]:
             owner = None if eviction.job is None else jobs.get(eviction.job)
             if owner is None:
                 continue
-            for before in session.evictions.promises.that_won(eviction.task, eviction.node):
+            for before in session.held.that_won(eviction.task, eviction.node):
                 losers.update(_kept_from_it(session, before, owner))
             if owner.id != winner.id:
                 losers.add(loser_of(owner, between_queues=owner.queue != winner.queue))
-        yield Promise(
-            job=winner.id,
+        yield HeldCapacity(
+            holder=job_holder(winner.id),
             action=plan.action,
             cycle=session.cycle,
-            made=session.now,
+            begins=session.now,
             places={each.task: each.node for each in plan.nominations},
             losers={
                 loser: anew for loser in sorted(losers) if (anew := terms(loser, winner, jobs, session.queues.by_name))
@@ -54,23 +68,15 @@ def made_by_plans(session: Session) -> Iterator[Promise]:
         )
 
 
-def kept(session: Session) -> Iterator[Promise]:
-    """Return the places that members of gangs keep which this session found for them."""
-    for (job, until), places in session.report.kept.items():
-        yield Promise(
-            job=job, action=_KEEPING_ACTION, cycle=session.cycle, made=session.now, places=places, until=until
-        )
-
-
-def _kept_from_it(session: Session, before: Promise, owner: Job) -> Iterator[str]:
-    """Return the losers that a victim's promise still bars from its capacity: the terms are unchanged."""
+def _kept_from_it(session: Session, before: HeldCapacity, owner: Job) -> Iterator[str]:
+    """Return the losers that a victim's record still bars from its capacity: the terms are unchanged."""
     for loser, agreed in before.losers.items():
         if terms(loser, owner, session.snapshot.jobs, session.queues.by_name) == agreed:
             yield loser
 
 
-def read_from_pods(session: Session) -> Iterator[Promise]:
-    """Return the promises that follow from the nominated nodes of pods. Only these survive a restart.
+def read_from_pods(session: Session) -> Iterator[HeldCapacity]:
+    """Return the capacity that the nominated nodes of pods hold. Only this survives a restart.
 
     The jobs that lost the capacity are unknown then.
     """
@@ -82,4 +88,6 @@ def read_from_pods(session: Session) -> Iterator[Promise]:
             if task.status is TaskStatus.PENDING and not task.gated and task.pod.status.nominated_node_name
         }
         if places:
-            yield Promise(job=job.id, action="", cycle=session.cycle, made=session.now, places=places)
+            yield HeldCapacity(
+                holder=job_holder(job.id), action="", cycle=session.cycle, begins=session.now, places=places
+            )
