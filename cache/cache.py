@@ -35,7 +35,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import NODES, PODS, Resource
+from pyroclast.kube.resources import NODES, PODS, RESERVATIONS, Resource
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError, PyroclastError
 from pyroclast.model.ids import TaskId
@@ -239,6 +239,10 @@ class SchedulerCache:
         Raises:
             ApiError: The pod cannot be read. The assumption stays.
         """
+        reservation = self.state.reservation_of(task)
+        if reservation is not None:
+            await self._resync_reservation(task, reservation)
+            return
         stored = self.state.stored("Pod").get(task)
         if stored is None:
             return
@@ -260,6 +264,24 @@ class SchedulerCache:
             self.state.extend(task, self._clock.monotonic())
         elif assumption is not None:
             self.state.forget(task, assumption.node, failed=assumption.node is not None)
+
+    async def _resync_reservation(self, task: TaskId, stored: wire.Reservation) -> None:
+        """Read the Reservation of an overdue bind again, as `resync` does with a pod."""
+        is_in_execution = task in self._in_execution
+        path = RESERVATIONS.path("", stored.metadata.name)
+        try:
+            found = RESERVATIONS.decoder.decode(await self._client.request("GET", path))
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+            found = None
+        assumption = self.state.assumed().get(task)
+        if found is None or found.metadata.uid != task:
+            self.state.remove("Reservation", stored)
+        elif assumption is not None and (found.status.node_name or is_in_execution):
+            self.state.extend(task, self._clock.monotonic())
+        elif assumption is not None:
+            self.state.forget(task, assumption.node, failed=True)
 
     async def _note_synced(self) -> None:
         for reflector in self.reflectors.values():

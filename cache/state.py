@@ -35,6 +35,7 @@ from pyroclast.cache.stores.pods import PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.queues import QueueStore
 from pyroclast.cache.stores.quotas import QuotaStore, UsesByClaim
+from pyroclast.cache.stores.reservations import ReservationStore
 from pyroclast.cache.stores.resource_rows import ResourceRows
 from pyroclast.cache.stores.reverse_index import ReverseIndex
 from pyroclast.cache.stores.topology import TopologyStore
@@ -68,6 +69,7 @@ __all__ = ["ClusterState"]
 _NOT_SEALED: Final = frozenset({"Pod", "NodeMetric"})
 """Kinds whose inner mappings are not made read-only here: pods share those of their templates, and of NodeMetrics only
 what was parsed is kept."""
+RESERVATION: Final = "Reservation"
 _TEMPLATE_SLACK: Final = 1000
 """Least number of templates without tasks that stay, for later pods with equal requirements."""
 _UNPLACED: Final = frozenset({TaskStatus.BOUND, TaskStatus.BINDING})
@@ -87,8 +89,12 @@ class ClusterState:
         self._report = report
         self._filter = ObjectFilter(self.options)
         self._rows = ResourceRows(self._respace)
+        self._reservations = ReservationStore(self._fault)
         self.translator = Translator(
-            default_queue=self.options.default_queue, report=self._fault, fold=self._rows.names.fold
+            default_queue=self.options.default_queue,
+            report=self._fault,
+            fold=self._rows.names.fold,
+            usable_by=self._reservations.usable_by,
         )
         self._template_limit = _TEMPLATE_SLACK
         self._node_objects: dict[NodeName, wire.Node] = {}
@@ -206,6 +212,8 @@ class ClusterState:
             quota_uses=self._uses_by_claim(uncounted),
             uncounted=MappingProxyType({task.id: amounts for task, amounts in uncounted}),
             gangs=self._gangs.shown(),
+            reservations=self._reservations.shown(self._rows.names.fold),
+            reserve_tasks=self._reservations.names(),
         )
         return self._snapshot
 
@@ -223,7 +231,7 @@ class ClusterState:
         """
         tasks = self._pods.tasks
         faults = [
-            *bind_faults(plan, tasks, self._nodes, self._rows.deltas, self._rows.space),
+            *bind_faults(plan, tasks, self._nodes, self._rows.deltas, self._rows.space, lent=self._reservations.lent),
             *eviction_faults(plan, tasks),
         ]
         if faults:
@@ -289,7 +297,7 @@ class ClusterState:
         objects: Mapping[Any, Any]
         match kind:
             case "Pod":
-                objects = self._pods.objects
+                objects = {uid: pod for uid, pod in self._pods.objects.items() if uid not in self._reservations}
             case "Node":
                 objects = self._node_objects
             case "PodGroup":
@@ -301,6 +309,10 @@ class ClusterState:
             case _:
                 objects = self._lookups.of(kind)
         return cast("Mapping[str, Any]", objects)
+
+    def reservation_of(self, task: TaskId) -> wire.Reservation | None:
+        """Return the Reservation for which a task stands; None if the task is a pod."""
+        return self._reservations.of(task)
 
     def task(self, task: TaskId) -> Task | None:
         """Return the current task, including assumptions."""
@@ -356,7 +368,7 @@ class ClusterState:
 
     def surrounding_objects(self) -> Iterator[tuple[str, Any]]:
         """Yield the objects that others refer to, with their kinds. Apply them first."""
-        yield from self._lookups.everything()
+        yield from (each for each in self._lookups.everything() if each[0] != RESERVATION)
         for priority_class in self._priorities.all():
             yield "PriorityClass", priority_class
 
@@ -365,6 +377,8 @@ class ClusterState:
         for kind in ("Queue", "Node", "PodGroup", "Pod"):
             for each in self.stored(kind).values():
                 yield kind, each
+        for each in self._lookups.of(RESERVATION).values():
+            yield RESERVATION, each
 
     def carried_state(self) -> CarriedState:
         """Return the part of the state that no object holds."""
@@ -460,6 +474,9 @@ class ClusterState:
     def _task(self, pod: wire.Pod) -> Task:
         task_id, job = TaskId(pod.metadata.uid), self._job_of(pod)
         self._pods.orphans.pop(task_id, None)
+        if task_id in self._reservations and pod.spec.node_name:
+            task = self.translator.standing_task(pod, job)
+            return msgspec.structs.replace(task, role=gang) if (gang := self._gang_of(pod)) else task
         try:
             self._check_native_name(pod)
             task = self.translator.task(pod, job, self._volume_lookup.needed)
@@ -468,7 +485,7 @@ class ClusterState:
             if self._filter.is_ours(pod):
                 self._pods.orphans[task_id] = broken_pod(fault)
             return self.translator.fenced_task(pod)
-        if job is None and self._filter.is_ours(pod) and task.status is TaskStatus.PENDING:
+        if job is None and task_id not in self._reservations and self._is_orphan(pod, task.status):
             self._pods.orphans[task_id] = NO_GROUP
         elif gang := self._gang_of(pod):
             task = msgspec.structs.replace(task, role=gang)
@@ -478,7 +495,11 @@ class ClusterState:
         return task
 
     def _job_of(self, pod: wire.Pod) -> JobId | None:
-        """Return the job that a pod names, the job of its gang, or a job of its own for a single pod."""
+        """Return the job that a pod names, the job of its gang, or a job of its own for a single pod.
+
+        The pod of a Reservation is always scheduled alone unless it is in a group. It has no other job once it is on a
+        node, since no queue pays for a Reservation.
+        """
         job = self.translator.job_id(pod)
         if job is not None or not self._filter.is_ours(pod):
             return job
@@ -487,6 +508,8 @@ class ClusterState:
             return job_of_native(pod.metadata.namespace, native)
         if self._gang_of(pod):
             return self._gangs.job_of(pod, task_status(pod))
+        if TaskId(pod.metadata.uid) in self._reservations:
+            return None if pod.spec.node_name else single_job_id(pod)
         # No controller makes a PodGroup for pods that name a gang: where none is formed they run alone.
         is_alone = self.options.ungrouped_pods == SINGLE or native or gang_of(pod.metadata)
         return single_job_id(pod) if is_alone else None
@@ -510,6 +533,9 @@ class ClusterState:
         if fault:
             raise ObjectError("Pod", pod.metadata.key, "spec.schedulingGroup.podGroupName", fault)
 
+    def _is_orphan(self, pod: wire.Pod, status: TaskStatus) -> bool:
+        return status is TaskStatus.PENDING and self._filter.is_ours(pod)
+
     def _settle_gangs(self) -> None:
         """Make the jobs of gangs whose members or annotations have changed."""
         for job, facts in self._gangs.settle(lambda task: self._translate_pod(self._pods.objects[task])):
@@ -524,6 +550,7 @@ class ClusterState:
         self._quota_uses.exchange(old, new, deltas)
         self._gangs.exchange(old, new)
         self._natives.exchange(old, new)
+        is_other_offer = self._reservations.exchange(old, new)
         self._pods.exchange(old, new)
         self._exchange_on_nodes(
             old if old is not None and occupies_node(old) else None,
@@ -531,6 +558,8 @@ class ClusterState:
         )
         if old is not None and new is not None and old.job is not None and old.job == new.job:
             self._jobs.exchange(old, new, deltas)
+            if is_other_offer:
+                self._match_owners()
             return
         if old is not None and old.job is not None:
             entry = self._jobs.entry(old.job)
@@ -540,6 +569,8 @@ class ClusterState:
             self._drop_made_up(old.job)
         if new is not None and new.job is not None:
             self._jobs.add(new, deltas)
+        if is_other_offer:
+            self._match_owners()
 
     def _exchange_on_nodes(self, old: Task | None, new: Task | None) -> None:
         """Exchange a task on its nodes; None stands for a task that uses no node."""
@@ -731,6 +762,27 @@ class ClusterState:
         amounts = self._quotas.set(_either(old, new).metadata.key, new)
         self._rows.cover(map(self._rows.names.fold, amounts))
 
+    def _follow_reservation(self, old: wire.Reservation | None, new: wire.Reservation | None) -> None:
+        """Put the pod that stands for a Reservation in the place of the known one; match pods with its owners again."""
+        if old is not None and (new is None or old.metadata.uid != new.metadata.uid):
+            self._reservations.drop(TaskId(old.metadata.uid))
+            self._remove_pod(TaskId(old.metadata.uid))
+        pod = None if new is None else self._reservations.set(new)
+        self._rows.cover(map(self._rows.names.fold, self._reservations.amounts()))
+        if pod is not None:
+            self._set_pod(pod)
+        elif new is not None:
+            self._remove_pod(TaskId(new.metadata.uid))
+        if old is None or new is None or _offer_of(old) != _offer_of(new):
+            self._match_owners()
+
+    def _match_owners(self) -> None:
+        """Translate again the waiting pods that may use other Reservations than before."""
+        waiting = (task for task in self._pods.tasks.values() if task.status is TaskStatus.PENDING)
+        self._translate_pods(
+            [task.id for task in waiting if task.template.reservations != self._reservations.usable_by(task.pod)]
+        )
+
     def _follow_gang_group(self, old: Any, new: Any) -> None:
         self._gangs.note_pod_group(_either(old, new).metadata.key)
 
@@ -749,6 +801,7 @@ class ClusterState:
         "ElasticQuota": _follow_quota,  # rows of the resources that it names
         "GangPodGroup": _follow_gang_group,  # the job of its gang
         "NativePodGroup": _follow_native_group,  # its job
+        "Reservation": _follow_reservation,  # the pod that stands for it, and the waiting pods of its owners
     }
     """The dependents of the objects that are looked up by name. Plugins read the other kinds in each cycle."""
 
@@ -764,12 +817,14 @@ class ClusterState:
         in_use = {task.template.number: task.template for task in self._pods.tasks.values()}
         asked = {name for template in in_use.values() for name in templates.names(template)}
         asked.update(name for amounts in self._quotas.amounts() for name in amounts)
+        asked.update(name for amounts in self._reservations.amounts() for name in amounts)
         minimums = {job: set(filter(is_counted, group.spec.min_resources or ())) for job, group in groups.items()}
         asked.update(*minimums.values())
         changed = names.settle((name for amounts in self._offers() for name in amounts), asked) & asked
         if not changed:
             return
-        self._rows.cover(map(names.fold, self._quotas.amounts()))
+        self._rows.cover(map(names.fold, (*self._quotas.amounts(), *self._reservations.amounts())))
+        self._reservations.forget_amounts()
         affected = {number for number, each in in_use.items() if not changed.isdisjoint(templates.names(each))}
         templates.forget_names(changed)
         self._translate_pods([task.id for task in self._pods.tasks.values() if task.template.number in affected])
@@ -790,6 +845,7 @@ class ClusterState:
         yield from self._offers()
         yield from self._jobs.min_resources()
         yield from self._quotas.amounts()
+        yield from self._reservations.amounts()
 
     def _forget_templates(self) -> None:
         """Drop unused templates, once they are as many as the templates in use."""
@@ -803,6 +859,11 @@ class ClusterState:
         self.fault_counts[fault.kind] += 1
         if self._report is not None:
             self._report(fault)
+
+
+def _offer_of(reservation: wire.Reservation) -> tuple[Any, ...]:
+    """Return what decides which pods may use a Reservation."""
+    return reservation.spec.owners, reservation.status.phase, reservation.status.node_name
 
 
 def _either(old: Any, new: Any) -> Any:

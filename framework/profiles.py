@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from pyroclast.framework.session.held import HeldCapacity
 from pyroclast.framework.session.memory import Memory
-from pyroclast.framework.session.promises import Promise
 from pyroclast.model.report import CycleReport
 
-__all__ = ["merged_reports", "with_promises"]
+__all__ = ["merged_reports", "with_held"]
 
 
-def with_promises(memories: Mapping[str, Memory], promises: tuple[Promise, ...] | None) -> dict[str, Memory]:
-    """Return memories with the promises that the last session left."""
-    return {name: replace(memory, promises=promises) for name, memory in memories.items()}
+def with_held(memories: Mapping[str, Memory], held: tuple[HeldCapacity, ...] | None) -> dict[str, Memory]:
+    """Return memories with the capacity that the last session holds."""
+    return {name: replace(memory, held=held) for name, memory in memories.items()}
 
 
 def merged_reports(reports: Sequence[CycleReport]) -> CycleReport:

@@ -21,6 +21,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError, NoAnswerError
 from pyroclast.kube.node_lock import NodeLocker
+from pyroclast.kube.reserving import make_available
 from pyroclast.kube.resources import PODS
 from pyroclast.kube.retrying import RetryLimiter
 from pyroclast.kube.volumes import BIND_VOLUME, VolumePreparer
@@ -149,6 +150,9 @@ class ApiBinder:
     async def _bind_once(self, bind: Bind) -> BindOutcome:
         if not self._is_leader():
             return refused(bind, "NotLeader", "leadership was lost")
+        if isinstance(bind.reservation, str):
+            with self._write_priority.bind():
+                return await make_available(self._client, bind, bind.reservation, self._clock)
         if bind.delegate and (outcome := await self._bind_by_delegate(bind)) is not None:
             return outcome
         try:

@@ -47,6 +47,7 @@ __all__ = [
     "QUEUES",
     "REPLICATION_CONTROLLERS",
     "REPLICA_SETS",
+    "RESERVATIONS",
     "RESOURCE_CLAIMS",
     "RESOURCE_QUOTAS",
     "RESOURCE_SLICES",
@@ -202,13 +203,14 @@ NUMATOPOLOGIES: Final = _custom(wire.Numatopology)
 ELASTIC_QUOTAS: Final = _custom(wire.ElasticQuota)
 ELASTIC_QUOTA_PROFILES: Final = _custom(wire.ElasticQuotaProfile)
 DEVICES: Final = _custom(wire.KoordinatorDevice)
+RESERVATIONS: Final = _custom(wire.Reservation)
 COMMANDS: Final = _custom(Command)
 CRON_JOBS: Final = _custom(CronJob)
 JOBS: Final = _custom(Job)
 JOB_FLOWS: Final = _custom(JobFlow)
 JOB_TEMPLATES: Final = _custom(JobTemplate)
 
-WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS)
+WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS, RESERVATIONS)
 """Followed only while the configuration needs them."""
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,

@@ -20,10 +20,11 @@ from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.discovery import Discovery
 from pyroclast.kube.errors import ApiError, means_another
 from pyroclast.kube.metrics import QUOTA_STATUS_SECONDS, STATUS_WRITES
-from pyroclast.kube.resources import ELASTIC_QUOTAS, NATIVE_POD_GROUPS, POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.resources import ELASTIC_QUOTAS, NATIVE_POD_GROUPS, POD_GROUPS, PODS, QUEUES, RESERVATIONS, Resource
 from pyroclast.kube.write_priority import WritePriority
 from pyroclast.kube.write_queue import WriteQueue
 from pyroclast.model.quantity import QuantityError, parse
+from pyroclast.model.reservations.status import unschedulable
 from pyroclast.model.wire import (
     Condition,
     ElasticQuota,
@@ -35,6 +36,7 @@ from pyroclast.model.wire import (
     PodGroupCondition,
     PodGroupStatus,
     Queue,
+    Reservation,
     ResourceList,
     time_text,
 )
@@ -310,6 +312,27 @@ class StatusWriter:
                 status={"used": changed} if changed else {},
                 annotations=changes,
                 media_type=MediaType.MERGE_PATCH,
+            )
+        )
+
+    def reservation(self, seen: Reservation, condition: Condition) -> bool:
+        """Request the condition of a Reservation that has no node. Return whether it is a change."""
+        status = unschedulable(seen, condition.message, self._clock.wall())
+        is_changed = not any(
+            (each.type, each.status, each.message) == ("Scheduled", "False", condition.message)
+            for each in seen.status.conditions
+        )
+        body = {"phase": status.phase, "conditions": msgspec.to_builtins(status.conditions)}
+        return self._offer(
+            _Write(
+                since=self._clock.monotonic(),
+                resource=RESERVATIONS,
+                metadata=seen.metadata,
+                desired=_undated(condition),
+                status=body if is_changed else {},
+                annotations={},
+                media_type=MediaType.MERGE_PATCH,
+                is_of_version=True,
             )
         )
 

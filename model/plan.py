@@ -40,6 +40,8 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Preparations in order; undone in reverse order."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
     """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, so most records stay unchanged."""
+    reservation: str | msgspec.UnsetType = msgspec.UNSET
+    """Name of the Reservation that becomes Available on the node, if the task stands for one. Unset for pods."""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -14,6 +14,7 @@ from pyroclast.model.nodes import NodeTable
 from pyroclast.model.numa import NumaNode
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Refusal
+from pyroclast.model.reservations.reserved import ReservedCapacity
 from pyroclast.model.resources import PODS, ResourceSpace
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task
@@ -55,6 +56,7 @@ class ClusterObjects:
     node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=SealedDict)
     devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=SealedDict)
     """Koordinator's, by node; nodes have theirs, too."""
+    reservations: Mapping[str, wire.Reservation] = field(default_factory=SealedDict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,11 @@ class Snapshot:
     and no quota. Tasks that count in full are absent."""
     gangs: Mapping[JobId, GangGroup] = field(default_factory=SealedDict)
     """The gangs of jobs that consist of gangs, in the order of their ids; empty if no pod is in a gang."""
+
+    reservations: Mapping[TaskId, ReservedCapacity] = field(default_factory=SealedDict)
+    """Capacity of the Reservations that are Available, by UID, in the order of their names."""
+    reserve_tasks: Mapping[TaskId, str] = field(default_factory=SealedDict)
+    """Name of the Reservation by the task that stands for it."""
 
     def has_node_of(self, task: Task) -> bool:
         """Return whether a task counts on its node: the node exists and its `pods` amount is sufficient."""

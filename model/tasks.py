@@ -84,6 +84,8 @@ class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):
     """Whether the request has no resource other than `pods`."""
     spec: wire.PodSpec
     """The specification of one pod of the template: constraints, ports, images."""
+    reservations: tuple[str, ...] = ()
+    """UIDs of the Reservations whose owners its waiting pods match, ascending."""
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, eq=False):

@@ -24,6 +24,7 @@ from pyroclast.plugins.predicates.plugin import Predicates
 from pyroclast.plugins.priority import Priority
 from pyroclast.plugins.proportion import Proportion
 from pyroclast.plugins.rescheduling.plugin import Rescheduling
+from pyroclast.plugins.reservation import Reservations
 from pyroclast.plugins.resource_strategy_fit import ResourceStrategyFit
 from pyroclast.plugins.resourcequota import ResourceQuota
 from pyroclast.plugins.sla import Sla
@@ -55,6 +56,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     Priority,
     Proportion,
     Rescheduling,
+    Reservations,
     ResourceQuota,
     ResourceStrategyFit,
     Sla,

@@ -15,7 +15,7 @@ from pyroclast.cache.state import ClusterState
 from pyroclast.kube.binding import BindOutcome, PlanOutcome, refused
 from pyroclast.kube.events import regarding
 from pyroclast.kube.evictor import BUDGET, EvictionOutcome
-from pyroclast.kube.resources import POD_GROUPS, PODS
+from pyroclast.kube.resources import POD_GROUPS, PODS, RESERVATIONS
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Eviction, Plan
@@ -86,6 +86,9 @@ def _drop(plan: Plan, blocked: Sequence[EvictionOutcome], state: ClusterState, w
 
 def _settle_bind(outcome: BindOutcome, state: ClusterState, writers: ClusterWriters) -> None:
     bind = outcome.bind
+    if isinstance(bind.reservation, str):
+        _settle_reservation(outcome, bind.reservation, state, writers)
+        return
     pod = _pod(state, bind.task)
     if outcome.is_bound:
         if pod is not None:
@@ -100,6 +103,21 @@ def _settle_bind(outcome: BindOutcome, state: ClusterState, writers: ClusterWrit
     writers.events.record(regarding(PODS, pod.metadata), "Warning", "FailedScheduling", message)
     condition = wire.Condition(type="PodScheduled", status="False", reason="SchedulerError", message=message)
     writers.statuses.pod(pod, condition=condition)
+
+
+def _settle_reservation(outcome: BindOutcome, name: str, state: ClusterState, writers: ClusterWriters) -> None:
+    bind, reservation = outcome.bind, state.reservation_of(outcome.bind.task)
+    if not outcome.is_bound:
+        state.forget(bind.task, bind.node, failed=True)
+        _log.warning("bind_failed", reservation=name, node=bind.node, reason=outcome.reason)
+    if reservation is None or (not outcome.is_bound and outcome.reason in _WITHOUT_EVENT):
+        return
+    about = regarding(RESERVATIONS, reservation.metadata)
+    if outcome.is_bound:
+        writers.events.record(about, "Normal", "Scheduled", f"Successfully assigned {name} to {bind.node}")
+        return
+    message = f"binding to node {bind.node} failed: {outcome.message or outcome.reason}"
+    writers.events.record(about, "Warning", "FailedScheduling", message)
 
 
 def _settle_eviction(outcome: EvictionOutcome, plan: Plan, state: ClusterState, writers: ClusterWriters) -> None:

@@ -1,6 +1,6 @@
 """Plan faults: why a plan cannot be assumed, because the cluster has changed since the decision."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -8,18 +8,33 @@ from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import NodeName, TaskId
-from pyroclast.model.plan import Plan
-from pyroclast.model.resources import ResourceSpace
+from pyroclast.model.plan import Bind, Plan
+from pyroclast.model.resources import Amounts, ResourceSpace
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["bind_faults", "eviction_faults"]
 
 
 def bind_faults(
-    plan: Plan, tasks: Mapping[TaskId, Task], nodes: NodeStore, deltas: TemplateDeltas, space: ResourceSpace
+    plan: Plan,
+    tasks: Mapping[TaskId, Task],
+    nodes: NodeStore,
+    deltas: TemplateDeltas,
+    space: ResourceSpace,
+    *,
+    lent: Callable[[Bind], Amounts],
 ) -> Iterator[str]:
-    """Yield a fault for each bind whose pod is not pending, or whose node is gone or lacks resources."""
-    sound: list[tuple[Task, NodeName]] = []
+    """Yield a fault for each bind whose pod is not pending, or whose node is gone or lacks resources.
+
+    Args:
+        plan: The plan.
+        tasks: All tasks.
+        nodes: All nodes.
+        deltas: Requests of templates.
+        space: Rows of resources.
+        lent: Returns the amounts that the pod of a bind uses together with a pod of its node, thousandths by name.
+    """
+    sound: list[tuple[Task, NodeName, Amounts]] = []
     for bind in plan.binds:
         task = tasks.get(bind.task)
         if task is None:
@@ -29,7 +44,7 @@ def bind_faults(
         elif nodes.node(bind.node) is None:
             yield f"{task.key}: node {bind.node} is gone"
         else:
-            sound.append((task, bind.node))
+            sound.append((task, bind.node, lent(bind)))
     yield from _capacity_faults(sound, nodes, deltas, space)
 
 
@@ -48,18 +63,20 @@ def eviction_faults(plan: Plan, tasks: Mapping[TaskId, Task]) -> Iterator[str]:
 
 
 def _capacity_faults(
-    binds: Iterable[tuple[Task, NodeName]], nodes: NodeStore, deltas: TemplateDeltas, space: ResourceSpace
+    binds: Iterable[tuple[Task, NodeName, Amounts]], nodes: NodeStore, deltas: TemplateDeltas, space: ResourceSpace
 ) -> Iterator[str]:
     """Yield a fault for each bind whose node lacks a requested resource.
 
     Other resources are not compared: a node whose allocatable amounts have shrunk may be overcommitted in them.
     """
     idle_by_node: dict[NodeName, IntArray] = {}
-    for task, node in binds:
+    for task, node, lent in binds:
         if node not in idle_by_node:
             idle_by_node[node] = nodes.idle(node)
         idle = idle_by_node[node]
         request = deltas.request(task.template)
+        if lent:
+            request = np.maximum(request - space.vector(lent), 0)
         short = np.flatnonzero((request > 0) & (request > idle))
         if short.size:
             names = ", ".join(space.names[row] for row in short)

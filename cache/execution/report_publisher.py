@@ -5,8 +5,8 @@ from typing import Final
 
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube.events import Regarding
-from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES
+from pyroclast.kube.events import Regarding, regarding
+from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, RESERVATIONS
 from pyroclast.model import report, wire
 from pyroclast.model.elastic.names import (
     ALLOCATED,
@@ -17,6 +17,7 @@ from pyroclast.model.elastic.names import (
     REQUEST,
     RUNTIME,
 )
+from pyroclast.model.ids import TaskId
 from pyroclast.model.requests import resource_list
 
 __all__ = ["publish_report"]
@@ -38,6 +39,10 @@ def publish_report(published: report.CycleReport, state: ClusterState, writers: 
             writers.statuses.native_pod_group(native, _native_condition(condition))
     assumed = state.assumed()
     for pod_condition in published.pod_conditions:
+        reservation = state.reservation_of(pod_condition.task)
+        if reservation is not None and not reservation.status.node_name and pod_condition.task not in assumed:
+            writers.statuses.reservation(reservation, _pod_condition(pod_condition))
+            continue
         pod: wire.Pod | None = state.stored("Pod").get(pod_condition.task)
         # The pod may be bound or assumed meanwhile: a condition of a waiting pod would be wrong.
         if pod is not None and pod_condition.task not in assumed and not pod.spec.node_name:
@@ -111,6 +116,12 @@ def _record(events: Iterable[report.EventNote], state: ClusterState, writers: Cl
     for event in events:
         if event.kind == POD_GROUPS.kind and f"{event.namespace}/{event.name}" not in state.stored(event.kind):
             continue  # the group is made up for a single pod, or is gone
+        reservation = state.reservation_of(TaskId(event.uid))
+        if reservation is not None:
+            writers.events.record(
+                regarding(RESERVATIONS, reservation.metadata), event.type, event.reason, event.message
+            )
+            continue
         about = Regarding(
             api_version=_API_VERSIONS.get(event.kind, "v1"),
             kind=event.kind,

@@ -34,6 +34,7 @@ def differences(running: Snapshot, fresh: Snapshot) -> list[str]:
         *_between("quotas", _quota_uses(running), _quota_uses(fresh)),
         *_between("gang groups", _gang_groups(running), _gang_groups(fresh)),
         *_between("gangs", {"broken": running.broken_gangs}, {"broken": fresh.broken_gangs}),
+        *_between("reservations", _reservations(running), _reservations(fresh)),
         *_between("departed", _departed(running), _departed(fresh)),
     ]
 
@@ -78,6 +79,7 @@ def _task_fields(task: Task) -> tuple[Hashable, ...]:
         task.preemptable,
         task.gated,
         tuple(sorted(template.request.items())),
+        template.reservations,
         template.scored_cpu_millis,
         template.scored_memory_bytes,
         task.pod.metadata.resource_version,
@@ -165,3 +167,12 @@ def _lookups(snapshot: Snapshot) -> dict[Hashable, object]:
 
 def _departed(snapshot: Snapshot) -> dict[Hashable, object]:
     return {job: departed for job, departed in snapshot.departed.items()}  # noqa: C416  keys of another type
+
+
+def _reservations(snapshot: Snapshot) -> dict[Hashable, object]:
+    """Return what each Reservation keeps, and the tasks that stand for Reservations."""
+    kept: dict[Hashable, object] = {
+        task: (each.name, each.node, dict(each.amounts), {user: dict(used) for user, used in each.users.items()})
+        for task, each in snapshot.reservations.items()
+    }
+    return {**kept, "names": dict(snapshot.reserve_tasks)}

@@ -37,6 +37,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "NativePodGroup": "native_pod_groups",
     "NodeMetric": "node_metrics",
     "Device": "devices",
+    "Reservation": "reservations",
 }
 """The field of `ClusterObjects` for each kind."""
 

@@ -137,6 +137,15 @@ def _spec_change(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
     return None
 
 
+def _reservation(old: wire.Reservation | None, new: wire.Reservation | None, _state: ClusterState) -> Trigger | None:
+    """A new one needs a node; one that becomes Available, or ends, offers capacity. Other changes of status do not."""
+    if new is not None and old is None:
+        return Trigger.NEW_WORK
+    if old is None or new is None or old.status.phase != new.status.phase or old.spec != new.spec:
+        return Trigger.NEW_CAPACITY
+    return None
+
+
 _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] = {
     "Pod": _pod,
     "Node": _node,
@@ -163,5 +172,6 @@ _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] 
     "ElasticQuota": _spec_change,
     "Device": _spec_change,
     "ConfigMap": _any_change,
+    "Reservation": _reservation,
 }
 """Rules by kind. Other kinds are reports and measurements, or change with every pod."""

@@ -16,6 +16,8 @@ from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
 from pyroclast.model.devices.koordinator.names import TELLING as DEVICE_ANNOTATIONS
 from pyroclast.model.devices.names import TELLING as CARD_ANNOTATIONS
 from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
+from pyroclast.model.required_rules import RESERVATION_AFFINITY
+from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED, RESERVATION_NODE
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
 from pyroclast.model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
 from pyroclast.model.wire.sealing import seal
@@ -48,6 +50,9 @@ _PLACEMENT_ANNOTATIONS: Final = (
     *CARD_ANNOTATIONS,
     *DEVICE_ANNOTATIONS,
     LOAD_SCALING_FACTORS,
+    RESERVATION_AFFINITY,
+    EXACT_MATCH,
+    RESERVATION_NODE,
 )
 """Annotations that affect placement: pods that differ in them do not share a template."""
 _Metadata = tuple[str | bool | None, ...]
@@ -69,8 +74,10 @@ class TemplateStore:
         """Return the number of stored templates."""
         return len(self._templates) + len(self._fenced)
 
-    def template(self, pod: wire.Pod, volumes: Amounts = NO_AMOUNTS) -> TaskTemplate:
-        """Return the template of a pod that needs `volumes` attached.
+    def template(
+        self, pod: wire.Pod, volumes: Amounts = NO_AMOUNTS, reservations: tuple[str, ...] = ()
+    ) -> TaskTemplate:
+        """Return the template of a pod that needs `volumes` attached and matches the owners of `reservations`.
 
         Raises:
             ObjectError: An amount of the pod is not a quantity, or is negative.
@@ -79,7 +86,7 @@ class TemplateStore:
             _encoded(pod.spec),
             _resized(pod),
             tuple(sorted(volumes.items())) if volumes else (),
-            _placement_metadata(pod),
+            (*_placement_metadata(pod), *reservations),
         )
         known = self._templates.get(key)
         if known is None:
@@ -94,18 +101,24 @@ class TemplateStore:
                 scored_memory_bytes=request.scored_memory_bytes,
                 best_effort=is_best_effort(request.amounts),
                 spec=_sealed(_trimmed(pod.spec)),
+                reservations=reservations,
             )
         _share(pod, known.spec)
         return known
 
-    def fenced(self, pod: wire.Pod) -> TaskTemplate:
-        """Return the template of a pod whose amounts cannot be read. It requests only one of the pods of a node."""
-        key = _encoded(pod.spec), _placement_metadata(pod)
+    def fenced(self, pod: wire.Pod, request: Amounts = _FENCED_REQUEST) -> TaskTemplate:
+        """Return the template of a pod that requests something else than it says.
+
+        Args:
+            pod: A pod whose amounts cannot be read, or that stands for a Reservation on a node.
+            request: What it requests, thousandths by name; else one of the pods of a node.
+        """
+        key = _encoded(pod.spec), (*_placement_metadata(pod), *(f"{name}={request[name]}" for name in sorted(request)))
         known = self._fenced.get(key)
         if known is None:
             known = self._fenced[key] = TaskTemplate(
                 number=next(_NUMBERS),
-                request=_FENCED_REQUEST,
+                request=request,
                 scored_cpu_millis=0,
                 scored_memory_bytes=0,
                 best_effort=True,
@@ -148,7 +161,12 @@ def _share(pod: wire.Pod, spec: wire.PodSpec) -> None:
 def _placement_metadata(pod: wire.Pod) -> _Metadata:
     """Return the values of metadata and priority that affect placement."""
     metadata = pod.metadata
-    marks = (metadata.labels.get(ISOLATION_PROVIDER), *class_marks(pod), is_of_daemon_set(pod))
+    marks = (
+        metadata.labels.get(ISOLATION_PROVIDER),
+        metadata.labels.get(IGNORED),
+        *class_marks(pod),
+        is_of_daemon_set(pod),
+    )
     return (*map(metadata.annotations.get, _PLACEMENT_ANNOTATIONS), *marks)
 
 

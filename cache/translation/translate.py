@@ -42,7 +42,7 @@ from pyroclast.model.queues import OPEN, Queue, rooted
 from pyroclast.model.requests import LARGEST_REQUEST, amounts, saturated
 from pyroclast.model.resources import CPU, MEMORY, MILLI, NO_AMOUNTS, Amounts
 from pyroclast.model.sealed import SealedDict
-from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["GroupFacts", "Report", "Translator", "single_group", "single_job_id", "task_status"]
 
@@ -134,6 +134,7 @@ class Translator:
         default_queue: QueueName = DEFAULT_QUEUE,
         report: Report,
         fold: Callable[[Amounts], Amounts] = lambda amounts: amounts,
+        usable_by: Callable[[wire.Pod], tuple[str, ...]] = lambda _: (),
     ) -> None:
         """Prepare to translate.
 
@@ -141,7 +142,9 @@ class Translator:
             default_queue: The queue of groups without a queue name.
             report: Receives each broken field.
             fold: Replaces the names of resources without a row by the shared name.
+            usable_by: Returns the Reservations whose owners a pod matches.
         """
+        self._usable_by = usable_by
         self.templates = TemplateStore(fold)
         self._fold = fold
         self._default_queue = default_queue
@@ -161,9 +164,16 @@ class Translator:
         """Return the task of a pod whose amounts cannot be read. It has no job, and counts as one pod of its node."""
         return self._task(pod, None, fenced=True, volumes=NO_AMOUNTS)
 
+    def standing_task(self, pod: wire.Pod, job: JobId | None) -> Task:
+        """Return the task of a pod that stands for a Reservation on a node. It requests nothing: amounts are held."""
+        return self._with_template(pod, job, self.templates.fenced(pod, NO_AMOUNTS))
+
     def _task(self, pod: wire.Pod, job: JobId | None, *, fenced: bool, volumes: Amounts) -> Task:
+        template = self.templates.fenced(pod) if fenced else self.templates.template(pod, volumes, self._usable_by(pod))
+        return self._with_template(pod, job, template)
+
+    def _with_template(self, pod: wire.Pod, job: JobId | None, template: TaskTemplate) -> Task:
         metadata, spec = pod.metadata, pod.spec
-        template = self.templates.fenced(pod) if fenced else self.templates.template(pod, volumes)
         return Task(
             TaskId(metadata.uid),
             job,

@@ -34,6 +34,8 @@ class ControllerOptions:
     """Namespace of the built-in elastic quotas."""
     rerun_succeeded_pods: bool = False
     """Whether deleted pods of Jobs that had succeeded are created again, with their deletion as an eviction."""
+    reservation_ttl: float | None = 86400.0
+    """Seconds after which Reservations that have ended are deleted; None for never."""
     workers: Mapping[str, int] = field(default_factory=dict)
     """Maximum number of concurrent reconciliations by reconciler."""
 

@@ -73,6 +73,8 @@ class CandidateNodes:
 
         Asked before the candidates of a template are made, which costs many times as much.
         """
+        if self.answers.reserved and self.answers.reserved.use_of(task).usable:
+            return True  # reserved room counts, too
         if task.template.number in self._store:
             return True  # the scores decide at no further cost
         version, room = self._room

@@ -19,6 +19,7 @@ from pyroclast.framework.candidates.scoring import ScoredNodes
 from pyroclast.framework.extension.contract import GroupedScores, Locality, Registered
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
+from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.tasks import Task, TaskTemplate
 
 __all__ = ["MOST_AMOUNTS", "Candidates", "Choice"]
@@ -63,7 +64,9 @@ class Candidates:
         "_pod_scores",
         "_pod_verdicts",
         "_ranked",
+        "_rooms",
         "_steady",
+        "_use",
         "allowed",
         "depends_on_pods",
         "fits_future",
@@ -86,7 +89,10 @@ class Candidates:
         self._amount_scores = self._concerned(self._functions.scores[Locality.AMOUNTS], task, columns)
         self._pod_verdicts = self._concerned(self._functions.verdicts[Locality.NODE], task, columns)
         self._pod_scores = self._concerned(self._functions.scores[Locality.NODE], task, columns)
-        self.depends_on_pods = bool(self._pod_verdicts or self._pod_scores)
+        self._use = answers.reserved.use_of(task) if answers.reserved else NO_USE
+        self._rooms = answers.reserved.columns_of(self._use) if self._use.usable else {}
+        """Usable Reservations by column."""
+        self.depends_on_pods = bool(self._pod_verdicts or self._pod_scores or self._rooms)
         """Whether a plugin's answer depends on the pods of a node, so that amounts alone do not decide."""
         self._known: dict[bytes, tuple[bool, bool, bool, float]] = {}
         """Permitted, fits free resources, fits future resources, and score, by amounts of a node. Only what amounts
@@ -147,7 +153,7 @@ class Candidates:
             columns = self._answers.nodes.one(column)
             permitted = self._permitted(self._amount_verdicts, task, columns)
             score = self._sum(self._amount_scores, task, columns)
-            idle, future = self._fits(columns)
+            idle, future = self._fits(task, columns)
             if len(self._known) >= MOST_AMOUNTS:
                 self._known.clear()
             known = self._known[amounts] = (
@@ -168,6 +174,8 @@ class Candidates:
     def _evaluate(self, task: Task, columns: NodeColumns, where: "slice | IntArray") -> None:
         allowed = self._steady[where]
         scores = self._base[where]
+        if self._rooms:
+            columns = self._answers.reserved.restored(task, columns)
         for verdicts in (self._amount_verdicts, self._pod_verdicts):
             permitted = self._permitted(verdicts, task, columns)
             if permitted is not None:
@@ -176,14 +184,14 @@ class Candidates:
             added = self._sum(functions, task, columns)
             if added is not None:
                 scores = scores + added
-        idle, future = self._fits(columns)
+        idle, future = self._fits(task, columns)
         self.allowed[where] = allowed
         self.fits_idle[where] = idle
         self.fits_future[where] = future
         self.scores[where] = scores
         self._ranked[where] = np.where(allowed & idle, scores, _NEVER)
 
-    def _fits(self, columns: NodeColumns) -> tuple[BoolArray, BoolArray]:
+    def _fits(self, task: Task, columns: NodeColumns) -> tuple[BoolArray, BoolArray]:
         need = self._needs.thresholds
         free = columns.idle
         idle: BoolArray = np.logical_and.reduce(need <= free, axis=0)
@@ -191,7 +199,11 @@ class Candidates:
         free -= columns.pipelined
         future: BoolArray = np.logical_and.reduce(need <= free, axis=0)
         # resources that are free but reserved for waiting tasks are available to no other task
-        return idle & future, future
+        idle &= future
+        if self._rooms:
+            for position, now, later in self._answers.reserved.fits(task, self._use, self._rooms, columns):
+                idle[position], future[position] = now, later
+        return idle, future
 
     def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
         """Return the functions that concern this template. None over all nodes means never."""
@@ -478,7 +490,7 @@ class Candidates:
         for_amounts = self._sum(self._amount_scores, task, columns)
         if for_amounts is not None:
             ranks = ranks + for_amounts
-        fits, _ = self._fits(columns)
+        fits, _ = self._fits(task, columns)
         by_amounts = self._permitted(self._amount_verdicts, task, columns)
         if by_amounts is not None:
             fits = fits & by_amounts

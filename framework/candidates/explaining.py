@@ -17,6 +17,7 @@ from pyroclast.framework.state.queue_limits import quantities
 from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import Task
 
@@ -31,6 +32,10 @@ TOO_MANY_VOLUMES = "node(s) exceed max volume count"
 _PERMANENT = frozenset({Locality.FACTS, Locality.GLOBAL})
 """Localities of functions that refuse nodes for causes that no eviction changes."""
 
+_RESERVATION = "reservation"
+"""Name of the rule for Reservations, which is that of their plugin."""
+_MOST_NAMED = 5
+"""Reservations that a message names."""
 _ROOM = "resources"
 """Name of the rule for node resources. It belongs to no plugin."""
 
@@ -64,6 +69,8 @@ class Tally:
         """The open nodes, as long as they are the same."""
         self._verdicts: dict[Registered[Any], tuple[IntArray, ReasonArray | None]] = {}
         """Answers of predicates over arrays, and the columns that they cover."""
+        self._shortages = ""
+        """A sentence about the Reservations that have no room."""
         self._largest = ""
         """A sentence about what the largest nodes have of resources that none has enough of."""
 
@@ -100,7 +107,8 @@ class Tally:
         """Return the open nodes."""
         if self._columns is None:
             nodes = self._answers.nodes
-            self._columns = nodes.columns() if self.open.size == len(nodes) else nodes.columns(self.open)
+            columns = nodes.columns() if self.open.size == len(nodes) else nodes.columns(self.open)
+            self._columns = self._answers.reserved.restored(self._task, columns)
         return self._columns
 
     def ask_for_permanent(self) -> None:
@@ -115,7 +123,26 @@ class Tally:
 
     def ask_room(self) -> None:
         """Refuse nodes without room, under the first resource that is short."""
+        self._ask_reservations()
         self._ask_amounts(self.columns().future_idle, resolvable=True)
+
+    def _ask_reservations(self) -> None:
+        """Refuse nodes whose Reservations have no room, for tasks that must use one; each with its numbers (D4)."""
+        reserved = self._answers.reserved
+        use = reserved.use_of(self._task) if reserved else NO_USE
+        if not use.is_required or use.takes_any:
+            return
+        rooms, shortages = reserved.columns_of(use), []
+        for column in self.open.tolist():
+            there = rooms.get(column, [])
+            lacking = [(room, reserved.lacking(self._task, room, in_future=True)) for room in there]
+            if lacking and all(why for _, why in lacking):
+                kind = lacking[0][1].partition(" (")[0]
+                self.refuse(self.open == column, Reason(f"Reservation(s) {kind}"), _RESERVATION)
+                shortages += [f"{room.name}: {why}" for room, why in lacking]
+        if shortages:
+            more = f", and {len(shortages) - _MOST_NAMED} more" if len(shortages) > _MOST_NAMED else ""
+            self._shortages = f" Of the reservations: {', '.join(shortages[:_MOST_NAMED])}{more}."
 
     def _ask_amounts(self, amounts: IntArray, *, resolvable: bool) -> None:
         needs = self._answers.nodes.needs(self._task.template)
@@ -182,7 +209,8 @@ class Tally:
         for (text, _, _), count in ranked:
             counts[text] += count
         reasons = ", ".join(sorted(f"{count} {text}" for text, count in counts.items()))
-        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "") + self._largest
+        message = f"0/{nodes} nodes are unavailable" + (f": {reasons}." if reasons else "")
+        message += self._largest + self._shortages
         return Refusal(
             plugin=ranked[0][0][1] if ranked else _ROOM,
             reason=NO_NODE_FITS,

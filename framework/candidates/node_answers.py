@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyroclast.framework.candidates.reserved import SessionReservations
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Registered
 from pyroclast.framework.extension.registration import Extensions
@@ -65,8 +66,11 @@ class Beyond:
 class NodeAnswers:
     """Asks the functions of plugins about the nodes of one session."""
 
-    def __init__(self, extensions: Extensions, nodes: SessionNodes, snapshot: Snapshot) -> None:
+    def __init__(
+        self, extensions: Extensions, nodes: SessionNodes, snapshot: Snapshot, reserved: SessionReservations
+    ) -> None:
         self.extensions = extensions
+        self.reserved = reserved
         self.nodes = nodes
         self.snapshot = snapshot
         self.resources = snapshot.resources

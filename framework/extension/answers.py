@@ -16,6 +16,7 @@ from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import shortened
 
@@ -398,6 +399,13 @@ def _named(kind: Any) -> str:
 
 # Tables ---------------------------------------------------------------------------------------------------------------
 
+
+def _use(value: Any, _about: Sequence[Any]) -> ReservationUse | None:
+    if value is not None and not isinstance(value, ReservationUse):
+        raise _expected("a ReservationUse or None", value)
+    return value
+
+
 _Make = Callable[[Locality | None, int | None], Reader]
 
 
@@ -423,6 +431,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "node_map": _always(_score),
     "node_reduce": _always(_nothing),
     "best_node": _always(_node_name),
+    "reservation_use": _always(_use),
     "hyper_node_order": _always(_scores_by_name),
     "hyper_node_gradient_for_job": _always(_levels),
     "hyper_node_gradient_for_sub_job": _always(_levels),

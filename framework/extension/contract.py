@@ -41,6 +41,7 @@ from pyroclast.model.plain_members import with_plain_members
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import CycleReport
+from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.sealed import SealedList
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
@@ -536,6 +537,19 @@ class PredicateOfNode(Protocol):
 PREDICATE: Final = Point[PredicateOverNodes | PredicateOfNode](
     "predicate", PredicateOverNodes, PredicateOfNode, flag="enablePredicate", combine="all"
 )
+
+
+class UseOfReservations(Protocol):
+    """Once for a template, before its nodes are looked at: which Reservations its tasks may use.
+
+    Answers a `ReservationUse`, which must be the same for all tasks of a template; None leaves the answer to the next
+    function. Room on a node with a usable Reservation includes what is left of it.
+    """
+
+    def __call__(self, task: Task, /) -> ReservationUse | None: ...
+
+
+RESERVATION_USE: Final = Point[UseOfReservations]("reservation_use", UseOfReservations, flag=None, combine="first")
 
 
 class ScoreOverNodes(Protocol):

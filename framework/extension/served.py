@@ -38,6 +38,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "proportion": "enableQueueOrder enableReclaimable enabledOverused enabledAllocatable enablePreemptive "
         "enablePredicate enableJobEnqueued enablePreemptable",
         "rescheduling": "enabledVictim",
+        "reservation": "enablePredicate enableNodeOrder",
         "resource-strategy-fit": "enableNodeOrder enablePredicate",
         "resourcequota": "enableJobEnqueued",
         "sla": "enableJobOrder enableJobEnqueued enableJobPipelined",
@@ -61,6 +62,7 @@ ALWAYS_ASKED: Final = frozenset(
         "pdb",
         "priority",
         "proportion",
+        "reservation",
     }
 )
 """Plugins that serve a point without a flag as well."""

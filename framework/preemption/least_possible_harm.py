@@ -70,7 +70,7 @@ class LeastPossibleHarm:
             self._listed = _Listed(self._session, self._rule, self._might_lose)
         columns = np.flatnonzero(self._permitted(tasks, where))
         evictable = self._listed.evictable(job, columns, limits)
-        room = self._session.nodes.columns().future_idle[:, columns].T
+        room = self._session.reserved.future_room_of_any(tasks, columns).T
         requests: IntArray = np.array([self._session.nodes.needs(task.template).request for task in tasks])
         asked = _asked(requests, needed)
         effort.steps += 1 + len(asked) * evictable.columns.size // _TASKS_PER_STEP

@@ -939,7 +939,7 @@ class PreemptionPlanner:
     def _bounds(self, attempt: PlanBuilder, task: Task, columns: IntArray) -> list[IntArray]:
         """Return by column at least how high, how many gangs and how many victims it takes; never too much."""
         session, needs = self._session, self._session.nodes.needs(task.template)
-        future = session.nodes.columns().future_idle[:, columns]
+        future = session.reserved.future_room(task, columns)
         lacking = np.maximum(needs.thresholds - future, 0)
         least = self._least_of(attempt.job)
         largest = self.freed_at_once(attempt)
@@ -987,7 +987,7 @@ class PreemptionPlanner:
     def _could_fit(self, task: Task, column: int, victims: Sequence[Task]) -> bool:
         """Return whether amounts would suffice without some victims."""
         nodes = self._session.nodes
-        room = nodes.future_idle_on(column)
+        room = self._session.reserved.future_room(task, np.array([column]))[:, 0]
         for victim in victims:
             room += nodes.needs(victim.template).request
         return bool((nodes.needs(task.template).thresholds[:, 0] <= room).all())
@@ -1216,7 +1216,7 @@ class PreemptionPlanner:
         session, rule = self._session, self._rule
         freed = self.freed(attempt)
         needs = session.nodes.needs(task.template)
-        future = session.nodes.columns().future_idle
+        future = session.reserved.future_room(task)
         possible = np.logical_and.reduce(needs.thresholds <= future + freed, axis=0)
         possible &= freed.any(axis=0)
         if rule.within_job:
@@ -1265,7 +1265,8 @@ class PreemptionPlanner:
     def _most_helpful_first(self, task: Task, column: int, victims: Sequence[Task]) -> list[Task]:
         """Sort victims on a node by how much of what a task lacks there each would free."""
         nodes = self._session.nodes
-        lacking = nodes.needs(task.template).thresholds[:, 0] - nodes.future_idle_on(column)
+        room = self._session.reserved.future_room(task, np.array([column]))[:, 0]
+        lacking = nodes.needs(task.template).thresholds[:, 0] - room
         rows = [(row, amount) for row, amount in enumerate(lacking.tolist()) if amount > 0]
 
         def help_of(victim: Task) -> Fraction:

@@ -9,13 +9,14 @@ happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md
 from collections.abc import Iterator
 from typing import Final
 
-from pyroclast.framework.session.held import HeldCapacity, job_holder, loser_of, terms
+from pyroclast.framework.session.held import CapacityHolder, HeldCapacity, HolderKind, job_holder, loser_of, terms
 from pyroclast.framework.session.session import Session
 from pyroclast.model.ids import NodeName
 from pyroclast.model.jobs import Job
+from pyroclast.model.resources import Amounts
 from pyroclast.model.tasks import TaskStatus
 
-__all__ = ["read_from_pods", "recorded"]
+__all__ = ["read_from_objects", "read_from_pods", "recorded"]
 
 _FINDING_ACTION: Final = "allocate"
 """Action that finds places without evictions."""
@@ -91,3 +92,26 @@ def read_from_pods(session: Session) -> Iterator[HeldCapacity]:
             yield HeldCapacity(
                 holder=job_holder(job.id), action="", cycle=session.cycle, begins=session.now, places=places
             )
+
+
+def read_from_objects(session: Session) -> Iterator[HeldCapacity]:
+    """Return what Reservations hold on their nodes: the amounts that no pod uses.
+
+    An object that has expired holds nothing, although its phase may not show that yet.
+    """
+    for room in session.reserved.rooms.values():
+        capacity, rules = room.capacity, room.capacity.rules
+        rest = capacity.rest()
+        yield HeldCapacity(
+            holder=CapacityHolder(HolderKind.RESERVATION, capacity.name),
+            action="",
+            cycle=session.cycle,
+            begins=min(rules.begins, session.now),
+            ends=rules.ends,
+            amounts={capacity.node: capacity.held()},
+            returning={capacity.node: _difference(capacity.rest(after_leaving=True), rest)},
+        )
+
+
+def _difference(more: Amounts, less: Amounts) -> dict[str, int]:
+    return {name: amount - less.get(name, 0) for name, amount in more.items() if amount != less.get(name, 0)}

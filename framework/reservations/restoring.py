@@ -17,7 +17,7 @@ import numpy as np
 
 from pyroclast.framework.placement.topology.required import nodes_by_topology, unserved_topology
 from pyroclast.framework.reservations.giving_way import Claimant, claimants, columns_to_give
-from pyroclast.framework.reservations.recording import read_from_pods
+from pyroclast.framework.reservations.recording import read_from_objects, read_from_pods
 from pyroclast.framework.reservations.waiting_gangs import why_never_together
 from pyroclast.framework.session.held import HeldCapacities, HeldCapacity
 from pyroclast.framework.session.session import Session
@@ -26,6 +26,7 @@ from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.refusals import Refusal
+from pyroclast.model.resources import NO_AMOUNTS
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
 from pyroclast.model.wire import unix_seconds
 
@@ -66,14 +67,15 @@ def hold_capacity(session: Session, held: Sequence[HeldCapacity] | None) -> floa
 
 def _hold_amounts(session: Session) -> Iterator[float]:
     """Take the amounts of holders without tasks from their nodes. Yield the times at which any begins or ends."""
-    for each in session.held.standing:
+    for each in (*session.held.standing, *read_from_objects(session)):
         if each.job is not None:
             continue
         if each.is_due(session.now):
             columns = session.nodes.table.column
             for node, amounts in sorted(each.amounts.items()):
                 if node in columns:
-                    session.nodes.hold(columns[node], session.resources.vector(amounts))
+                    returning = session.resources.vector(each.returning.get(node, NO_AMOUNTS))
+                    session.nodes.hold(columns[node], session.resources.vector(amounts), returning)
         else:
             yield each.begins
         if each.ends is not None:

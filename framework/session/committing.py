@@ -26,6 +26,7 @@ def plan_of(
     configuration: int,
     action: str,
     is_lent: bool,
+    reserve_tasks: Mapping[TaskId, str],
 ) -> Plan:
     """Return operations as a plan, changing nothing.
 
@@ -37,6 +38,7 @@ def plan_of(
         configuration: Generation of the configuration.
         action: The action that decides.
         is_lent: Whether the room is lent beyond a queue's share.
+        reserve_tasks: Name of the Reservation by the task that stands for it.
 
     Raises:
         BindingRefused: A plugin failed that prepares bindings.
@@ -49,7 +51,7 @@ def plan_of(
         action=action,
         job=None if placed is None else placed.id,
         queue=None if placed is None else placed.queue,
-        binds=tuple(_binds(operations, extensions, is_lent=is_lent)),
+        binds=tuple(_binds(operations, extensions, reserve_tasks, is_lent=is_lent)),
         evictions=tuple(_evictions(operations, placed)),
         nominations=tuple(_nominations(operations)),
     )
@@ -64,7 +66,9 @@ def begin_binding(operations: Sequence[Operation]) -> None:
             change.job.move(binding, TaskStatus.ALLOCATED, TaskStatus.BINDING, change.amounts)
 
 
-def _binds(operations: Sequence[Operation], extensions: Extensions, *, is_lent: bool) -> Iterator[Bind]:
+def _binds(
+    operations: Sequence[Operation], extensions: Extensions, reserve_tasks: Mapping[TaskId, str], *, is_lent: bool
+) -> Iterator[Bind]:
     changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
     together = extensions.annotations_for_plan([task for change in changes for task in change.tasks])
     for change in changes:
@@ -79,6 +83,7 @@ def _binds(operations: Sequence[Operation], extensions: Extensions, *, is_lent: 
                 annotations=SealedDict(_annotations(extensions, task, column, together, is_lent=is_lent)),
                 preparations=extensions.preparations_for(task, column),
                 delegate=extensions.delegate_for(task, column) or UNSET,
+                reservation=reserve_tasks.get(task.id, UNSET),
             )
 
 

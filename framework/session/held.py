@@ -62,6 +62,8 @@ class HeldCapacity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reclaim the capacity."""
     amounts: Mapping[NodeName, Amounts] = {}
     """Amounts of nodes that are held for a holder without tasks, thousandths by resource name."""
+    returning: Mapping[NodeName, Amounts] = {}
+    """Amounts of nodes that are held in addition when terminating pods are gone, likewise."""
     loose: tuple[TaskId, ...] = ()
     """Tasks whose place is not held any longer. A task that runs there all the same has won it."""
     losers: Mapping[str, str] = {}

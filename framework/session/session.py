@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.node_answers import NodeAnswers
+from pyroclast.framework.candidates.reserved import SessionReservations
 from pyroclast.framework.configuration import Profile
 from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.outside import Outside
@@ -90,8 +91,10 @@ class Session:
         self.scratch = Scratch(caller)
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
         """The nodes with their amounts of this moment."""
+        self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, now)
+        """The Reservations, and what is left of them."""
         self._tracing = tracing
-        answers = NodeAnswers(self.extensions, self.nodes, snapshot)
+        answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved)
         self.candidates = CandidateNodes(answers) if tracing is None else TracedNodes(answers, tracing)
         """Nodes that fit a task, and the refusals of the others."""
         self.queues = SessionQueues(snapshot.queues, self.extensions)
@@ -124,8 +127,10 @@ class Session:
         self._caller.for_actions("statement")
         if self._tracing is not None and not trial:
             candidates, tracing = self.candidates, self._tracing
-            return TracedStatement(self.nodes, self.extensions, self._commit, candidates=candidates, tracing=tracing)
-        return Statement(self.nodes, self.extensions, self._commit, is_trial=trial)
+            return TracedStatement(
+                self.nodes, self.extensions, self.reserved, self._commit, candidates=candidates, tracing=tracing
+            )
+        return Statement(self.nodes, self.extensions, self.reserved, self._commit, is_trial=trial)
 
     def _commit(self, operations: Sequence[Operation]) -> Refusal | None:
         """Make a plan of operations and hand it on.
@@ -143,6 +148,7 @@ class Session:
                 configuration=self.generation,
                 action=self.action,
                 is_lent=self.queues.lends,
+                reserve_tasks=self.snapshot.reserve_tasks,
             )
         except BindingRefused as failure:
             return failure.refusal

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from pyroclast.framework.candidates.reserved import SessionReservations, Taken
 from pyroclast.framework.extension.contract import Change, Verb
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.state.jobs import SessionJob
@@ -31,13 +32,15 @@ __all__ = ["Operation", "Statement"]
 class Operation:
     """One change and the tasks as they were before it."""
 
-    __slots__ = ("before", "change", "evicts_for", "message", "reason")
+    __slots__ = ("before", "change", "evicts_for", "message", "reason", "taken")
 
     def __init__(
         self, change: Change, before: Sequence[Task], reason: str, *, evicts_for: bool, message: str = ""
     ) -> None:
         self.change = change
         self.before = before
+        self.taken: list[Taken] = []
+        """What its tasks take from Reservations, or give back to them."""
         self.reason = reason
         """Action of an eviction."""
         self.message = message
@@ -53,10 +56,28 @@ Commit = Callable[[Sequence[Operation]], Refusal | None]
 class Statement:
     """Operations on a session that are kept together or undone together."""
 
-    __slots__ = ("_commit", "_extensions", "_nodes", "is_settled", "is_trial", "notes_places", "operations")
+    __slots__ = (
+        "_commit",
+        "_extensions",
+        "_nodes",
+        "_reserved",
+        "is_settled",
+        "is_trial",
+        "notes_places",
+        "operations",
+    )
 
-    def __init__(self, nodes: SessionNodes, extensions: Extensions, commit: Commit, *, is_trial: bool = False) -> None:
+    def __init__(
+        self,
+        nodes: SessionNodes,
+        extensions: Extensions,
+        reserved: SessionReservations,
+        commit: Commit,
+        *,
+        is_trial: bool = False,
+    ) -> None:
         self._nodes = nodes
+        self._reserved = reserved
         self._extensions = extensions
         self._commit = commit
         self.is_trial = is_trial
@@ -110,6 +131,8 @@ class Statement:
 
     def _do(self, operation: Operation) -> Refusal | None:
         extensions = self._extensions
+        if self._reserved and (refusal := self._take_reserved(operation)) is not None:
+            return refusal
         self._transact(operation)
         for done, (plugin, ledger) in enumerate(extensions.all_ledgers()):
             try:
@@ -122,6 +145,28 @@ class Statement:
                 return refusal
         list.append(self.operations, operation)
         return None
+
+    def _take_reserved(self, operation: Operation) -> Refusal | None:
+        """Let the tasks use Reservations, or give back what they used; all of them, or none with the reason."""
+        change = operation.change
+        operation.taken = []
+        for before, column in zip(operation.before, change.columns, strict=True):
+            if change.verb is Verb.EVICT:
+                taken: Taken | Refusal | None = self._reserved.give_back(before)
+            else:
+                taken = self._reserved.take(before, column, change.verb)
+            if isinstance(taken, Refusal):
+                self._give_back_reserved(operation)
+                return taken
+            if taken is not None:
+                operation.taken.append(taken)
+        return None
+
+    def _give_back_reserved(self, operation: Operation) -> None:
+        """Undo `_take_reserved`."""
+        for taken in reversed(operation.taken):
+            self._reserved.undo(taken)
+        operation.taken = []
 
     def _transact(self, operation: Operation) -> None:
         """Carry out an operation on its job and its nodes."""
@@ -138,6 +183,7 @@ class Statement:
             self._nodes.add(change.columns, -delta, operation.before)
         else:
             self._nodes.remove(change.columns, delta, change.tasks)
+        self._give_back_reserved(operation)
 
     def _revert(self, change: Change, applied: int) -> None:
         """Undo a change in the first ledgers, as many as applied it, in reverse order."""

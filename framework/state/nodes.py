@@ -353,11 +353,34 @@ class SessionNodes:
             if changed == self.table.tasks[column]:
                 del self._moved[column]
 
-    def hold(self, column: int, amounts: IntArray) -> None:
-        """Count amounts of a node, base units, shape (R,), as used until the session closes."""
+    def hold(self, column: int, amounts: IntArray, returning: IntArray) -> None:
+        """Count amounts of a node as used until the session closes.
+
+        Args:
+            column: The node.
+            amounts: The amounts, base units, shape (R,).
+            returning: Amounts that are held in addition when terminating tasks are gone, base units, shape (R,).
+        """
         self._caller.for_actions("hold")
         delta = np.zeros(self.rows.height, dtype=np.int64)
         delta[self.rows.used] = delta[self.rows.viewed] = amounts
+        delta[self.rows.pipelined] = returning
+        self._shift([column], delta)
+
+    def credit(
+        self,
+        column: int,
+        *,
+        used: IntArray | None = None,
+        viewed: IntArray | None = None,
+        pipelined: IntArray | None = None,
+    ) -> None:
+        """Take amounts out of what counts on a node, base units, shape (R,), because a Reservation had counted them."""
+        self._caller.for_actions("credit")
+        delta = np.zeros(self.rows.height, dtype=np.int64)
+        for rows, amounts in ((self.rows.used, used), (self.rows.viewed, viewed), (self.rows.pipelined, pipelined)):
+            if amounts is not None:
+                delta[rows] = -amounts
         self._shift([column], delta)
 
     def _shift(self, columns: Sequence[int], delta: IntArray) -> None:

@@ -9,6 +9,7 @@ from pyroclast.model.api.devices import KoordinatorDevice
 from pyroclast.model.api.flow import JobFlow, JobTemplate
 from pyroclast.model.api.nodeinfo import Numatopology
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
+from pyroclast.model.api.reservation import Reservation
 from pyroclast.model.api.scheduling import PodGroup, Queue
 from pyroclast.model.api.shard import NodeShard
 from pyroclast.model.api.topology import HyperNode
@@ -29,4 +30,5 @@ KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     ElasticQuota,
     ElasticQuotaProfile,
     KoordinatorDevice,
+    Reservation,
 )

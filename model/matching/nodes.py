@@ -15,6 +15,7 @@ from pyroclast.model.nodes import NodeFacts
 
 __all__ = [
     "has_labels",
+    "integer_beyond",
     "label_mask",
     "node_selector_columns",
     "node_selector_mask",
@@ -51,11 +52,12 @@ def _requirement(facts: NodeFacts, key: str, operator: str, values: frozenset[st
         accepted[-1] = True
     elif operator in {"Gt", "Lt"} and len(values) == 1:
         for value, code in known.items():
-            accepted[code] = _beyond(value, next(iter(values)), operator)
+            accepted[code] = integer_beyond(value, next(iter(values)), operator)
     return _frozen((~accepted if operator == NOT_IN else accepted)[codes])
 
 
-def _beyond(value: str, bound: str, operator: str) -> bool:
+def integer_beyond(value: str, bound: str, operator: str) -> bool:
+    """Return whether a label meets `Gt` or `Lt`. Values that are no integers meet neither."""
     number, limit = _integer(value), _integer(bound)
     if number is None or limit is None:
         return False

@@ -9,6 +9,7 @@ from pyroclast.model.api.devices import *
 from pyroclast.model.api.meta import *
 from pyroclast.model.api.nodeinfo import *
 from pyroclast.model.api.quota import *
+from pyroclast.model.api.reservation import *
 from pyroclast.model.api.scheduling import *
 from pyroclast.model.api.shard import *
 from pyroclast.model.api.topology import *

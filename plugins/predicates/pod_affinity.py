@@ -50,6 +50,7 @@ class PodAffinityFilter:
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
         self._facts = session.nodes.facts
+        self._reserved = session.reserved
         self._pods = pods
         self._own: dict[PodTerms, _Own] = {}
 
@@ -69,7 +70,23 @@ class PodAffinityFilter:
         verdicts = refused[0]
         for other in refused[1:]:
             np.maximum(verdicts, other, out=verdicts)
+        for column, matched in self._reserved.matched_pods(task).items():
+            if matched and 0 < verdicts[column] < _AFFINITY:
+                verdicts[column] = self._without(task, column, matched)
         return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _without(self, task: Task, column: int, matched: Sequence[Task]) -> np.uint8:
+        """Return the verdict of anti-affinity on one node without the pods of Reservations that the task may use."""
+        own = self._judged(self._pods.terms(task))
+        for term, excluded in zip(own.terms.required_anti_affinity, own.excluded, strict=True):
+            alike = sum(term.pods.matches(each.namespace, each.pod.metadata.labels) for each in matched)
+            if excluded.at_nodes()[column] > alike:
+                return _ANTI_AFFINITY
+        for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
+            holders = sum(held.term in self._pods.terms(each).required_anti_affinity for each in matched)
+            if held.holders.at_nodes()[column] > holders:
+                return _EXISTING
+        return np.uint8(0)
 
     def _refused(self, task: Task) -> Iterator[ReasonArray]:
         """Yield the verdicts of each term, new arrays of shape (N,)."""

@@ -1,7 +1,7 @@
 """Node ports: a host port is used once per node, protocol and address; `0.0.0.0` means every address."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,11 +38,18 @@ def requested_ports(spec: wire.PodSpec) -> tuple[HostPort, ...]:
     return tuple(sorted(distinct))
 
 
+def _are_rivals(one: HostPort, other: HostPort) -> bool:
+    """Return whether two pods of one node cannot have these ports."""
+    is_same = one[:2] == other[:2]
+    return is_same and (_EVERY_ADDRESS in {one.address, other.address} or one.address == other.address)
+
+
 class HostPorts(Ledger):
     """Used host ports of each node, updated as a ledger of the session and built at the first use."""
 
     def __init__(self, session: Session) -> None:
         self._table = session.nodes.table
+        self._reserved = session.reserved
         self._early = EarlyChanges()
         self._requested: dict[int, tuple[HostPort, ...]] = {}
         self._users: dict[tuple[str, int], dict[str, Counter[int]]] = {}
@@ -58,12 +65,25 @@ class HostPorts(Ledger):
         if len(columns) == 1:
             column = int(columns.index[0])
             taken = any(users[column] > 0 for port in requested for users in self._rivals(port))
-            return np.array([taken], dtype=np.uint8)
+            matched = self._reserved.matched_pods(task).get(column, ()) if taken else ()
+            return np.array([taken and not (matched and self._is_free_without(matched, requested, column))], np.uint8)
         verdicts = np.zeros(len(self._table), dtype=np.uint8)
         for port in requested:
             for users in self._rivals(port):
                 verdicts[[column for column, count in users.items() if count > 0]] = 1
+        for column, matched in self._reserved.matched_pods(task).items():
+            if verdicts[column] and self._is_free_without(matched, requested, column):
+                verdicts[column] = 0
         return verdicts if columns.is_all else verdicts[columns.index]
+
+    def _is_free_without(self, matched: Sequence[Task], requested: Iterable[HostPort], column: int) -> bool:
+        """Return whether ports are free on a node apart from those of Reservations that a task may use."""
+        reserved = [port for each in matched for port in self._ports(each.template)]
+        for port in requested:
+            taken = sum(users[column] for users in self._rivals(port))
+            if taken > sum(_are_rivals(port, each) for each in reserved):
+                return False
+        return True
 
     def _rivals(self, port: HostPort) -> Iterator[Counter[int]]:
         """Yield the users of every port that conflicts with a port."""

@@ -80,6 +80,9 @@ COMMANDS: Final[Mapping[str, Subcommand]] = {
         about="jobs: list, view, run, suspend, resume, delete", module="pyroclast.scheduler.cli.commands.vcctl.jobs"
     ),
     "quota": Subcommand(about="elastic quotas: list, get", module="pyroclast.scheduler.cli.commands.vcctl.quotas"),
+    "reservation": Subcommand(
+        about="reservations: list, get", module="pyroclast.scheduler.cli.commands.vcctl.reservations"
+    ),
     "completion": Subcommand(
         about="print a script for bash, zsh or fish that completes commands, flags and names",
         module="pyroclast.scheduler.cli.commands.vcctl.completion",

@@ -14,6 +14,7 @@ import pyroclast.controllers.jobs.reconciler
 import pyroclast.controllers.podgroups.reconciler
 import pyroclast.controllers.queues.reconciler
 import pyroclast.controllers.quotaprofiles.reconciler
+import pyroclast.controllers.reservations.reconciler
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.framework.configuration.suggest import did_you_mean
@@ -35,6 +36,7 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "gc-controller": pyroclast.controllers.garbage.reconciler.build,
     "builtinquota-controller": pyroclast.controllers.builtinquotas.reconciler.BuiltInQuotas,
     "quotaprofile-controller": pyroclast.controllers.quotaprofiles.reconciler.QuotaProfiles,
+    "reservation-controller": pyroclast.controllers.reservations.reconciler.ReservationStatuses,
 }
 
 NOT_HERE: Final[Mapping[str, str]] = {

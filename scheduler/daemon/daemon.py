@@ -26,7 +26,7 @@ from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.failed_cycle import failed_report
-from pyroclast.framework.profiles import merged_reports, with_promises
+from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.plan import Plan
@@ -335,7 +335,7 @@ class Daemon:
         # Plans use the same queue as the result of the cycle, so all of them have been taken when it returns.
         report, left = await self.thread.run(self._decide, snapshot, configuration, now, memory, watch)
         if len(configuration.profiles) > 1:
-            self.memories = with_promises(self.memories, left.promises)
+            self.memories = with_held(self.memories, left.held)
         self.memories[profile] = left
         seconds = self.monotonic() - begun
         self._count_profile(profile, report, seconds, stopwatch, was_quiet=was_quiet)

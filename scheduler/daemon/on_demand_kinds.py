@@ -7,9 +7,9 @@ from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
 from pyroclast.framework.configuration import Configuration
-from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
+from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS, RESERVATIONS
+from pyroclast.plugins import load_aware, reservation
 from pyroclast.plugins.deviceshare import DeviceShareArgs, map_of
-from pyroclast.plugins.load_aware import is_asked_for
 
 __all__ = ["OnDemandKinds", "OnDemandWatches", "required_kinds"]
 
@@ -23,6 +23,7 @@ class OnDemandKinds(NamedTuple):
     device_map: RequiredObjects | None = None
     """The ConfigMap with device settings."""
     node_metrics: RequiredObjects | None = None
+    reservations: RequiredObjects | None = None
 
 
 def required_kinds(configuration: Configuration, cards: DeviceShareArgs | None) -> OnDemandKinds:
@@ -30,7 +31,8 @@ def required_kinds(configuration: Configuration, cards: DeviceShareArgs | None) 
     named = map_of(cards)
     return OnDemandKinds(
         device_map=None if named is None else RequiredObjects(*named),
-        node_metrics=EVERY_OBJECT if any(map(is_asked_for, configuration.profiles)) else None,
+        node_metrics=EVERY_OBJECT if any(map(load_aware.is_asked_for, configuration.profiles)) else None,
+        reservations=EVERY_OBJECT if any(map(reservation.is_asked_for, configuration.profiles)) else None,
     )
 
 
@@ -39,21 +41,23 @@ class OnDemandWatches:
 
     def __init__(self, cache: SchedulerCache) -> None:
         """Prepare the watches."""
-        self._device_map, self._node_metrics = (
-            cache.on_demand_informer(CONFIG_MAPS),
-            cache.on_demand_informer(NODE_METRICS),
-        )
+        self._device_map = cache.on_demand_informer(CONFIG_MAPS)
+        self._node_metrics = cache.on_demand_informer(NODE_METRICS)
+        self._reservations = cache.on_demand_informer(RESERVATIONS)
 
     def start(self, background: Background) -> None:
         """Start the background watches."""
         background.keep("follow-device-map", self._device_map.run)
         background.keep("follow-node-metrics", self._node_metrics.run)
+        background.keep("follow-reservations", self._reservations.run)
 
     def follow(self, required: OnDemandKinds) -> None:
         """Watch these objects from now on."""
         self._device_map.require(required.device_map)
         self._node_metrics.require(required.node_metrics)
+        self._reservations.require(required.reservations)
 
     async def wait(self) -> None:
         """Wait until the required objects are in the cluster state, or the timeout expires."""
-        await asyncio.gather(*(each.wait(_PATIENCE_SECONDS) for each in (self._device_map, self._node_metrics)))
+        informers = (self._device_map, self._node_metrics, self._reservations)
+        await asyncio.gather(*(each.wait(_PATIENCE_SECONDS) for each in informers))

@@ -22,7 +22,7 @@ def answers_of(rounds: Sequence[SimulatedRound]) -> list[dict[str, Any]]:
 def _round(done: SimulatedRound) -> dict[str, Any]:
     report, names = done.report, done.pod_names
     answer: dict[str, Any] = {
-        "binds": _sorted({f"{each.namespace}/{each.name}": each.node for plan in done.plans for each in plan.binds}),
+        "binds": _sorted({names[each.task]: each.node for plan in done.plans for each in plan.binds}),
         "evictions": sorted(f"{each.namespace}/{each.name}" for plan in done.plans for each in plan.evictions),
         "pipelined": _sorted(
             {

@@ -22,6 +22,7 @@ from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.model.report import CycleReport, GroupStatus, NativeGroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.requests import resource_list
+from pyroclast.model.reservations.status import available, is_used_by, next_status, unschedulable
 from pyroclast.model.snapshot import Snapshot
 
 __all__ = ["SimulatedCluster"]
@@ -81,8 +82,12 @@ class SimulatedCluster:
         return self._state.snapshot()
 
     def pod_names(self) -> dict[TaskId, str]:
-        """Return `namespace/name` by task."""
-        return {TaskId(uid): pod.metadata.key for uid, pod in self._of("Pod").items()}
+        """Return `namespace/name` by task, and `reservations/name` of the tasks that stand for Reservations."""
+        reservations = self._of("Reservation").values()
+        return {
+            **{TaskId(each.metadata.uid): f"reservations/{each.metadata.name}" for each in reservations},
+            **{TaskId(uid): pod.metadata.key for uid, pod in self._of("Pod").items()},
+        }
 
     def assume(self, plan: Plan, now: float) -> list[str]:
         """Assume the whole plan or nothing of it. Return the objections."""
@@ -112,6 +117,7 @@ class SimulatedCluster:
                 self._start(bind, now)
             for eviction in plan.evictions:
                 self._delete(eviction.task, now, recreate=recreate_evicted)
+        self._sync_reservations(now)
 
     # Objects
 
@@ -167,6 +173,10 @@ class SimulatedCluster:
     def _write_pod(self, condition: PodCondition, now: float) -> None:
         pod = self._of("Pod").get(condition.task)
         if pod is None:
+            reservation = self._state.reservation_of(condition.task)
+            if reservation is not None:
+                status = unschedulable(reservation, condition.message, now)
+                self._set("Reservation", replace(reservation, status=status))
             return
         written = wire.Condition(
             type="PodScheduled",
@@ -193,7 +203,10 @@ class SimulatedCluster:
     # Simulated servers, kubelets and controllers
 
     def _start(self, bind: Bind, now: float) -> None:
-        """Bind a pod and set it to running."""
+        """Bind a pod and set it to running, or set a Reservation to Available."""
+        if isinstance(bind.reservation, str):
+            self._reserve(bind.reservation, bind, now)
+            return
         pod = self._of("Pod")[bind.task]
         bound = wire.Condition(type="PodScheduled", status="True", last_transition_time=wire.time_text(now))
         status = replace(
@@ -206,6 +219,24 @@ class SimulatedCluster:
         metadata = replace(pod.metadata, annotations={**pod.metadata.annotations, **bind.annotations})
         spec = replace(pod.spec, node_name=bind.node)
         self._set("Pod", replace(pod, metadata=metadata, spec=spec, status=status))
+
+    def _reserve(self, name: str, bind: Bind, now: float) -> None:
+        reservation = self._of("Reservation")[name]
+        metadata = replace(reservation.metadata, annotations={**reservation.metadata.annotations, **bind.annotations})
+        self._set("Reservation", replace(reservation, metadata=metadata, status=available(reservation, bind.node, now)))
+
+    def _sync_reservations(self, now: float) -> None:
+        """Write the statuses of Reservations as their controller does."""
+        nodes, pods = self._of("Node"), self._of("Pod").values()
+        for reservation in list(self._of("Reservation").values()):
+            owners = [pod for pod in pods if is_used_by(reservation, pod)]
+            has_node = reservation.status.node_name in nodes
+            try:
+                status = next_status(reservation, owners, has_node=has_node, now=now)
+            except ValueError:
+                continue  # the object itself is reported where it is read
+            if status is not None:
+                self._set("Reservation", replace(reservation, status=status))
 
     def _delete(self, task: TaskId, now: float, *, recreate: bool) -> None:
         pod = self._of("Pod").pop(task)

@@ -10,7 +10,7 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import examine_pods, run_cycle
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
-from pyroclast.framework.profiles import merged_reports, with_promises
+from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.framework.session.ownership import tasks_of_profile
 from pyroclast.model.examination import Examination
@@ -124,7 +124,7 @@ def run_rounds(
             sessions.append(session.done)
             # A quiet cycle would return an empty report. Here each report must be complete.
             left = replace(session.left, quiet_snapshot=-1, quiet_configuration=-1)
-            memories = {**with_promises(memories, left.promises), name: left}
+            memories = {**with_held(memories, left.held), name: left}
         whole = _together(sessions)
         done.append(whole)
         if number + 1 < rounds:

@@ -73,11 +73,17 @@ ADDITIONS: dict[tuple[str, str], dict[str, Any]] = {
     ("HyperNode", "status.conditions[].reason"): {"minLength": 1},
     ("JobFlow", "spec.flows[].name"): {"minLength": 1},
     ("PodGroup", "spec.subGroupPolicy[].matchLabelKeys"): WHOLE_LIST,
+    ("Reservation", "spec.owners"): {"minItems": 1},
+    ("Reservation", "spec.owners[].controller"): WHOLE,
+    ("Reservation", "spec.owners[].object"): WHOLE,
+    ("Reservation", "spec.template"): {"x-kubernetes-preserve-unknown-fields": True},
+    ("Reservation", "status.currentOwners[]"): WHOLE,
     **{
         (kind, path): extra
         for kind, place in (
             ("HyperNode", "spec.members[].selector.labelMatch"),
             ("PodGroup", "spec.subGroupPolicy[].labelSelector"),
+            ("Reservation", "spec.owners[].labelSelector"),
         )
         for path, extra in selector_additions(place).items()
     },

@@ -39,7 +39,6 @@ def refuses_ascend() -> bool:
 
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
-    "Reservations": lambda: is_unserved("RESERVATION"),
     "Gathering gangs": lambda: is_unserved("GATHERING"),
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),

@@ -15,13 +15,14 @@ TIERS: tuple[Any, ...] = (
     (("priority", "gang"), ("overcommit", "drf", "predicates", "proportion", "nodeorder", "binpack")),
     (("sla", "priority", "gang"), ("drf", "predicates", "nodeorder")),
     (("sla",), ("gang", "predicates"), ("proportion", "binpack")),
-    (("gang",), ("predicates", "binpack")),
+    (("gang",), ("predicates", "binpack", "reservation")),
     (("predicates", "nodeorder"),),
     (("gang", "nodeorder", "proportion"),),
     (("drf", "gang", "proportion"), ("predicates",)),
     (("priority", "gang"), ("overcommit", "capacity", "predicates", "nodeorder")),
     (("gang", "capacity"), ("predicates", "binpack")),
 )
+"""Clusters have no Reservations, so that the plugin reservation must change nothing."""
 CAPABILITIES: tuple[dict[str, Any] | None, ...] = (None, None, {"cpu": 4}, {"cpu": 6, "memory": "7Gi"}, {GPU: 1})
 GUARANTEES: tuple[dict[str, Any] | None, ...] = (None, None, None, {"cpu": 2}, {"memory": "3Gi", "cpu": 1})
 DESERVED: tuple[dict[str, Any] | None, ...] = (None, {"cpu": 2}, {"cpu": 4, "memory": "4Gi"}, {GPU: 1})

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyroclast.model.errors import PyroclastError
-from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser, quota_parser
+from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser, quota_parser, reservation_parser
 from pyroclast.scheduler.cli.commands.vcctl.flags import print_line, program
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
@@ -41,7 +41,12 @@ complete -c pyroclast -a '(__pyroclast)'
 }
 """The completion script of each shell."""
 
-_PARSERS: Final = {"queue": queue_parser.parser, "job": job_parser.parser, "quota": quota_parser.parser}
+_PARSERS: Final = {
+    "queue": queue_parser.parser,
+    "job": job_parser.parser,
+    "quota": quota_parser.parser,
+    "reservation": reservation_parser.parser,
+}
 
 
 def candidates(words: Sequence[str], commands: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from typing import Any, Final
 
-from pyroclast.kube.resources import ELASTIC_QUOTAS, JOBS, QUEUES, Resource
+from pyroclast.kube.resources import ELASTIC_QUOTAS, JOBS, QUEUES, RESERVATIONS, Resource
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import connected
 
 __all__ = ["names"]
@@ -12,7 +12,12 @@ __all__ = ["names"]
 _SECONDS = 2.0
 """Maximum wait. A completion should not block the shell for longer."""
 
-_RESOURCES: Final[dict[str, Resource[Any]]] = {"queue": QUEUES, "job": JOBS, "quota": ELASTIC_QUOTAS}
+_RESOURCES: Final[dict[str, Resource[Any]]] = {
+    "queue": QUEUES,
+    "job": JOBS,
+    "quota": ELASTIC_QUOTAS,
+    "reservation": RESERVATIONS,
+}
 
 
 def names(given: argparse.Namespace, kind: str) -> list[str]:

@@ -22,6 +22,7 @@ from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuration import configured
 from tests.hypernodes import rack
+from tests.reservations import reservation
 from tests.unit.framework.asking import Saying, always
 
 # Answers --------------------------------------------------------------------------------------------------------------
@@ -212,6 +213,7 @@ UNREADY = Saying("unready", {contract.SUB_JOB_READY: always(False)})
 GANG = {"name": "gang", "enabledSubJobReady": False, "enabledSubJobPipelined": False}
 
 PLACING = Ground(CLUSTER, "enqueue allocate backfill", (ODD, "gang", "predicates"))
+RESERVING = Ground(CLUSTER.add(reservation("r", node="n1")), "enqueue allocate backfill", (ODD, "gang", "predicates"))
 IN_PARTS = Ground(parts(), "allocate", (GANG, ODD))
 IN_PARTS_UNREADY = Ground(parts(), "allocate", (GANG, UNREADY, ODD))
 IN_RACKS = Ground(racks(), "allocate", ("gang", "predicates", ODD))
@@ -281,6 +283,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "node_map": half(contract.NODE_MAP, contract.NODE_REDUCE, always(None), NUMBER),
     "node_reduce": half(contract.NODE_REDUCE, contract.NODE_MAP, always(1.0), NONE),
     "best_node": advice(contract.BEST_NODE, PLACING, NONE),
+    "reservation_use": advice(contract.RESERVATION_USE, RESERVING, NONE),
     "hyper_node_order": advice(contract.HYPER_NODE_ORDER, IN_LEVELS, {"empty mapping"}),
     "hyper_node_gradient_for_job": row(contract.HYPER_NODE_GRADIENT_FOR_JOB, IN_RACKS, EMPTY),
     "hyper_node_gradient_for_sub_job": row(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB, IN_LEVELS, EMPTY),

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from pyroclast.testing.configuring import configured
 
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.held import CapacityHolder, HeldCapacity, HolderKind
@@ -12,6 +11,7 @@ from pyroclast.model.ids import NodeName
 from pyroclast.scheduler.simulation.case import moment_after
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuration import configured
 
 SCENARIO = Scenario().queue("default").node("n1", cpu=4).job("a", tasks=2, min_available=1, cpu=2)
 NOW = moment_after(SCENARIO.objects)

@@ -1,0 +1,162 @@
+"""Reservations: the rules of those that are Available, the pods that use them, and which of them a pod may use."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import TaskId
+from pyroclast.model.plan import Bind
+from pyroclast.model.reservations.names import ALLOCATED
+from pyroclast.model.reservations.operating import is_operating, reservation_of
+from pyroclast.model.reservations.reading import ReservationRules, is_active, read_reservation
+from pyroclast.model.reservations.reserve_pods import reserve_pod
+from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for
+from pyroclast.model.reservations.status import allocated_uid, noted_uid
+from pyroclast.model.resources import NO_AMOUNTS, Amounts
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.tasks import Task, TaskStatus
+
+__all__ = ["ReservationStore"]
+
+_FINISHED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
+
+
+class ReservationStore:
+    """Reservations by UID."""
+
+    def __init__(self, report: Callable[[ObjectError], None]) -> None:
+        """Start without Reservations; `report` receives each broken field."""
+        self._report = report
+        self._objects: dict[TaskId, wire.Reservation] = {}
+        """Active Reservations: those that wait and those that are Available."""
+        self._rules: dict[TaskId, ReservationRules] = {}
+        """Rules of those that are Available."""
+        self._operating: dict[TaskId, Task] = {}
+        """Pods that act as Reservations; their rules are among the others."""
+        self._users: dict[TaskId, dict[TaskId, Task]] = {}
+        """Tasks on nodes whose pods name a Reservation, by its UID. It may be unknown, or on another node."""
+        self._shown: Mapping[TaskId, ReservedCapacity] | None = SealedDict()
+        self._names: Mapping[TaskId, str] | None = SealedDict()
+
+    def __contains__(self, task: TaskId) -> bool:
+        """Return whether a task stands for a Reservation."""
+        return task in self._objects
+
+    def of(self, task: TaskId) -> wire.Reservation | None:
+        """Return the Reservation for which a task stands."""
+        return self._objects.get(task)
+
+    def set(self, reservation: wire.Reservation) -> wire.Pod | None:
+        """Add or replace a Reservation. Return the pod that stands for it; None if it has ended or is not valid."""
+        task = TaskId(reservation.metadata.uid)
+        self.drop(task)
+        if not is_active(reservation):
+            return None
+        try:
+            pod = reserve_pod(reservation)
+        except ObjectError as fault:
+            self._report(fault)
+            return None
+        self._objects[task] = reservation
+        if pod.spec.node_name:
+            self._rules[task] = read_reservation(reservation, self._report)
+        return pod
+
+    def drop(self, task: TaskId) -> None:
+        """Forget a Reservation."""
+        self._objects.pop(task, None)
+        self._rules.pop(task, None)
+        self._shown = self._names = None
+
+    def names(self) -> Mapping[TaskId, str]:
+        """Return the name of the Reservation by the task that stands for it."""
+        if self._names is None:
+            self._names = SealedDict((task, each.metadata.name) for task, each in sorted(self._objects.items()))
+        return self._names
+
+    def amounts(self) -> list[Amounts]:
+        """Return all reserved amounts."""
+        return [rules.allocatable for rules in self._rules.values()]
+
+    def lent(self, bind: Bind) -> Amounts:
+        """Return what the pod of a bind uses together with a pod in operating mode, thousandths by name."""
+        text = bind.annotations.get(ALLOCATED)
+        operating = self._operating.get(TaskId(noted_uid(text))) if text and self._operating else None
+        return NO_AMOUNTS if operating is None else operating.template.request
+
+    def usable_by(self, pod: wire.Pod) -> tuple[str, ...]:
+        """Return the UIDs of the Reservations whose owners a pod matches, ascending; none for a pod on a node."""
+        if not self._rules or pod.spec.node_name or TaskId(pod.metadata.uid) in self._objects:
+            return ()
+        return tuple(sorted(task for task, rules in self._rules.items() if rules.owners.match(pod)))
+
+    def exchange(self, old: Task | None, new: Task | None) -> bool:
+        """Note a task in the place of an older state of it; None stands for its absence.
+
+        Returns:
+            Whether a pod begins or ends to act as a Reservation, so that other Reservations may be used.
+        """
+        before, after = _used_by(old), _used_by(new)
+        if old is not None and before is not None:
+            users = self._users.get(before, {})
+            users.pop(old.id, None)
+            if not users:
+                self._users.pop(before, None)
+        if new is not None and after is not None:
+            self._users.setdefault(after, {})[new.id] = new
+        if before is not None or after is not None:
+            self._shown = None
+        return self._exchange_operating(old, new)
+
+    def _exchange_operating(self, old: Task | None, new: Task | None) -> bool:
+        either = new or old
+        assert either is not None, "a task comes, goes or changes"
+        known = self._operating.get(either.id)
+        is_operating_now = new is not None and is_operating(new)
+        if known is None and not is_operating_now:
+            return False
+        self._shown = None
+        self._operating.pop(either.id, None)
+        self._rules.pop(either.id, None)
+        if new is None or not is_operating_now:
+            return True
+        try:
+            reservation = reservation_of(new)
+        except ValueError as error:
+            self._report(ObjectError("Pod", new.key, "metadata.annotations", str(error)))
+            return True
+        self._operating[new.id] = new
+        self._rules[new.id] = read_reservation(reservation, self._report)
+        return known is None or known.node != new.node or known.pod.metadata.annotations != new.pod.metadata.annotations
+
+    def shown(self, fold: Callable[[Amounts], Amounts]) -> Mapping[TaskId, ReservedCapacity]:
+        """Return the capacity of the Reservations that are Available, in the order of their names."""
+        if self._shown is None:
+            known = sorted(self._rules.items(), key=lambda each: (each[1].name, each[0]))
+            self._shown = SealedDict((task, self._capacity(task, rules, fold)) for task, rules in known)
+        return self._shown
+
+    def forget_amounts(self) -> None:
+        """Compute the capacity again: names of resources have changed."""
+        self._shown = None
+
+    def _capacity(self, task: TaskId, rules: ReservationRules, fold: Callable[[Amounts], Amounts]) -> ReservedCapacity:
+        users = [user for _, user in sorted(self._users.get(task, {}).items()) if user.node == rules.node]
+        reserved = fold(rules.allocatable)
+        return ReservedCapacity(
+            id=task,
+            rules=rules,
+            amounts=reserved,
+            users=SealedDict((user.id, counted_for(user.template.request, reserved)) for user in users),
+            counted=self._operating[task].template.request if task in self._operating else NO_AMOUNTS,
+            leaving=frozenset(user.id for user in users if user.status is TaskStatus.RELEASING),
+        )
+
+
+def _used_by(task: Task | None) -> TaskId | None:
+    """Return the UID of the Reservation that a pod on a node names; None if it names none, or has finished (R28)."""
+    if task is None or task.node is None or task.status in _FINISHED:
+        return None
+    uid = allocated_uid(task.pod)
+    return TaskId(uid) if uid else None

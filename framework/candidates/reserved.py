@@ -1,0 +1,349 @@
+"""Reserved capacity of a session: which Reservation a task uses on a node, and what is left of each.
+
+The amounts of nodes count the rest of each Reservation as used. A task that uses one is placed on free room and on that
+rest (R19, in the form of D1: the rest counts once). So a placement of such a task takes its part of the rest out of the
+amounts again, and undoing the placement puts it back.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Verb
+from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.state.nodes import NodeColumns, SessionNodes
+from pyroclast.framework.state.queue_limits import quantities
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.refusals import Refusal
+from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for
+from pyroclast.model.reservations.use import NO_USE, ReservationUse
+from pyroclast.model.resources import PODS
+from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.tasks import Task
+
+__all__ = ["REASON", "ReservedRoom", "SessionReservations", "Taken"]
+
+REASON: Final = "NoReservation"
+"""Reason of a refusal by Reservations."""
+_MOST_SCORE: Final = 100.0
+
+
+class ReservedRoom:
+    """What is left of one Reservation in a session; R resources."""
+
+    __slots__ = ("capacity", "column", "kept_back", "lent_back", "reserved", "rest", "used", "users")
+
+    def __init__(self, capacity: ReservedCapacity, column: int, nodes: SessionNodes) -> None:
+        vector = nodes.resources.vector
+        self.capacity = capacity
+        self.column = column
+        """Column of its node."""
+        self.reserved: IntArray = vector(capacity.reserved)
+        """Reserved amounts, base units, shape (R,)."""
+        self.rest: IntArray = np.array(vector(capacity.rest()))
+        """Amounts that no task uses, base units, shape (R,)."""
+        self.lent_back: IntArray = np.array(vector(capacity.rest(after_leaving=True))) - self.rest
+        """Amounts that come back when terminating pods are gone, base units, shape (R,)."""
+        self.used: IntArray = sum(map(vector, capacity.users.values()), np.zeros_like(self.rest))
+        """Requests of the tasks that use it, base units, shape (R,)."""
+        self.kept_back: IntArray = vector(capacity.rules.kept_back)
+        """Amounts that no task may use, base units, shape (R,)."""
+        self.users: set[TaskId] = set(capacity.users)
+        """Tasks that use it. Asked for membership and number alone."""
+
+    @property
+    def name(self) -> str:
+        """Name of the Reservation."""
+        return self.capacity.name
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it may be used once, and a task uses it."""
+        return self.capacity.rules.object.spec.allocate_once and bool(self.users)
+
+    def available(self, *, in_future: bool) -> IntArray:
+        """Return what a task may use now, or when terminating pods are gone, base units, shape (R,)."""
+        rest = self.rest + self.lent_back if in_future else self.rest
+        free: IntArray = np.maximum(rest - self.kept_back, 0)
+        return free
+
+    def score(self, request: IntArray) -> float:
+        """Return how full it would be with a task, 0 to 100: the mean over the reserved resources (R23)."""
+        rows = np.flatnonzero(self.reserved > 0)
+        after = (self.reserved - self.rest + request)[rows]
+        shares = np.where(after <= self.reserved[rows], _MOST_SCORE * after / self.reserved[rows], 0.0)
+        return float(shares.mean()) if rows.size else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a placement took from a Reservation, or what an eviction will give back to it; base units, shape (R,)."""
+
+    room: ReservedRoom
+    task: TaskId
+    request: IntArray
+    """What counts of the request of the task."""
+    from_rest: IntArray
+    from_returns: IntArray
+    """Part of what terminating pods give back; negative where an eviction adds to it."""
+    verb: Verb
+
+
+class SessionReservations:
+    """The Reservations of one session."""
+
+    def __init__(self, snapshot: Snapshot, nodes: SessionNodes, extensions: Extensions, now: float) -> None:
+        columns = snapshot.nodes.column
+        self._nodes, self._extensions = nodes, extensions
+        self._pods_row = snapshot.resources.rows[PODS]
+        self.rooms: Mapping[TaskId, ReservedRoom] = {
+            each.id: ReservedRoom(each, columns[each.node], nodes)
+            for each in snapshot.reservations.values()
+            if each.node in columns and (each.rules.ends is None or now < each.rules.ends)
+        }
+        """What is left of each, by UID, in the order of names."""
+        self._uses: dict[int, ReservationUse] = {}
+        """Answers by template number."""
+        self._used_by: dict[TaskId, ReservedRoom] = {
+            task: room for room in self.rooms.values() for task in room.capacity.users
+        }
+        extensions.observe(self._uses.clear)
+
+    def __bool__(self) -> bool:
+        """Return whether any Reservation keeps capacity."""
+        return bool(self.rooms)
+
+    def used_by(self, task: TaskId) -> ReservedRoom | None:
+        """Return the Reservation that a placed task uses."""
+        return self._used_by.get(task)
+
+    def use_of(self, task: Task) -> ReservationUse:
+        """Return which Reservations a task may use."""
+        known = self._uses.get(task.template.number)
+        if known is None:
+            known = NO_USE
+            for each in self._extensions.functions(contract.RESERVATION_USE):
+                answer = self._extensions.ask_or(each, None, task)
+                if answer is not None:
+                    known = answer
+                    break
+            self._uses[task.template.number] = known
+        return known
+
+    def columns_of(self, use: ReservationUse) -> dict[int, list[ReservedRoom]]:
+        """Return the Reservations that may be used, by the column of their node, in the order of names."""
+        found: dict[int, list[ReservedRoom]] = {}
+        for task in use.usable:
+            room = self.rooms.get(task)
+            if room is not None:
+                found.setdefault(room.column, []).append(room)
+        return found
+
+    def matched_pods(self, task: Task) -> dict[int, list[Task]]:
+        """Return the pods that stand for the Reservations that a task may use, by the column of their node (R32)."""
+        found: dict[int, list[Task]] = {}
+        for column, rooms in (self.columns_of(self.use_of(task)) if self.rooms else {}).items():
+            there = self._nodes.tasks_on(column)
+            found[column] = [
+                there[room.capacity.id]
+                for room in rooms
+                if room.capacity.id in there and not room.capacity.counted  # not a pod in operating mode, which runs
+            ]
+        return found
+
+    def fits(
+        self, task: Task, use: ReservationUse, rooms: Mapping[int, list[ReservedRoom]], columns: NodeColumns
+    ) -> Iterator[tuple[int, bool, bool]]:
+        """Yield the positions of columns with usable Reservations, and whether a task fits now, and later."""
+        pairs = _positions(rooms) if columns.is_all else enumerate(columns.index.tolist())
+        for position, column in pairs:
+            if column in rooms:
+                yield (
+                    position,
+                    self._fits(task, use, rooms[column], in_future=False),
+                    self._fits(task, use, rooms[column], in_future=True),
+                )
+
+    def restored(self, task: Task, columns: NodeColumns) -> NodeColumns:
+        """Return columns as a task sees them: what it would take from a Reservation does not count as used (R18)."""
+        use = self.use_of(task) if self.rooms else NO_USE
+        rooms = self.columns_of(use)
+        if not rooms:
+            return columns
+        index = columns.index
+        state, blocks = self._nodes.state[:, index], self._nodes.rows
+        for position, column in enumerate(index.tolist()):
+            if column in rooms:
+                credit = self._credit(task, use, rooms[column])
+                state[blocks.used, position] -= credit
+                state[blocks.viewed, position] -= credit
+        return self._nodes.supposing(index, state)
+
+    def future_room(self, task: Task, columns: IntArray | None = None) -> IntArray:
+        """Return at most what a task has on nodes when terminating tasks are gone, base units, shape (R, n).
+
+        Args:
+            task: A task that is not placed.
+            columns: The nodes; all if None.
+        """
+        nodes = self._nodes.columns(columns)
+        room = nodes.future_idle
+        for column, rooms in (self.columns_of(self.use_of(task)) if self.rooms else {}).items():
+            position = np.flatnonzero(nodes.index == column)
+            for each in rooms if position.size else ():
+                room[:, position[0]] += each.available(in_future=True)
+        return room
+
+    def future_room_of_any(self, tasks: Sequence[Task], columns: IntArray) -> IntArray:
+        """Return the most that any of some tasks has on nodes, as `future_room` does; at least one task."""
+        like = {task.template.number: task for task in tasks} if self.rooms else {}
+        rooms = [self.future_room(each, columns) for each in like.values()]
+        room: IntArray = np.maximum.reduce(rooms) if rooms else self._nodes.columns(columns).future_idle
+        return room
+
+    def _credit(self, task: Task, use: ReservationUse, rooms: Sequence[ReservedRoom]) -> IntArray:
+        request = self._nodes.needs(task.template).request
+        room = None if use.takes_any else self.nominate(task, rooms, in_future=False)
+        room = room or (None if use.takes_any else self.nominate(task, rooms, in_future=True))
+        chosen = rooms if use.takes_any else [room] if room is not None else []
+        rest = sum((each.available(in_future=False) for each in chosen), np.zeros_like(request))
+        credit: IntArray = np.minimum(rest, request)
+        return credit
+
+    def _fits(self, task: Task, use: ReservationUse, rooms: Sequence[ReservedRoom], *, in_future: bool) -> bool:
+        if use.takes_any:
+            free = self._free(rooms[0].column, in_future=in_future)
+            rest = np.sum([room.available(in_future=in_future) for room in rooms], axis=0)
+            return self._has(task, free + rest)
+        if self.nominate(task, rooms, in_future=in_future) is not None:
+            return True
+        return not use.is_required and self._has(task, self._free(rooms[0].column, in_future=in_future))
+
+    def _free(self, column: int, *, in_future: bool) -> IntArray:
+        """Return the free amounts of a node, reserved ones not included, base units, shape (R,)."""
+        if in_future:
+            return self._nodes.future_idle_on(column)
+        state, rows = self._nodes.state[:, column], self._nodes.rows
+        free: IntArray = self._nodes.table.allocatable[:, column] - state[rows.used]
+        return np.minimum(free, self._nodes.future_idle_on(column))
+
+    def _has(self, task: Task, amounts: IntArray) -> bool:
+        return bool((self._nodes.needs(task.template).thresholds[:, 0] <= amounts).all())
+
+    def nominate(self, task: Task, rooms: Sequence[ReservedRoom], *, in_future: bool) -> ReservedRoom | None:
+        """Return the Reservation that a task uses on a node (R23): the lowest order, the highest score, the first name.
+
+        Args:
+            task: A task that is not placed.
+            rooms: Usable Reservations of one node.
+            in_future: Whether room that is being released counts.
+        """
+        passing = [room for room in rooms if not self.lacking(task, room, in_future=in_future)]
+        if len(passing) <= 1:
+            return passing[0] if passing else None
+        ordered = [room for room in passing if room.capacity.rules.order]
+        if ordered:
+            return min(ordered, key=lambda room: (room.capacity.rules.order, room.name))
+        request = self._nodes.needs(task.template).request
+        return min(passing, key=lambda room: (-room.score(request), room.name))
+
+    def lacking(self, task: Task, room: ReservedRoom, *, in_future: bool) -> str:
+        """Return why a task cannot use a Reservation, as a clause with numbers; empty if it can (R19, R20)."""
+        if room.is_spent:
+            return "is used by another pod"
+        needs, names = self._nodes.needs(task.template), self._nodes.resources.names
+        available = room.available(in_future=in_future)
+        restricted = room.capacity.rules.restricted
+        for row in np.flatnonzero(needs.request).tolist():
+            if names[row] in restricted and names[row] != PODS and needs.request[row] > available[row]:
+                return self._shortage(f"Insufficient {names[row]}", row, needs.request, room, available)
+        if PODS in restricted and len(room.users) + 1 > room.reserved[self._pods_row]:
+            return f"Too many pods ({len(room.users)} of {room.reserved[self._pods_row]} used)"
+        whole = self._free(room.column, in_future=in_future) + available
+        for row in needs.checked.tolist():
+            if needs.request[row] > whole[row]:
+                return self._shortage(f"Insufficient {names[row]} by node", row, needs.request, room, whole)
+        return ""
+
+    def _shortage(self, what: str, row: int, request: IntArray, room: ReservedRoom, available: IntArray) -> str:
+        def text(amount: int) -> str:
+            return quantities(self._nodes.resources, [amount] * len(request), [row]).split(" ")[0]
+
+        return (
+            f"{what} (asks {text(int(request[row]))}, {text(max(int(available[row]), 0))} available, "
+            f"{text(int(room.reserved[row]))} reserved)"
+        )
+
+    # Placements -------------------------------------------------------------------------------------------------------
+
+    def take(self, task: Task, column: int, verb: Verb) -> Taken | Refusal | None:
+        """Let a task use a Reservation of the node on which it is about to be placed, before its amounts are added.
+
+        Returns:
+            What was taken; None if the task uses no Reservation; a refusal if it must, and none is left.
+        """
+        use = self.use_of(task)
+        if not use.usable and not use.is_required:
+            return None
+        rooms = self.columns_of(use).get(column, [])
+        in_future = verb is Verb.PIPELINE
+        room = None if use.takes_any else self.nominate(task, rooms, in_future=in_future)
+        if room is None:
+            return _none_left() if use.is_required and not use.takes_any else None
+        request = self._counted(task, room)
+        from_rest = np.minimum(room.rest, request)
+        from_returns = np.minimum(room.lent_back, request - from_rest) if in_future else np.zeros_like(from_rest)
+        taken = Taken(room, task.id, request, from_rest, np.maximum(from_returns, 0), verb)
+        self._apply(taken, 1)
+        return taken
+
+    def give_back(self, task: Task) -> Taken | None:
+        """Reserve again what a task leaves that is about to be evicted."""
+        room = self._used_by.get(task.id)
+        if room is None or room.capacity.rules.object.spec.allocate_once:
+            return None
+        request = self._counted(task, room)
+        returned = np.maximum(request - np.maximum(room.used - room.reserved, 0), 0)
+        taken = Taken(room, task.id, request, np.zeros_like(returned), -returned, Verb.EVICT)
+        self._apply(taken, 1)
+        return taken
+
+    def undo(self, taken: Taken) -> None:
+        """Undo `take` or `give_back`."""
+        self._apply(taken, -1)
+
+    def _counted(self, task: Task, room: ReservedRoom) -> IntArray:
+        return self._nodes.resources.vector(counted_for(task.template.request, room.capacity.amounts))
+
+    def _apply(self, taken: Taken, sign: int) -> None:
+        room = taken.room
+        room.rest -= sign * taken.from_rest
+        room.lent_back -= sign * taken.from_returns
+        total = sign * (taken.from_rest + taken.from_returns)
+        room.used += sign * (-taken.request if taken.verb is Verb.EVICT else taken.request)
+        if taken.verb is Verb.EVICT:
+            self._nodes.credit(room.column, pipelined=total)
+            return
+        if sign > 0:
+            room.users.add(taken.task)
+            self._used_by[taken.task] = room
+        else:
+            room.users.discard(taken.task)
+            self._used_by.pop(taken.task, None)
+        if taken.verb is Verb.ALLOCATE:
+            self._nodes.credit(room.column, used=total, viewed=total)
+        else:
+            self._nodes.credit(room.column, pipelined=total, viewed=total)
+
+
+def _positions(rooms: Mapping[int, list[ReservedRoom]]) -> Iterator[tuple[int, int]]:
+    """Yield each column as its own position."""
+    return ((column, column) for column in rooms)
+
+
+def _none_left() -> Refusal:
+    return Refusal(plugin="reservation", reason=REASON, message="no reservation of the node is left for the pod")

@@ -1,0 +1,166 @@
+"""Reading: the rules of a Reservation object as values."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from pyroclast.model import wire
+from pyroclast.model.durations import parse_duration
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
+from pyroclast.model.requests import amounts
+from pyroclast.model.reservations.names import KEPT_BACK, ORDER, RESTRICTED_OPTIONS
+from pyroclast.model.reservations.owners import OwnerRules, read_owners
+from pyroclast.model.resources import NO_AMOUNTS, Amounts
+from pyroclast.model.sealed import SealedDict
+
+__all__ = ["KIND", "PodTemplate", "ReservationRules", "end_of", "is_active", "read_reservation", "template_of"]
+
+T = TypeVar("T")
+
+KIND: Final = "Reservation"
+_DEFAULT_TTL: Final = "24h"
+_FINAL: Final = frozenset({wire.ReservationPhase.SUCCEEDED, wire.ReservationPhase.FAILED})
+_LONGEST_TEXT: Final = 65536
+"""Characters of an annotation that is parsed."""
+
+
+class PodTemplate(wire.Wire, frozen=True, kw_only=True):
+    """Pod template of a Reservation."""
+
+    metadata: wire.ObjectMeta = wire.ObjectMeta()
+    spec: wire.PodSpec = wire.PodSpec()
+
+
+class _Amounts(wire.Wire, frozen=True, kw_only=True):
+    resources: wire.ResourceList = wire.EMPTY
+
+
+class _Names(wire.Wire, frozen=True, kw_only=True):
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReservationRules:
+    """Rules of one Reservation that is Available."""
+
+    object: wire.Reservation
+    """The object as the API server gave it."""
+    owners: OwnerRules
+    """Pods that may use it; no entries if they cannot be parsed."""
+    allocatable: Amounts
+    """Reserved amounts, thousandths by resource name."""
+    kept_back: Amounts
+    """Amounts of these that no pod may use, thousandths by resource name."""
+    restricted: frozenset[str]
+    """Names of reserved resources that pods may take from the Reservation alone. Empty unless the policy is
+    Restricted."""
+    order: int
+    """Order of use; 0 if none is given."""
+    begins: float
+    """Creation of the object, seconds since 1970."""
+    ends: float | None
+    """Time at which it expires, seconds since 1970; None if it does not."""
+
+    @property
+    def name(self) -> str:
+        """Name of the object."""
+        return self.object.metadata.name
+
+    @property
+    def node(self) -> NodeName:
+        """Node of the reserved capacity."""
+        return NodeName(self.object.status.node_name)
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether its policy is given, so that it may not share a node with one without a policy (R12)."""
+        return bool(self.object.spec.allocate_policy)
+
+
+def is_active(reservation: wire.Reservation) -> bool:
+    """Return whether a Reservation waits for a node or keeps capacity: it is valid, and its phase is not final (V1)."""
+    return bool(reservation.spec.template) and bool(reservation.spec.owners) and reservation.status.phase not in _FINAL
+
+
+def template_of(reservation: wire.Reservation) -> PodTemplate:
+    """Parse the pod template.
+
+    Raises:
+        ObjectError: A field has another type.
+    """
+    try:
+        return msgspec.convert(_plain(reservation.spec.template), type=PodTemplate, strict=False)
+    except msgspec.ValidationError as error:
+        raise ObjectError(KIND, reservation.metadata.name, "spec.template", str(error)) from error
+
+
+def _plain(value: Any) -> Any:
+    """Return sealed mappings as dictionaries, which the decoder reads."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def end_of(reservation: wire.Reservation) -> float | None:
+    """Return the time at which a Reservation expires, seconds since 1970; None if it does not (R38).
+
+    Raises:
+        ValueError: A time or the ttl cannot be parsed.
+    """
+    ttl = parse_duration(reservation.spec.ttl or _DEFAULT_TTL)
+    if ttl == 0:
+        return None
+    ends = wire.unix_seconds(reservation.metadata.creation_timestamp) + float(ttl)
+    return min(ends, wire.unix_seconds(reservation.spec.expires)) if reservation.spec.expires else ends
+
+
+def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectError], None]) -> ReservationRules:
+    """Parse a Reservation that is Available.
+
+    Each field that cannot be parsed is reported. It reserves nothing then, no pod matches it, or it does not end.
+    """
+    metadata, status = reservation.metadata, reservation.status
+
+    def read(path: str, fallback: T, parse: Callable[[], T]) -> T:
+        try:
+            return parse()
+        except (ValueError, msgspec.DecodeError) as error:
+            report(ObjectError(KIND, metadata.name, path, str(error)))
+            return fallback
+
+    def annotation(key: str, kind: type[T], absent: T) -> T:
+        text = metadata.annotations.get(key)
+        if not text:
+            return absent
+        return read(f"metadata.annotations[{key}]", absent, lambda: _decoded(text, kind))
+
+    allocatable = read("status.allocatable", NO_AMOUNTS, lambda: amounts(status.allocatable))
+    kept_back = annotation(KEPT_BACK, _Amounts, _Amounts()).resources
+    named = frozenset(annotation(RESTRICTED_OPTIONS, _Names, _Names()).resources) & allocatable.keys()
+    is_restricted = reservation.spec.allocate_policy == wire.AllocatePolicy.RESTRICTED
+    return ReservationRules(
+        object=reservation,
+        owners=read("spec.owners", OwnerRules(), lambda: read_owners(reservation.spec.owners)),
+        allocatable=SealedDict(allocatable),
+        kept_back=SealedDict(read(f"metadata.annotations[{KEPT_BACK}]", NO_AMOUNTS, lambda: amounts(kept_back))),
+        restricted=(named or frozenset(allocatable)) if is_restricted else frozenset(),
+        order=read(f"metadata.labels[{ORDER}]", 0, lambda: _integer(metadata.labels.get(ORDER, "0"))),
+        begins=read("metadata.creationTimestamp", 0.0, lambda: wire.unix_seconds(metadata.creation_timestamp)),
+        ends=read("spec", None, lambda: end_of(reservation)),
+    )
+
+
+def _decoded(text: str, kind: type[T]) -> T:
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"{len(text)} characters, at most {_LONGEST_TEXT} are supported")
+    return msgspec.json.decode(text, type=kind)
+
+
+def _integer(text: str) -> int:
+    number = int(text) if len(text) <= len(str(-(2**63))) else 2**64
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{text!r} is not a 64-bit integer")
+    return number

@@ -1,0 +1,211 @@
+"""Status: the next status of a Reservation, as its scheduler and its controller write it (R15, R16, R38 to R40)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from pyroclast.model import wire
+from pyroclast.model.errors import ObjectError
+from pyroclast.model.ids import NodeName
+from pyroclast.model.quantity import QuantityError
+from pyroclast.model.requests import amounts, pod_request, resource_list
+from pyroclast.model.reservations.names import ALLOCATED, RESIZE_ALLOCATABLE
+from pyroclast.model.reservations.reading import KIND, end_of, template_of
+from pyroclast.model.resources import PODS
+
+__all__ = [
+    "allocated_uid",
+    "available",
+    "due_at",
+    "ended_at",
+    "is_used_by",
+    "next_status",
+    "noted_uid",
+    "unschedulable",
+    "with_condition",
+]
+
+_SCHEDULED: Final = "Scheduled"
+_READY: Final = "Ready"
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_LONGEST_NOTE: Final = 1024
+"""Characters of the annotation that names the Reservation of a pod."""
+
+
+class _Resize(wire.Wire, frozen=True, kw_only=True):
+    resources: wire.ResourceList = wire.EMPTY
+
+
+class _Note(wire.Wire, frozen=True, kw_only=True):
+    uid: str = ""
+
+
+def available(reservation: wire.Reservation, node: NodeName, now: float) -> wire.ReservationStatus:
+    """Return the status of a Reservation that got a node (R15).
+
+    Args:
+        reservation: The object.
+        node: Its node.
+        now: Time of the conditions, seconds since 1970.
+
+    Raises:
+        ObjectError: The template or the annotation that resizes it cannot be parsed.
+    """
+    template = template_of(reservation)
+    request = dict(pod_request(wire.Pod(metadata=template.metadata, spec=template.spec)).amounts)
+    request.pop(PODS, None)
+    reserved = resource_list({name: amount for name, amount in request.items() if amount})
+    return msgspec.structs.replace(
+        reservation.status,
+        phase=wire.ReservationPhase.AVAILABLE,
+        node_name=node,
+        allocatable={**reserved, **_resized(reservation)},
+        conditions=(
+            _condition(_SCHEDULED, "True", "Scheduled", "", now),
+            _condition(_READY, "True", "Available", "", now),
+        ),
+    )
+
+
+def _resized(reservation: wire.Reservation) -> wire.ResourceList:
+    text = reservation.metadata.annotations.get(RESIZE_ALLOCATABLE)
+    if not text:
+        return wire.EMPTY
+    try:
+        resources = msgspec.json.decode(text, type=_Resize).resources
+        amounts(resources)
+    except (msgspec.DecodeError, QuantityError) as error:
+        path = f"metadata.annotations[{RESIZE_ALLOCATABLE}]"
+        raise ObjectError(KIND, reservation.metadata.name, path, str(error)) from error
+    return resources
+
+
+def unschedulable(reservation: wire.Reservation, message: str, now: float) -> wire.ReservationStatus:
+    """Return the status of a Reservation for which there is no node (R16)."""
+    condition = _condition(_SCHEDULED, "False", "Unschedulable", message, now)
+    phase = reservation.status.phase or wire.ReservationPhase.PENDING
+    return msgspec.structs.replace(with_condition(reservation.status, condition), phase=phase)
+
+
+def with_condition(status: wire.ReservationStatus, new: wire.ReservationCondition) -> wire.ReservationStatus:
+    """Return a status with a condition. The transition time stays if the status of the condition is the same."""
+    old = next((each for each in status.conditions if each.type == new.type), None)
+    if old is not None and old.status == new.status:
+        new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)
+    others = tuple(each for each in status.conditions if each.type != new.type)
+    return msgspec.structs.replace(status, conditions=(*others, new))
+
+
+def is_used_by(reservation: wire.Reservation, pod: wire.Pod) -> bool:
+    """Return whether a pod on the node of a Reservation uses it: the annotation has its UID, and the pod runs."""
+    is_there = pod.spec.node_name == reservation.status.node_name and pod.status.phase not in _FINISHED
+    return is_there and allocated_uid(pod) == reservation.metadata.uid
+
+
+def allocated_uid(pod: wire.Pod) -> str:
+    """Return the UID of the Reservation that the annotation of a pod names; empty if it names none (R28)."""
+    return noted_uid(pod.metadata.annotations.get(ALLOCATED, ""))
+
+
+def noted_uid(text: str) -> str:
+    """Return the UID in the text of such an annotation; empty if it has none."""
+    if not text or len(text) > _LONGEST_NOTE:
+        return ""
+    try:
+        return msgspec.json.decode(text, type=_Note).uid
+    except msgspec.DecodeError:
+        return ""
+
+
+def next_status(
+    reservation: wire.Reservation, owners: Iterable[wire.Pod], *, has_node: bool, now: float
+) -> wire.ReservationStatus | None:
+    """Return the status that the controller writes; None if it is correct.
+
+    Args:
+        reservation: The object.
+        owners: Pods that use it, see `is_used_by`.
+        has_node: Whether its node exists; ignored while it has none.
+        now: The time, seconds since 1970.
+
+    Raises:
+        ValueError: Its ttl or end cannot be parsed.
+    """
+    status = reservation.status
+    if status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
+        return None
+    ends = end_of(reservation)
+    if (ends is not None and now >= ends) or (status.node_name and not has_node):
+        expired = _condition(_READY, "False", "Expired", "", now)
+        return msgspec.structs.replace(with_condition(status, expired), phase=wire.ReservationPhase.FAILED)
+    if status.phase != wire.ReservationPhase.AVAILABLE:
+        return None
+    return _with_owners(reservation, sorted(owners, key=lambda pod: pod.metadata.uid), now)
+
+
+def _with_owners(
+    reservation: wire.Reservation, owners: Sequence[wire.Pod], now: float
+) -> wire.ReservationStatus | None:
+    status, names = reservation.status, reservation.status.allocatable
+    total: dict[str, int] = {}
+    for pod in owners:
+        for name, amount in _request(pod).items():
+            if name in names:
+                total[name] = total.get(name, 0) + amount
+    current = tuple(
+        wire.ObjectReference(namespace=pod.metadata.namespace, name=pod.metadata.name, uid=pod.metadata.uid)
+        for pod in owners
+    )
+    if current == status.current_owners and total == _amounts(status.allocated):
+        return None
+    changed = msgspec.structs.replace(status, current_owners=current, allocated=resource_list(total))
+    if not reservation.spec.allocate_once:
+        return changed
+    succeeded = _condition(_READY, "False", "Succeeded", "", now)
+    return msgspec.structs.replace(with_condition(changed, succeeded), phase=wire.ReservationPhase.SUCCEEDED)
+
+
+def _request(pod: wire.Pod) -> dict[str, int]:
+    try:
+        return dict(pod_request(pod).amounts)
+    except ObjectError:
+        return {}
+
+
+def _amounts(resources: wire.ResourceList) -> dict[str, int]:
+    try:
+        return amounts(resources)
+    except QuantityError:
+        return {}
+
+
+def due_at(reservation: wire.Reservation, now: float, *, gc_seconds: float | None) -> float | None:
+    """Return when the controller must look at a Reservation again, seconds since 1970; None if only a change matters.
+
+    Args:
+        reservation: The object.
+        now: The time, seconds since 1970.
+        gc_seconds: Time after which an object that has ended is deleted; None if it never is.
+    """
+    if reservation.status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
+        return None if gc_seconds is None else ended_at(reservation, now) + gc_seconds
+    return end_of(reservation)
+
+
+def ended_at(reservation: wire.Reservation, now: float) -> float:
+    """Return when a Reservation ended, as its condition shows, seconds since 1970; `now` if it shows nothing."""
+    for each in reservation.status.conditions:
+        if each.type == _READY and each.status == "False":
+            try:
+                return wire.unix_seconds(each.last_transition_time) or now
+            except ValueError:
+                return now
+    return now
+
+
+def _condition(type_: str, status: str, reason: str, message: str, now: float) -> wire.ReservationCondition:
+    text = wire.time_text(now)
+    return wire.ReservationCondition(
+        type=type_, status=status, reason=reason, message=message, last_probe_time=text, last_transition_time=text
+    )

@@ -1,0 +1,185 @@
+"""Reservation: pods use the capacity that Reservations keep for their owners, and Reservations are placed as pods are.
+
+Points: use of reservations, pre-predicate, predicate, node order; a ledger of the policies on each node; annotations of
+bindings; events of pods that must use a Reservation.
+Arguments: `ReservationArgs`.  Rules and examples: docs/plugins/reservation.md.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from pyroclast.framework.extension import contract
+from pyroclast.framework.extension.contract import Locality, Plugin
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.report import EventNote
+from pyroclast.model.required_rules import RESERVATION
+from pyroclast.model.reservations.names import ALLOCATED, PRE_ALLOCATION_REQUIRED
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.reservation.arguments import ReservationArgs
+from pyroclast.plugins.reservation.matching import Match, Matching
+from pyroclast.plugins.reservation.policies import REASONS, PlacedPolicies
+from pyroclast.plugins.reservation.settings import NAME
+
+__all__ = ["Reservations"]
+
+_NO_MATCH: Final = (Reason("node(s) no reservations match reservation affinity", resolvable=False),)
+_WINNER: Final = 1000.0
+"""Score of the node with the lowest order, before scores are scaled (R24)."""
+_EVENT: Final = "FailedScheduling-Reservation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservations(Plugin):
+    """Let pods use the capacity of Reservations."""
+
+    name = NAME
+    watches_clock = False
+    args: ReservationArgs = field(default_factory=ReservationArgs)
+
+    def on_session_open(self, session: Session) -> None:
+        """Register every extension point this plugin serves."""
+        extensions, matching = session.extensions, Matching(session)
+        extensions.register_rule(self.name, RESERVATION)
+        extensions.register(
+            contract.PRE_PREDICATE, self.name, lambda task: _refuse_without_reservation(session, matching, task)
+        )
+        extensions.register_annotations(self.name, lambda task, _column: _annotation(session, task))
+        if session.snapshot.reserve_tasks:
+            policies = PlacedPolicies(session)
+            extensions.register(
+                contract.PREDICATE,
+                self.name,
+                policies.verdicts,
+                part="policies",
+                locality=Locality.GLOBAL,
+                cares=policies.cares,
+                reasons=REASONS,
+            )
+            extensions.register_ledger(self.name, policies)
+        if not session.reserved:
+            return
+        extensions.register(contract.RESERVATION_USE, self.name, matching.use_of)
+        extensions.register(
+            contract.PREDICATE,
+            self.name,
+            lambda task, columns: _without_reservations(session, matching, task, columns),
+            locality=Locality.FACTS,
+            reasons=_NO_MATCH,
+        )
+        if self.args.weight:
+            orders = sorted({room.capacity.rules.order for room in session.reserved.rooms.values()} - {0})
+            ranks = {order: float(len(orders) - rank) for rank, order in enumerate(orders)}
+            extensions.register(
+                contract.NODE_ORDER,
+                self.name,
+                lambda task, columns: _raw_scores(session, task, columns, ranks),
+                locality=Locality.NODE,
+                normalise=lambda raw: self.args.weight * scaled(raw),
+            )
+        extensions.on_close(self.name, lambda: _record_refusals(session, matching))
+
+
+def _refuse_without_reservation(session: Session, matching: Matching, task: Task) -> Refusal | None:
+    """Refuse a task whose annotations cannot be parsed, or that must use a Reservation and matches none."""
+    if task.id in session.snapshot.reserve_tasks:
+        return _refuse_takeover(task)
+    match = matching.of(task)
+    if isinstance(match, str):
+        return Refusal(plugin=NAME, reason="InvalidReservationAffinity", message=match, resolvable=False)
+    if not match.use.is_required or match.use.usable:
+        return None
+    nodes = f"0/{len(session.nodes)} nodes are available: no reservations match reservation affinity."
+    words = " ".join(filter(None, (nodes, match.in_words())))
+    return Refusal(plugin=NAME, reason="NoReservationMatches", message=words, resolvable=False)
+
+
+def _refuse_takeover(task: Task) -> Refusal | None:
+    """Refuse a Reservation that must take over running pods (R33 to R36)."""
+    if task.pod.metadata.labels.get(PRE_ALLOCATION_REQUIRED) != "true":
+        return None
+    message = f"label {PRE_ALLOCATION_REQUIRED}: taking over running pods is not supported"
+    return Refusal(plugin=NAME, reason="PreAllocationNotSupported", message=message, resolvable=False)
+
+
+def _without_reservations(session: Session, matching: Matching, task: Task, columns: NodeColumns) -> ReasonArray | None:
+    """Refuse nodes without a usable Reservation for tasks that must use one (R7)."""
+    match = matching.of(task)
+    if isinstance(match, str) or not match.use.is_required:
+        return None
+    usable = np.ones(len(session.nodes), dtype=np.uint8)
+    usable[list(session.reserved.columns_of(match.use))] = 0
+    verdicts: ReasonArray = usable if columns.is_all else usable[columns.index]
+    return verdicts
+
+
+def _raw_scores(session: Session, task: Task, columns: NodeColumns, ranks: dict[int, float]) -> FloatArray | None:
+    """Score the nodes of usable Reservations: by how full the Reservation would be, those with an order above all.
+
+    A score with an order is 1000 and the rank of the order, with the other score as thousandths.
+    """
+    use = session.reserved.use_of(task)
+    if not use.usable or use.takes_any:
+        return None
+    request = session.nodes.needs(task.template).request
+    scores = np.zeros(len(columns))
+    rooms = session.reserved.columns_of(use)
+    for position, column in enumerate(columns.index.tolist()):
+        if column not in rooms:
+            continue
+        room = session.reserved.nominate(task, rooms[column], in_future=False)
+        room = room or session.reserved.nominate(task, rooms[column], in_future=True)
+        if room is not None:
+            rank = ranks.get(room.capacity.rules.order)
+            score = room.score(request)
+            scores[position] = score if rank is None else _WINNER + rank + score / _WINNER
+    return scores
+
+
+def scaled(raw: FloatArray) -> FloatArray:
+    """Scale the scores of candidates to 0..100; the nodes of the lowest order count 1000 before (R24)."""
+    if not raw.size:
+        return raw
+    ordered = raw >= _WINNER
+    plain = np.where(ordered, (raw - np.floor(raw)) * _WINNER, raw)
+    if ordered.any():
+        plain = np.where(np.floor(raw) == np.floor(raw.max()), _WINNER, plain)
+    most = plain.max()
+    result: FloatArray = 100.0 * plain / most if most > 0 else plain
+    return result
+
+
+def _annotation(session: Session, task: Task) -> dict[str, str]:
+    """Name the Reservation that a task uses. A name that the pod brought along is removed if it uses none."""
+    room = session.reserved.used_by(task.id)
+    if room is not None:
+        note = {"name": room.name, "uid": room.capacity.id}
+        return {ALLOCATED: msgspec.json.encode(note).decode()}
+    return {ALLOCATED: ""} if task.pod.metadata.annotations.get(ALLOCATED) else {}
+
+
+def _record_refusals(session: Session, matching: Matching) -> None:
+    """Record why no Reservation is available for tasks that must use one, once for each text."""
+    for job in session.jobs.all():
+        for task in job.in_status(TaskStatus.PENDING):
+            match: Match | str | None = matching.of(task) if task.template.reservations else None
+            words = match.in_words() if isinstance(match, Match) and match.use.is_required else ""
+            if words and session.report.is_news(f"Reservation/{task.key}", words, job=job.id):
+                session.report.record_events(_event(task, words))
+
+
+def _event(task: Task, message: str) -> EventNote:
+    return EventNote(
+        kind="Pod",
+        namespace=task.namespace,
+        name=task.name,
+        uid=task.id,
+        type="Warning",
+        reason=_EVENT,
+        message=message,
+    )

@@ -1,0 +1,148 @@
+"""Reservations of Koordinator are placed as pods are, and keep their capacity (R13 to R17)."""
+
+import json
+
+from pyroclast.testing import Scenario
+from tests.elastic_quotas import elastic_quota
+from tests.reservations import outcome_of, reservation
+
+TWO = Scenario().queue("default").node("n1", cpu=4).node("n2", cpu=8)
+
+
+def test_a_reservation_gets_a_node() -> None:
+    """All plugins look for it as for a pod, and the plan names the Reservation."""
+    outcome = outcome_of(TWO.add(reservation("r", cpu=6)))
+
+    (plan,) = outcome.report.plans
+    (bind,) = plan.binds
+    assert (bind.reservation, bind.node, bind.task) == ("r", "n2", "uid-r")
+
+
+def test_other_pods_get_what_is_left() -> None:
+    """A pod without an owner's labels cannot use the reserved capacity."""
+    scenario = Scenario().queue("default").node("n1", cpu=4).add(reservation("r", cpu=3, node="n1"))
+    outcome = outcome_of(scenario.job("a", tasks=2, min_available=1, cpu=1))
+
+    assert len(outcome.bindings) == 1
+
+
+def test_the_node_of_the_template_is_the_only_one() -> None:
+    """The node that the template names is required."""
+    outcome = outcome_of(TWO.add(reservation("r", cpu=1, template={"nodeName": "n1"})))
+    refused = outcome_of(TWO.add(reservation("r", cpu=6, template={"nodeName": "n1"})))
+
+    assert [bind.node for plan in outcome.report.plans for bind in plan.binds] == ["n1"]
+    assert refused.report.plans == ()
+    (refusals,) = refused.report.task_refusals.values()
+    assert "1 node(s) didn't match the nodeName specified by reservation" in refusals[0].message
+
+
+def test_reservations_of_other_schedulers_are_not_placed() -> None:
+    """A template without a scheduler's name is for the default scheduler. Its capacity counts once it is Available."""
+    other = reservation("r", cpu=1, template={"schedulerName": ""})
+    full = reservation("r", cpu=8, node="n2", template={"schedulerName": ""})
+
+    assert outcome_of(TWO.add(other)).report.plans == ()
+    outcome = outcome_of(TWO.add(full).job("a", cpu=1))
+    assert outcome.bindings == {"a-0": "n1"}
+
+
+def test_objects_that_are_not_valid_are_ignored() -> None:
+    """Without owners or a template nothing is reserved (V1)."""
+    assert outcome_of(TWO.add(reservation("r", owners=()))).report.plans == ()
+
+
+def test_reservations_with_and_without_a_policy_do_not_share_a_node() -> None:
+    """The reason is Koordinator's (R12)."""
+    scenario = Scenario().queue("default").node("n1", cpu=8).add(reservation("x", cpu=1, node="n1"))
+    outcome = outcome_of(scenario.add(reservation("r", cpu=1, allocatePolicy="Aligned")))
+
+    assert outcome.report.plans == ()
+    (refusals,) = outcome.report.task_refusals.values()
+    assert "1 node(s) reservation allocate policy conflict" in refusals[0].message
+
+
+def test_reservations_placed_in_one_session_conflict_too() -> None:
+    """The second one finds no node."""
+    scenario = Scenario().queue("default").node("n1", cpu=8)
+    scenario = scenario.add(reservation("r", cpu=1), reservation("s", cpu=1, allocatePolicy="Restricted"))
+    outcome = outcome_of(scenario)
+
+    assert len([bind for plan in outcome.report.plans for bind in plan.binds]) == 1
+
+
+def test_a_reservation_without_a_node_has_the_reason() -> None:
+    """The reason is that of a pod."""
+    outcome = outcome_of(TWO.add(reservation("r", cpu=9)))
+
+    (refusals,) = outcome.report.task_refusals.values()
+    assert "2 Insufficient cpu" in refusals[0].message
+
+
+def test_the_next_cycle_finds_it_available() -> None:
+    """Its owner uses it then, and the binding names it."""
+    scenario = Scenario().queue("default").node("n1", cpu=4).add(reservation("r", cpu=4))
+    outcome = outcome_of(scenario.job("a", cpu=4, labels={"app": "a"}), cycles=3)
+
+    assert outcome.bindings["a-0"] == "n1"
+    bind = next(b for r in outcome.rounds for p in r.plans for b in p.binds if b.name == "a-0")
+    named = json.loads(bind.annotations["scheduling.koordinator.sh/reservation-allocated"])
+    assert named == {"name": "r", "uid": "uid-r"}
+
+
+def test_no_queue_pays_for_a_reservation() -> None:
+    """Its queue checks it while it waits (D6); once it is Available its queue has all its room."""
+    queue = Scenario().queue("default").queue("q", capability={"cpu": 2}).node("n1", cpu=8)
+    of_queue = {"annotations": {"scheduling.volcano.sh/queue-name": "q"}}
+    plugins = ("gang", "predicates", "capacity", "reservation")
+    large = outcome_of(queue.add(reservation("r", cpu=3, template_metadata=of_queue)), plugins=plugins)
+    held = queue.add(reservation("r", cpu=2, node="n1", template_metadata=of_queue)).job("b", queue="q", cpu=2)
+
+    assert large.report.plans == ()
+    assert outcome_of(held, plugins=plugins).bindings == {"b-0": "n1"}
+
+
+def test_no_pod_is_evicted_for_a_reservation() -> None:
+    """Its priority is the highest, and it waits (R45)."""
+    scenario = Scenario().queue("default").node("n1", cpu=4).job("low", cpu=4, min_available=0, running_on=["n1"])
+    outcome = scenario.add(reservation("r", cpu=4)).run(
+        "enqueue", "allocate", "preempt", "reclaim", plugins=("priority", "gang", "predicates", "reservation")
+    )
+
+    assert outcome.evictions == []
+
+
+def test_a_reservation_is_never_evicted() -> None:
+    """Neither by preemption nor by reclaiming, whatever the rank of the pods that wait (R45)."""
+    scenario = Scenario().queue("default").priority_class("high", 9).node("n1", cpu=4)
+    scenario = scenario.add(reservation("r", cpu=4, node="n1")).job("top", cpu=4, priority_class="high")
+    outcome = scenario.run(
+        "enqueue", "allocate", "preempt", "reclaim", plugins=("priority", "gang", "predicates", "reservation")
+    )
+
+    assert outcome.evictions == []
+    assert outcome.bindings == {}
+
+
+def test_a_reservation_that_must_take_over_pods_is_refused() -> None:
+    """The label is named (R34)."""
+    required = {"scheduling.koordinator.sh/pre-allocation-required": "true"}
+    outcome = outcome_of(TWO.add(reservation("r", cpu=1, labels=required)))
+
+    assert outcome.report.plans == ()
+    (refusals,) = outcome.report.task_refusals.values()
+    assert "taking over running pods is not supported" in refusals[0].message
+
+
+def test_no_elastic_quota_pays_for_a_reservation() -> None:
+    """Its quota checks it while it waits; an owner is checked and charged on its own (R14, D6)."""
+    quota = elastic_quota("a", most={"cpu": 2})
+    labels = {"quota.scheduling.koordinator.sh/name": "a"}
+    base = Scenario().queue("default").node("n1", cpu=8).add(quota)
+    plugins = ("gang", "predicates", "elastic-quota", "reservation")
+    large = base.add(reservation("r", cpu=3, template_metadata={"labels": labels}))
+    held = base.add(reservation("r", cpu=2, node="n1", template_metadata={"labels": labels}))
+
+    assert outcome_of(large, plugins=plugins).report.plans == ()
+    assert outcome_of(held.job("b", cpu=2, labels=labels), plugins=plugins).bindings == {"b-0": "n1"}
+    assert outcome_of(held.job("b", cpu=3, labels=labels), plugins=plugins).bindings == {}

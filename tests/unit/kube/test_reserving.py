@@ -1,0 +1,107 @@
+"""The bind of a Reservation: one write of its status, whatever becomes of its answer."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind, Plan
+from pyroclast.scheduler.data import custom_resource_definitions
+from tests.reservations import reservation
+from tests.unit.kube.world import World
+
+PATH = RESERVATIONS.path("", "r")
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.fixture
+async def uid(world: World) -> str:
+    """Create a Reservation on a server that has the definition, and return its UID."""
+    for each in custom_resource_definitions():
+        if each["spec"]["names"]["kind"] == "Reservation":
+            await world.client.request_json("POST", DEFINITIONS, body=each)
+    wanted = reservation("r", cpu=2, resources={"memory": "1Gi"})
+    wanted.pop("status")
+    wanted["metadata"] = {"name": "r"}
+    made = await world.client.request_json("POST", RESERVATIONS.collection(), body=wanted)
+    return str(made["metadata"]["uid"])
+
+
+async def bind(world: World, uid: str, node: str = "n1", **annotations: str) -> Any:
+    """Carry out the bind, and return its outcome."""
+    one = Bind(
+        task=TaskId(uid),
+        job=None,
+        namespace="default",
+        name=uid,
+        node=NodeName(node),
+        annotations=annotations,
+        reservation="r",
+    )
+    plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(one,))
+    outcome = await asyncio.wait_for(ApiBinder(world.client, clock=world.clock).bind(plan), 30)
+    return outcome.binds[0]
+
+
+async def status(world: World) -> Any:
+    """Return the status."""
+    return (await world.client.request_json("GET", PATH))["status"]
+
+
+async def set_status(world: World, **fields: Any) -> None:
+    """Write a status as another writer does."""
+    found = await world.client.request_json("GET", PATH)
+    found["status"] = fields
+    await world.client.request_json("PUT", f"{PATH}/status", body=found)
+
+
+async def test_it_becomes_available_with_what_its_template_requests(world: World, uid: str) -> None:
+    """Phase, node, amounts and both conditions in one write; annotations before it (R15)."""
+    outcome = await bind(world, uid, **{"example.com/device": "7"})
+    written = await status(world)
+
+    assert outcome.is_bound
+    assert (written["phase"], written["nodeName"]) == ("Available", "n1")
+    assert written["allocatable"] == {"cpu": "2", "memory": "1Gi"}
+    assert [(each["type"], each["status"]) for each in written["conditions"]] == [
+        ("Scheduled", "True"),
+        ("Ready", "True"),
+    ]
+    found = await world.client.request_json("GET", PATH)
+    assert found["metadata"]["annotations"]["example.com/device"] == "7"
+
+
+async def test_an_answer_that_was_lost_is_recognised(world: World, uid: str) -> None:
+    """The write happened; the next attempt reads it."""
+    world.faults.add(effect="lost", subresource="status", count=1)
+
+    assert (await bind(world, uid)).is_bound
+    assert (await status(world))["nodeName"] == "n1"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"phase": "Failed"}, "NotActive"),
+        ({"phase": "Available", "nodeName": "n2"}, "BoundElsewhere"),
+    ],
+)
+async def test_one_that_is_not_waiting_is_refused(world: World, uid: str, fields: Any, reason: str) -> None:
+    """It has ended, or has another node."""
+    await set_status(world, **fields)
+
+    outcome = await bind(world, uid)
+
+    assert (outcome.is_bound, outcome.reason) == (False, reason)
+
+
+async def test_another_one_of_its_name_is_not_touched(world: World, uid: str) -> None:
+    """The UID differs."""
+    assert uid
+    outcome = await bind(world, "other")
+
+    assert (outcome.is_bound, outcome.reason) == (False, "Gone")
+    assert (await world.client.request_json("GET", PATH)).get("status", {}).get("phase", "") in {"", "Pending"}

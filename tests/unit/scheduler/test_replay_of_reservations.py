@@ -1,0 +1,64 @@
+"""Records with Reservations are decided again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pyroclast.cache.files.objects import decoded
+from pyroclast.framework.cycle import Silent, run_cycle
+from pyroclast.framework.session.memory import Memory
+from pyroclast.model.plan import Plan
+from pyroclast.scheduler.cli.options import parse_options
+from pyroclast.scheduler.daemon.cluster import state_options
+from pyroclast.scheduler.daemon.settings import read_configuration
+from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
+from pyroclast.scheduler.recording.replay import replay
+from pyroclast.scheduler.registry import load_registry
+from pyroclast.testing import Scenario
+from tests.reservations import affinity, reservation
+from tests.unit.scheduler.test_replay import NOW
+
+TEXT = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: reservation}]\n"
+
+
+class Settings:
+    """The text in force."""
+
+    text = TEXT
+    plugin_sources: dict[str, str] = {}  # noqa: RUF012  # as the daemon has it
+
+
+def test_a_record_with_a_reservation_is_decided_again(tmp_path: Path) -> None:
+    """It is placed, its status shows it, and its owner uses it."""
+    scenario = Scenario().queue("default").node("n1", cpu=4).add(reservation("r", cpu=4))
+    scenario = scenario.job("a", cpu=4, labels={"app": "a"}, annotations=affinity())
+    options, registry = parse_options([f"--record={tmp_path / 'record'}"], {}).options, load_registry("")
+    configuration = read_configuration(TEXT, registry).configuration
+    recorder = Recorder(tmp_path / "record", options)
+    state = RecordedState(recorder, state_options(options))
+    for kind, each in decoded(scenario.objects):
+        state.apply(kind, each)
+    plans: list[Plan] = []
+
+    class Taking(Silent):
+        def committed(self, plan: Plan) -> None:
+            plans.append(plan)
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, **named)
+
+    watched, memory = recorder.watching(decide, Settings()), Memory()
+    for second in range(3):
+        _, memory = watched(state.snapshot(), configuration, now=NOW + second, memory=memory, observer=Taking())
+        while plans:
+            assert state.assume(plans.pop(), 1.0) == []
+        if second == 0:
+            for kind, each in decoded([reservation("r", cpu=4, node="n1")]):
+                state.apply(kind, each)
+    recorder.close()
+
+    with (tmp_path / "record").open("rb") as lines:
+        cycles = list(replay(lines))
+    assert all(cycle.is_same for cycle in cycles)
+    binds = [bind for cycle in cycles for plan in json.loads(cycle.decided)["plans"] for bind in plan["binds"]]
+    assert [bind.get("reservation") or bind["name"] for bind in binds] == ["r", "a-0"]
