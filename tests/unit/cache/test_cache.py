@@ -100,6 +100,14 @@ async def test_existing_objects_are_in_the_first_snapshot(watched: WatchedCluste
     assert watched.cache.lagging() == []
 
 
+async def test_the_start_waits_until_pods_are_listed(watched: WatchedCluster) -> None:
+    """While the server refuses to list pods, the start is not complete, and pods are named as lagging."""
+    watched.world.faults.add(effect="error", verb="list", code=503, resource="pods", count=-1)
+
+    assert not await watched.cache.start(patience_seconds=0.5)
+    assert "Pod" in watched.cache.lagging()
+
+
 async def test_changes_are_in_the_next_snapshot(watched: WatchedCluster) -> None:
     """A pod is created, and another pod is deleted."""
     await started(watched, "a")

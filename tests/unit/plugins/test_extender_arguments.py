@@ -32,6 +32,30 @@ def test_defaults() -> None:
     assert args.prioritize_verb == ""
 
 
+def test_example_of_volcano_is_read() -> None:
+    """The configuration in Volcano's description of extenders, with all of its keys."""
+    verbs = {
+        f"{verb}Verb": verb
+        for verb in (
+            "onSessionOpen",
+            "onSessionClose",
+            "predicate",
+            "prioritize",
+            "preemptable",
+            "reclaimable",
+            "queueOverused",
+            "jobEnqueueable",
+        )
+    }
+    args, warnings = read(urlPrefix="http://127.0.0.1", httpTimeout="100ms", ignorable=True, **verbs)
+
+    assert (args.url_prefix, args.timeout_seconds, args.ignorable, warnings) == ("http://127.0.0.1", 0.1, True, [])
+    assert (args.on_session_open_verb, args.on_session_close_verb) == ("onSessionOpen", "onSessionClose")
+    assert (args.predicate_verb, args.prioritize_verb) == ("predicate", "prioritize")
+    assert (args.preemptable_verb, args.reclaimable_verb) == ("preemptable", "reclaimable")
+    assert (args.queue_overused_verb, args.job_enqueueable_verb) == ("queueOverused", "jobEnqueueable")
+
+
 def test_without_an_address_the_configuration_is_refused() -> None:
     """And the key is named."""
     assert fault(urlPrefix="") == (
