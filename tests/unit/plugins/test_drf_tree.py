@@ -59,6 +59,19 @@ def test_queues_are_compared_where_their_paths_part() -> None:
     assert A.compare("root/sci", "root/sci") == 0
 
 
+def test_the_next_level_decides_between_equal_branches() -> None:
+    """Both branches have 0.4. Below them 0.4 / 4 goes before 0.4 / 1."""
+    tree = grown(
+        (10000, 10000),
+        ("root/a/x", "1/1/1", (4000, 0)),
+        ("root/b/y", "1/1/4", (4000, 0)),
+    )
+
+    assert share(tree, "root/a") == share(tree, "root/b") == Fraction(4, 10)
+    assert tree.compare("root/a/x", "root/b/y") == Fraction(3, 10)
+    assert tree.compare("root/b/y", "root/a/x") == -Fraction(3, 10)
+
+
 def test_satisfied_quotas_come_last() -> None:
     """All CPU is taken: those who hold CPU and want more are saturated, and so is a."""
     assert B.node("root/a", "").is_saturated

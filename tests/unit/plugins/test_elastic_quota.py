@@ -217,6 +217,17 @@ def test_the_default_quota_is_limited_without_any_quota() -> None:
     assert why(opened(scenario)) is None
 
 
+def test_the_system_quota_can_be_limited() -> None:
+    """Pods that name it stay within the maximum of its argument, and the default quota is not limited by it."""
+    scenario = BIG.running("old", on=["n1"], cpu=3, labels=uses(SYSTEM_QUOTA))
+    scenario = scenario.job("j", cpu=2, labels=uses(SYSTEM_QUOTA)).job("free", cpu=9)
+
+    assert why(opened(scenario, systemQuotaGroupMax={"cpu": "5"})) is None
+    limited = opened(scenario, systemQuotaGroupMax={"cpu": "4"})
+    assert why(limited) == over(SYSTEM_QUOTA, "cpu", "maximum")
+    assert why(limited, "free-0") is None
+
+
 def test_what_the_default_quota_has_is_not_there_for_others() -> None:
     """Also of resources that its maximum does not speak of, and of pods that other schedulers placed."""
     scenario = (
