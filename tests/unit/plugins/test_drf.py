@@ -51,11 +51,11 @@ def test_the_dominant_share_is_the_largest() -> None:
 
 
 def test_jobs_with_smaller_shares_go_first() -> None:
-    """0.2 by memory before 0.3 by CPU."""
-    there = world(*held("rich", ("3", "5")), *held("poor", ("1", "20")))
-    jobs = sorted((there.job(name) for name in ("rich", "poor")), key=there.session.jobs.order_key)
+    """0.2 by memory before 0.3 by CPU, against the order of names."""
+    there = world(*held("a-rich", ("3", "5")), *held("b-poor", ("1", "20")))
+    jobs = sorted((there.job(name) for name in ("a-rich", "b-poor")), key=there.session.jobs.order_key)
 
-    assert [job.job.name for job in jobs] == ["poor", "rich"]
+    assert [job.job.name for job in jobs] == ["b-poor", "a-rich"]
 
 
 def test_pods_are_a_resource_too() -> None:

@@ -21,6 +21,7 @@ from pyroclast.plugins.gang import (
     pipelined_vote,
     shortage_of_tasks,
 )
+from pyroclast.testing import Scenario
 from tests.unit.plugins.policies import World, acted, bound, group, node, opened, pod
 
 ROLE = "volcano.sh/task-spec"
@@ -60,6 +61,14 @@ def test_too_few_tasks_are_refused_with_both_numbers() -> None:
     assert refusal.reason == "NotEnoughTasks"
     assert refusal.message == "Not enough valid tasks for gang-scheduling, valid: 2, min: 3"
     assert shortage_of_tasks(world(pod("p"), pod("q"), minimum=2).job("job")) is None
+
+
+def test_a_gang_without_enough_pods_is_not_valid() -> None:
+    """No action tries it, and the reason has both numbers."""
+    outcome = Scenario().node("n").job("a", tasks=2, min_available=3).run("allocate", plugins=("gang",))
+
+    assert outcome.bindings == {}
+    assert "Not enough valid tasks for gang-scheduling, valid: 2, min: 3" in outcome.why("a")
 
 
 def test_too_few_tasks_of_a_role_are_refused_first() -> None:
