@@ -87,6 +87,7 @@ ELSEWHERE = {
     "cannot be deleted because it has allocated Pods": "the same",
     "cannot be the parent queue": "once it is the parent, what it holds and what is below it are in order each",
     "must not name its node": "queues count of such a pod what its node offers: tests/scenarios",
+    "more than the strict maximum": "the scheduler counts what pods use: a quota below it gets no further pods",
     "must not name the quota of another namespace": "with `labelsOfOwnQuotas` such a label counts for nothing",
 }
 """Rules without a case, and why."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Plugin
 from pyroclast.model import wire
 from pyroclast.testing import Scenario
@@ -12,19 +13,15 @@ PLUGINS = ("priority", "gang", "conformance", "predicates", "nodeorder")
 
 
 class Evict(Plugin):
-    """A plugin that has nothing to say; stands for one in the tests of eviction."""
+    """A plugin that chooses victims for the action shuffle."""
 
     name = "evicting"
 
     def on_session_open(self, session: Any) -> None:
-        """Evict every running pod of job `old` in the first cycle."""
+        """Choose every running pod of job `old` in the first cycle."""
         if session.cycle == 1:
-            job = session.jobs.get("default/old")
-            statement = session.statement()
-            for task in list(job.tasks.values()):
-                statement.evict(job, task, "shuffle")
-            session.extensions.seal()
-            statement.commit()
+            victims = list(session.jobs.get("default/old").tasks.values())
+            session.extensions.register(contract.VICTIM_TASKS, self.name, lambda _tasks: victims)
 
 
 def test_bound_pods_run_in_the_next_round() -> None:
@@ -52,7 +49,7 @@ def test_evicted_pods_are_gone() -> None:
         .node("n1", cpu=2)
         .running("old", on=["n1", "n1"])
         .job("new", tasks=2)
-        .run(*ACTIONS, plugins=(Evict, *PLUGINS), cycles=2)
+        .run(*ACTIONS, "shuffle", plugins=(Evict, *PLUGINS), cycles=2)
     )
 
     assert outcome.evictions == ["old-0", "old-1"]
@@ -66,7 +63,7 @@ def test_evicted_pods_come_back_where_asked() -> None:
         Scenario()
         .node("n1", cpu=2)
         .running("old", on=["n1"])
-        .run(*ACTIONS, plugins=(Evict, *PLUGINS), cycles=2, recreate_evicted=True)
+        .run(*ACTIONS, "shuffle", plugins=(Evict, *PLUGINS), cycles=2, recreate_evicted=True)
     )
     (before,) = outcome.rounds[0].snapshot.jobs["default/old"].tasks.values()  # type: ignore[index]  # an id as text
     (after,) = outcome.rounds[1].snapshot.jobs["default/old"].tasks.values()  # type: ignore[index]  # an id as text

@@ -12,7 +12,7 @@ def test_several_cycles_are_distinguished() -> None:
         .node("n1", cpu=1)
         .running("old", on=["n1"])
         .job("new")
-        .run(*ACTIONS, plugins=(Evict, *PLUGINS), cycles=2)
+        .run(*ACTIONS, "shuffle", plugins=(Evict, *PLUGINS), cycles=2)
     )
     first, second = table(outcome.rounds).split("=== cycle 2 ===")
 
