@@ -54,8 +54,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--native-groups",
         choices=[*NATIVE_VERSIONS, "none"],
-        default=NATIVE_VERSIONS[0],
-        help="version of PodGroups and Workloads of scheduling.k8s.io, or none (default: %(default)s)",
+        default="none",
+        help="version of PodGroups and Workloads of scheduling.k8s.io; a server of Kubernetes 1.36 has none unless its "
+        "feature gates say so (default: %(default)s)",
     )
 
 

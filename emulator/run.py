@@ -56,7 +56,7 @@ class Emulator:
     bookmark_seconds: float = BOOKMARK_SECONDS
     seed: int = 0
     """For the chances of faults."""
-    native_groups: str = "v1alpha2"
+    native_groups: str = ""
     """Version of PodGroups and Workloads of `scheduling.k8s.io`; without these kinds when empty."""
     clock: Clock = field(default_factory=Clock)
     cluster: Cluster = field(init=False)

@@ -46,9 +46,9 @@ def cluster_with_crds(cluster: Cluster) -> Cluster:
 
 
 @contextmanager
-def emulated(folder: Path) -> Iterator[Cluster]:
+def emulated(folder: Path, *flags: str) -> Iterator[Cluster]:
     """Run an emulator."""
-    with running_emulator(folder) as (url, kubeconfig):
+    with running_emulator(folder, *flags) as (url, kubeconfig):
         # The emulator is its own controller manager.
         yield Cluster(
             kind="emulator",
@@ -61,9 +61,9 @@ def emulated(folder: Path) -> Iterator[Cluster]:
 
 
 @contextmanager
-def real(folder: Path, assets: Path) -> Iterator[Cluster]:
+def real(folder: Path, assets: Path, *flags: str) -> Iterator[Cluster]:
     """Run a real control plane."""
-    with ControlPlane(folder, assets=assets) as plane:
+    with ControlPlane(folder, assets=assets, flags=flags) as plane:
         yield plane.cluster()
 
 

@@ -43,14 +43,6 @@ rules:
 """
 """What service accounts ask for is written down, so that a test can see which rights are used."""
 
-NATIVE_GROUP_GATES = (
-    "GenericWorkload",
-    "GangScheduling",
-    "TopologyAwareWorkloadScheduling",
-    "WorkloadAwarePreemption",
-)
-"""Feature gates with which Kubernetes 1.36 serves PodGroups, with topology, disruption mode and priority."""
-
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
 """What the emulator does too. No other controller runs: a test has no surprises from one it did not ask for."""
 
@@ -207,9 +199,6 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-cluster-ip-range=10.0.0.0/16",
             "--authorization-mode=RBAC",
-            # PodGroups and Workloads of scheduling.k8s.io
-            "--runtime-config=scheduling.k8s.io/v1alpha2=true",
-            f"--feature-gates={','.join(f'{gate}=true' for gate in NATIVE_GROUP_GATES)}",
             # Without a controller manager no service account is ever made, and no taint of a new node is taken off.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             # Some clusters have it on: who names an owner that must wait for its own needs a right on that owner.

@@ -513,7 +513,8 @@ def test_a_tree_of_quotas_is_as_large_as_its_nodes(ground: Ground, tmp_path: Pat
 
     def pods() -> int:
         found = json.loads(ground.kubectl("get", "elasticquotas", "-o", "json"))["items"]
-        totals = [json.loads(each["metadata"]["annotations"][TOTAL_RESOURCE]) for each in found]
+        annotations = [each["metadata"].get("annotations", {}) for each in found]
+        totals = [json.loads(each[TOTAL_RESOURCE]) for each in annotations if TOTAL_RESOURCE in each]
         return sum(int(each["pods"]) for each in totals)
 
     with installed(ground), controlling(ground, tmp_path) as running:
@@ -622,6 +623,8 @@ Right = tuple[str, str, str]
 
 ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
 KOORDINATORS = "gangs of Koordinator, whose definition the chart does not bring"
+RESERVATIONS = "Reservations of Koordinator, of which no test of the chart has one"
+NATIVE_GROUPS = "native groups, which a server has by its feature gates alone"
 NO_QUOTA = "how an elastic quota stands, where there is one"
 UNUSED: dict[str, dict[Right, str]] = {
     "scheduler": {
@@ -630,7 +633,14 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
-        ("scheduling.k8s.io", "podgroups/status", "patch"): "a native group, of which no test of the chart has one",
+        ("scheduling.k8s.io", "podgroups/status", "patch"): NATIVE_GROUPS,
+        ("scheduling.k8s.io", "podgroups", "watch"): NATIVE_GROUPS,
+        ("scheduling.k8s.io", "workloads", "watch"): NATIVE_GROUPS,
+        **{
+            ("scheduling.koordinator.sh", "reservations", verb): RESERVATIONS
+            for verb in ("get", "list", "watch", "patch")
+        },
+        ("scheduling.koordinator.sh", "reservations/status", "patch"): RESERVATIONS,
         ("scheduling.sigs.k8s.io", "podgroups", "watch"): KOORDINATORS,
         ("scheduling.sigs.k8s.io", "elasticquotas", "patch"): NO_QUOTA,
         ("scheduling.sigs.k8s.io", "elasticquotas/status", "patch"): NO_QUOTA,
@@ -638,6 +648,13 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("scheduling.volcano.sh", "queues", "create"): "the first queues, where nobody has made them yet",
     },
     "controllers": {
+        **{("scheduling.koordinator.sh", "reservations", verb): RESERVATIONS for verb in ("get", "delete")},
+        ("scheduling.koordinator.sh", "reservations/status", "patch"): RESERVATIONS,
+        (
+            "scheduling.sigs.k8s.io",
+            "elasticquotas",
+            "patch",
+        ): "built-in quotas, whose namespace no test of the chart has",
         ("scheduling.sigs.k8s.io", "podgroups", "watch"): KOORDINATORS,
         ("scheduling.sigs.k8s.io", "podgroups", "patch"): KOORDINATORS,
         ("scheduling.sigs.k8s.io", "podgroups/status", "patch"): KOORDINATORS,

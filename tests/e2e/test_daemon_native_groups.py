@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import emulated, real
 from tests.e2e.ground import GROUP_API, Ground, standing_on
 from tests.native import native_group, of_native
 
@@ -15,13 +16,30 @@ API = "/apis/scheduling.k8s.io/v1alpha2"
 CLASS = "natives-high"
 
 
+GATES = "GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"
+"""Feature gates with which Kubernetes 1.36 serves PodGroups, with topology, disruption mode and priority."""
+
+
+@pytest.fixture(scope="module", params=["emulator", pytest.param("realserver", marks=pytest.mark.realserver)])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster that serves native groups. In other clusters `kubectl get podgroups` means those of Volcano."""
+    folder = tmp_path_factory.mktemp("natives")
+    gates = f"--feature-gates={','.join(f'{gate}=true' for gate in GATES)}"
+    served = "--runtime-config=scheduling.k8s.io/v1alpha2=true"
+    with (
+        emulated(folder, "--native-groups=v1alpha2")
+        if request.param == "emulator"
+        else real(folder, request.getfixturevalue("assets"), served, gates)
+    ) as running:
+        running.serve_custom_resources()
+        yield running
+
+
 @pytest.fixture
-def ground(request: pytest.FixtureRequest, cluster_with_crds: Cluster, tmp_path: Path) -> Iterator[Ground]:
+def ground(request: pytest.FixtureRequest, cluster: Cluster, tmp_path: Path) -> Iterator[Ground]:
     """Two nodes of eight CPUs, each with a value of the label `rack`."""
     name = f"natives-{request.node.originalname.rpartition('_')[2]}"
-    with standing_on(cluster_with_crds, name, folder=tmp_path, nodes=2) as ground:
-        if ground.client.send("GET", path_of(ground, "podgroups")).code == 404:
-            pytest.skip("the API server has no PodGroups of scheduling.k8s.io")
+    with standing_on(cluster, name, folder=tmp_path, nodes=2) as ground:
         for number, node in enumerate(ground.nodes()):
             ground.kubectl("label", "--overwrite", "node", node["metadata"]["name"], f"rack=r{number}")
         yield ground
