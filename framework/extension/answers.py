@@ -14,6 +14,7 @@ import numpy as np
 
 from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
 from pyroclast.framework.extension.votes import LAST
+from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.reservations.use import ReservationUse
@@ -117,7 +118,7 @@ def _answer(value: Any, _about: Sequence[Any]) -> bool | Refusal | None:
 
 def _answer_of_node(value: Any, _about: Sequence[Any]) -> bool | Reason | Refusal | None:
     if isinstance(value, str):
-        return Reason(shortened(value))
+        return Reason(shortened(_text(value)))
     if isinstance(value, Reason):
         return _reason(value)
     return _answer(value, ())
@@ -130,6 +131,7 @@ def _node_name(value: Any, _about: Sequence[Any]) -> str | None:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise _expected("a text", value)
+    value.encode()  # raises where there is half a surrogate pair, which neither records nor the API server can hold
     return value
 
 
@@ -151,7 +153,7 @@ def _refusal(value: Refusal) -> Refusal:
         amounts=_amounts(value.amounts),
         lendable=_boolean(value.lendable),
         details=shortened(_text(value.details)),
-        fits_when=tuple(value.fits_when),
+        fits_when=tuple(map(_text, _list(value.fits_when))),
     )
 
 
@@ -401,9 +403,15 @@ def _named(kind: Any) -> str:
 
 
 def _use(value: Any, _about: Sequence[Any]) -> ReservationUse | None:
-    if value is not None and not isinstance(value, ReservationUse):
+    if value is None:
+        return None
+    if not isinstance(value, ReservationUse):
         raise _expected("a ReservationUse or None", value)
-    return value
+    return ReservationUse(
+        usable=tuple(TaskId(_text(each)) for each in _list(value.usable)),
+        is_required=_boolean(value.is_required),
+        takes_any=_boolean(value.takes_any),
+    )
 
 
 _Make = Callable[[Locality | None, int | None], Reader]

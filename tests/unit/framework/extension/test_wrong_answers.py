@@ -17,10 +17,12 @@ from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension import answers, contract
 from pyroclast.framework.extension.contract import Locality, Point
 from pyroclast.model.report import CycleReport
+from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.texts import MOST_CHARACTERS
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 from pyroclast.testing.configuration import configured
+from tests.elastic_quotas import elastic_quota, uses
 from tests.hypernodes import rack
 from tests.reservations import reservation
 from tests.unit.framework.asking import Saying, always
@@ -87,6 +89,12 @@ KINDS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {
         "generator that breaks off": saying(breaking_off),
         "refusal of no texts": saying(lambda: Refusal(plugin=3, reason=None, message=[])),  # type: ignore[arg-type]  # the fault
         "reason of no text": saying(lambda: Reason(None)),  # type: ignore[arg-type]  # the fault
+        "reason of half a surrogate pair": saying(lambda: Reason("\ud800")),
+        "text of half a surrogate pair": saying(lambda: "\ud800"),
+        "mapping to half a surrogate pair": saying(lambda: {"a": "\ud800"}),
+        "use of no identifiers": saying(lambda: ReservationUse(usable=([],))),  # type: ignore[arg-type]  # the fault
+        "use of one text": saying(lambda: ReservationUse(usable="uid")),  # type: ignore[arg-type]  # the fault
+        "use with a number": saying(lambda: ReservationUse(is_required=7)),  # type: ignore[arg-type]  # the fault
         "exception": raising(RuntimeError("broken")),
         "long exception": raising(RuntimeError("broken" * 1_000_000)),
         "exception without text": raising(Unprintable()),
@@ -105,7 +113,9 @@ EXITS: Final = frozenset({"SystemExit", "KeyboardInterrupt", "CancelledError"})
 BOOLEAN: Final = frozenset({"false"})
 ANSWER: Final = frozenset({"none", "false"})
 NUMBER: Final = frozenset({"false", "number"})
-KEYS: Final = frozenset({"none", "false", "text", "number", "infinity", "list", "empty list", "pair"})
+KEYS: Final = frozenset(
+    {"none", "false", "text", "text of half a surrogate pair", "number", "infinity", "list", "empty list", "pair"}
+)
 """Keys that compare with their like."""
 EMPTY: Final = frozenset({"empty list"})
 NONE: Final = frozenset({"none"})
@@ -121,12 +131,19 @@ ODD: Final = "odd"
 class Ground:
     """A cluster and a configuration, made once, in which a plugin may register what a test says."""
 
-    def __init__(self, scenario: Scenario, actions: str, *tiers: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        actions: str,
+        *tiers: Sequence[Any],
+        arguments: Mapping[str, Mapping[str, Any]] | None = None,
+        sound: "Callable[[Session], None]" = lambda _: None,
+    ) -> None:
         chosen = [[Registering if each == ODD else each for each in tier] for tier in tiers]
-        self._parsed, self._registry = configured(actions.split(), chosen, {})
+        self._parsed, self._registry = configured(actions.split(), chosen, arguments or {})
         self._snapshot = cluster_of(scenario.objects, shard_mode="none", shard="", warnings=[]).snapshot()
-        self.sound = self.decide(lambda _: None)
-        """What is decided beside a plugin that has nothing to say."""
+        self.sound = self.decide(sound)
+        """What is decided beside a plugin that has nothing to say: it registers nothing, or what `sound` registers."""
 
     def decide(self, register: Callable[[Session], None]) -> CycleReport:
         """Run a cycle with what the plugin registers."""
@@ -218,6 +235,13 @@ IN_PARTS = Ground(parts(), "allocate", (GANG, ODD))
 IN_PARTS_UNREADY = Ground(parts(), "allocate", (GANG, UNREADY, ODD))
 IN_RACKS = Ground(racks(), "allocate", ("gang", "predicates", ODD))
 IN_LEVELS = Ground(racks(), "allocate", ("gang", LEVELS, ODD))
+IN_QUOTAS = Ground(
+    Scenario().node("n0", cpu=4).add(elastic_quota("team", most={"cpu": 4})).job("a", tasks=2, labels=uses("team")),
+    "enqueue allocate",
+    ("gang", "predicates", "elastic-quota", ODD),
+    arguments={"elastic-quota": {"hookPlugins": [{"key": "hook", "factoryKey": ODD}]}},
+    sound=lambda session: session.extensions.register(contract.QUOTA_STATUS, ODD, lambda *_: {}),
+)
 PREEMPTING = Ground(ONE_QUEUE, "allocate preempt", (ODD, "priority", "gang", "predicates"))
 PREEMPTING_GANGS = Ground(ONE_QUEUE, "allocate gangpreempt", (ODD, "priority", "gang", "predicates"))
 RECLAIMING = Ground(THREE_QUEUES, "enqueue allocate reclaim", ("gang", GIVES, ODD))
@@ -306,6 +330,8 @@ ROWS: Final[Mapping[str, Row]] = {
     "queue_surplus": row(contract.QUEUE_SURPLUS, RECLAIMING, EMPTY),
     "victim_tasks": row(contract.VICTIM_TASKS, SHUFFLING_ALONE, EMPTY),
     "movable": row(contract.MOVABLE, SHUFFLING, EMPTY),
+    "quota_check": row(contract.QUOTA_CHECK, IN_QUOTAS, ANSWER),
+    "quota_status": row(contract.QUOTA_STATUS, IN_QUOTAS, {"empty mapping"}, refuses=False),
 }
 
 
@@ -385,7 +411,8 @@ OTHERS: Final[Mapping[str, Row]] = {
         contract.ALLOCATABLE,
         PLACING,
         ANYTHING
-        - {"list", "empty list", "empty mapping", "mapping", "set", "array", "array of texts", "refusal of no texts"},
+        - {"list", "empty list", "empty mapping", "mapping", "set", "array", "array of texts", "refusal of no texts"}
+        - {"mapping to half a surrogate pair", "use of no identifiers"},
         "kind",
         always(True),
         headroom=always(9),
@@ -396,7 +423,7 @@ OTHERS: Final[Mapping[str, Row]] = {
     "queues": beside(
         contract.RECLAIMABLE,
         ADMITTING,
-        {"empty list", "set", "empty mapping", "array of texts"},
+        {"empty list", "set", "empty mapping", "array of texts", "mapping to half a surrogate pair"},
         "queues",
         lambda _, tasks: tasks,
     ),
