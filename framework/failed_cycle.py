@@ -3,6 +3,7 @@
 The reason is kube-scheduler's for an error of the scheduler itself. The next cycle that succeeds replaces it.
 """
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
@@ -25,7 +26,9 @@ MOST_PODS: Final = 1000
 """Maximum number of pods that report one failed cycle."""
 
 
-def failed_report(snapshot: Snapshot, *, cycle: int, generation: int, error: str) -> CycleReport:
+def failed_report(
+    snapshot: Snapshot, *, cycle: int, generation: int, error: str, owns: Callable[[Job], bool] = lambda _: True
+) -> CycleReport:
     """Return the report of a failed cycle: the failure and its reason for each waiting job and pod.
 
     Args:
@@ -33,10 +36,11 @@ def failed_report(snapshot: Snapshot, *, cycle: int, generation: int, error: str
         cycle: Its number.
         generation: Generation of the configuration.
         error: Error message.
+        owns: Returns whether a job belongs to the profile whose session failed; the others have reports of their own.
     """
     message = f"the scheduling cycle failed, and the next one tries again: {error}"
     table = snapshot.job_table
-    waiting = table.select(table.counts[TaskStatus.PENDING] > 0)
+    waiting = [job for job in table.select(table.counts[TaskStatus.PENDING] > 0) if owns(job)]
     groups = (_status(job, message) for job in waiting if not job.is_made_up and not _is_told(job, message))
     failures = (native_failure(job, REASON, message) for job in waiting)
     natives = (failure for failure in failures if failure is not None)

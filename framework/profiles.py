@@ -35,6 +35,7 @@ def merged_reports(reports: Sequence[CycleReport]) -> CycleReport:
         pipelined={job: places for each in reports for job, places in each.pipelined.items()},
         phases={job: phase for each in reports for job, phase in each.phases.items()},
         group_statuses=tuple(status for each in reports for status in each.group_statuses),
+        native_statuses=tuple(status for each in reports for status in each.native_statuses),
         pod_conditions=tuple(condition for each in reports for condition in each.pod_conditions),
         queue_statuses=tuple({status.queue: status for each in reports for status in each.queue_statuses}.values()),
         events=tuple(event for each in reports for event in each.events),

@@ -22,12 +22,13 @@ from typing import Any, Final, Protocol
 import structlog
 
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import Observer
+from pyroclast.framework.cycle import Observer, empty_report
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.failed_cycle import failed_report
 from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
+from pyroclast.framework.session.ownership import owner_of
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
@@ -48,6 +49,10 @@ _STUCK_SECONDS: Final = 600.0
 """A cycle that runs for longer does not end any more; cycles of the largest clusters take seconds."""
 
 _log = structlog.get_logger(__name__)
+
+
+class AllProfilesFailedError(Exception):
+    """The sessions of all profiles failed. Each failure is already reported on the jobs of its profile."""
 
 
 class Cluster(Protocol):
@@ -302,7 +307,7 @@ class Daemon:
         await self.adopt(configuration)
         self.pause.begin_cycle()
         self._forget_profiles(configuration)
-        turns = [await self._turn(each, stopwatch) for each in configuration.turns()]
+        turns = await self._turns(configuration, stopwatch)
         stopwatch.mark(CYCLE, begin=False)
         seen = seen_together(turns, self.seen)
         if seen is not None:
@@ -318,10 +323,59 @@ class Daemon:
             profile.name: self.memories.get(profile.name, Memory(cycle=cycle)) for profile in configuration.profiles
         }
 
+    async def _turns(self, configuration: Configuration, stopwatch: Stopwatch) -> list["ProfileSession"]:
+        """Let all profiles decide. A session that fails does not stop the others.
+
+        Raises:
+            AllProfilesFailedError: No session succeeded.
+        """
+        if len(configuration.profiles) == 1:
+            return [await self._turn(configuration, stopwatch)]
+        turns: list[ProfileSession] = []
+        errors: dict[str, str] = {}
+        for each in configuration.turns():
+            try:
+                turns.append(await self._turn(each, stopwatch))
+            except Exception as error:  # a failure of the snapshot is none of the profile
+                if self._saw is None:
+                    raise
+                errors[each.deciding.name] = text = f"{type(error).__name__}: {said_by(error)}"
+                _log.exception("profile_failed", profile=each.deciding.name)
+                turns.append(self._failed_turn(each, self._saw[0], text))
+        if len(errors) == len(turns):
+            self._saw = None  # each profile has reported its own failure
+            raise AllProfilesFailedError("; ".join(f"profile {name}: {error}" for name, error in errors.items()))
+        return turns
+
+    def _failed_turn(self, configuration: Configuration, snapshot: Snapshot, error: str) -> "ProfileSession":
+        """Report a failed session on the jobs of its profile, whose next session begins without memory."""
+        profile = configuration.deciding.name
+        before = self.memories[profile]
+        cycle, generation = before.cycle + 1, configuration.generation
+        self.memories[profile] = Memory(cycle=cycle)
+        self.metrics.add("pyroclast_profile_failures_total", 1, profile)
+        report = empty_report(cycle, generation)
+        try:
+            owner = owner_of(configuration)
+            report = failed_report(
+                snapshot,
+                cycle=cycle,
+                generation=generation,
+                error=error,
+                owns=lambda job: owner(job) == configuration.turn,
+            )
+            if self.leadership.is_leader:
+                self.cluster.write(report)
+        except Exception:  # noqa: BLE001 - the object that broke the session may break this, too
+            _log.exception("failed_cycle_not_told")
+        inputs = self._inputs(configuration, self.wall(), before)
+        return ProfileSession(seen=Seen(snapshot=snapshot, report=report, inputs=inputs), was_quiet=False)
+
     async def _turn(self, configuration: Configuration, stopwatch: Stopwatch) -> "ProfileSession":
         """Let one profile decide on a snapshot of its own, which has the plans of those before it."""
         loop = asyncio.get_running_loop()
         profile = configuration.deciding.name
+        self._saw = None
         stopwatch.mark(SNAPSHOT, begin=True)
         snapshot = self.cluster.snapshot()
         self._saw = snapshot, configuration.generation
@@ -340,9 +394,11 @@ class Daemon:
         seconds = self.monotonic() - begun
         self._count_profile(profile, report, seconds, stopwatch, was_quiet=was_quiet)
         stopwatch.mark(WRITE, begin=True)
-        if self.leadership.is_leader:
-            self.cluster.write(report)
-        stopwatch.mark(WRITE, begin=False)
+        try:
+            if self.leadership.is_leader:
+                self.cluster.write(report)
+        finally:
+            stopwatch.mark(WRITE, begin=False)
         seen = Seen(snapshot=snapshot, report=report, inputs=inputs, seconds=seconds)
         return ProfileSession(seen=seen, was_quiet=was_quiet)
 

@@ -401,7 +401,7 @@ class _Process:
                 budgets=self._budgets,
             )
         except BaseException:
-            self._settled = {}
+            self._settled.pop(configuration.deciding.name, None)
             raise
 
     def _after_cycle(self, seen: Seen) -> None:

@@ -144,6 +144,7 @@ OURS: Final[Mapping[str, Shape]] = {
     ),
     "pyroclast_profile_binds_total": Shape("counter", ("profile",), "Binds that a profile decided."),
     "pyroclast_profile_evictions_total": Shape("counter", ("profile",), "Evictions that a profile decided."),
+    "pyroclast_profile_failures_total": Shape("counter", ("profile",), "Sessions of a profile that failed."),
     "pyroclast_profile_waiting_jobs": Shape("gauge", ("profile",), "Jobs of a profile that wait for a reason."),
     "pyroclast_refused_jobs": Shape("gauge", ("plugin", "reason"), "Waiting jobs, by the first rule that keeps them."),
     "pyroclast_job_dominant_share": Shape(

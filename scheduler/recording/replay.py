@@ -238,7 +238,7 @@ class Replay:
                 budgets=RecordedBudgets(entry.left_out),
             )
         except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded fails again, in the same way
-            self._settled = {}
+            self._settled.pop(configuration.deciding.name, None)
         decided = encode(report)
         return Replayed(
             cycle=entry.memory.cycle + 1,

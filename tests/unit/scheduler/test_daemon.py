@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
+from pyroclast.cache.options import StateOptions
 from pyroclast.framework.configuration import Configuration, Profile
 from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import CycleCut
@@ -25,6 +26,7 @@ from pyroclast.scheduler.daemon.cycle_pause import CyclePause
 from pyroclast.scheduler.daemon.daemon import Daemon, Seen
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
+from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 from pyroclast.testing import Scenario
 from pyroclast.testing.cluster import cluster_of
 
@@ -302,6 +304,67 @@ async def test_failed_cycle_is_counted_and_the_next_starts_clean(
     assert after.cycle == 6
     assert daemon.metrics.value("pyroclast_cycles_total", "failed") == 1
     assert daemon.metrics.value("pyroclast_cycles_total", "finished") == 1
+
+
+TWO_PROFILES = replace(
+    CONFIGURATION,
+    profiles=tuple(Profile(actions=("allocate",), scheduler_names=(name,), name=name) for name in ("a", "b")),
+)
+
+
+def failing_for(decisions: Decisions, *names: str) -> Any:
+    """Return a cycle that fails for some profiles."""
+
+    def decide(snapshot: Snapshot, configuration: Configuration, **more: Any) -> tuple[CycleReport, Memory]:
+        if configuration.deciding.name in names:
+            raise RuntimeError(f"plugin of {configuration.deciding.name} is broken")
+        return decisions(snapshot, configuration, **more)
+
+    return decide
+
+
+@pytest.mark.parametrize("failing", ["a", "b"])
+async def test_a_profile_that_fails_does_not_stop_the_others(
+    daemon: Daemon, cluster: FakeCluster, decisions: Decisions, failing: str
+) -> None:
+    """Its jobs get the error as condition and its memory begins anew; the probe reports nothing."""
+    cluster.gate.set()
+    scenario = Scenario().job("a", pod={"schedulerName": "a"}).job("b", pod={"schedulerName": "b"})
+    options = StateOptions(scheduler_names=frozenset({"a", "b"}))
+    queue = {"kind": "Queue", "metadata": {"name": "default"}, "spec": {"weight": 1}}
+    snapshot = SimulatedCluster([*scenario.objects, queue], options, report=print, note=print).snapshot()
+    cluster.snapshot = lambda: snapshot  # type: ignore[method-assign]  # a cluster with jobs
+    daemon.configuration = lambda: TWO_PROFILES
+    daemon.decide = failing_for(decisions, failing)
+    with capture_logs() as lines:
+        done = await daemon.run_once()
+
+    assert done is not None
+    assert [each.binds[0].name for each in cluster.assumed] == ["a", "b"]
+    assert [condition.name for each in cluster.written for condition in each.pod_conditions] == [f"{failing}-0"]
+    assert [line["profile"] for line in lines if line["event"] == "profile_failed"] == [failing]
+    assert daemon.memories == {"a": Memory(cycle=1), "b": Memory(cycle=1)}
+    assert daemon.metrics.value("pyroclast_profile_failures_total", failing) == 1
+    assert daemon.metrics.value("pyroclast_cycles_total", "finished") == 1
+    assert daemon._failing is None
+    assert daemon.seen is not None
+    assert len(daemon.seen.turns) == 2
+
+
+async def test_the_cycle_fails_if_all_profiles_fail(daemon: Daemon, decisions: Decisions) -> None:
+    """The probe names each profile with its error."""
+    now = 0.0
+    daemon.monotonic = lambda: now
+    daemon.configuration = lambda: TWO_PROFILES
+    daemon.decide = failing_for(decisions, "a", "b")
+    assert await daemon.run_once() is None
+    now = 200.0
+
+    assert daemon.metrics.value("pyroclast_cycles_total", "failed") == 1
+    assert daemon.failing() == (
+        "cycles fail for 200 s: AllProfilesFailedError: profile a: RuntimeError: plugin of a is broken; "
+        "profile b: RuntimeError: plugin of b is broken"
+    )
 
 
 async def test_plan_that_fails_on_the_way_does_not_stop_the_loop(daemon: Daemon, cluster: FakeCluster) -> None:
