@@ -114,10 +114,15 @@ class AdmissionCluster:
         Args:
             quota: That the pod names, or empty.
             namespace: Where it is.
+
+        Raises:
+            CacheError: The quota was not seen, and the API server did not answer.
         """
         found = self._selected(quota, namespace)
         if found is None and (quota or not self._quotas.is_synced):
-            listed = await self._quotas.fresh() or ()
+            listed = await self._quotas.fresh()
+            if listed is None:
+                raise CacheError("the elastic quotas could not be listed; try again")
             found = _first(quota, [each for each in listed if _serves(each, quota, namespace)], namespace)
         return found
 
@@ -189,7 +194,7 @@ class _Listed(Generic[T]):
         try:
             body = await self._client.request("GET", resource.collection(), timeout=_ASK_SECONDS)
             page = resource.decoder.page(body)
-        except (ApiError, CacheError) as error:
+        except (ApiError, CacheError, ObjectError) as error:
             _log.warning(f"{resource.plural}_not_read", error=str(error))
             return None
         return page.items

@@ -7,7 +7,7 @@ quota that it read, and is judged again if another replica wrote meanwhile.
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -26,10 +26,11 @@ from pyroclast.kube.resources import ELASTIC_QUOTAS
 from pyroclast.model import wire
 from pyroclast.model.elastic.names import ADMISSION, CHILD_REQUEST, QUOTA_NAME
 from pyroclast.model.elastic.tree import BUILT_IN
-from pyroclast.model.errors import CacheError
+from pyroclast.model.errors import CacheError, ObjectError
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, pod_request, quantity_text, resource_list
 from pyroclast.model.resources import Amounts
+from pyroclast.model.texts import said_by
 
 __all__ = ["QuotaCounter", "beyond"]
 
@@ -39,7 +40,10 @@ _SECONDS: Final = 1.5
 """Longest wait of a pod: the API server gives a webhook for pods two seconds, and admits the pod afterwards."""
 _MOST_IN_BATCH: Final = 256
 _MOST_WAITING: Final = 2000
-"""Pods that wait at a time, over all quotas."""
+"""Pods that wait at a time, over all quotas. Beyond it a quota may still have its part of them, so that the pods of one
+quota do not refuse those of others."""
+
+_EXPECTED: Final = (ApiError, CacheError, ObjectError, msgspec.MsgspecError)
 
 _log = structlog.get_logger(__name__)
 
@@ -61,7 +65,8 @@ class QuotaCounter:
         self._writer = Writer(client)
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._work: dict[str, asyncio.Task[None]] = {}
-        self._count = 0
+        self._counts: Counter[str] = Counter()
+        """Number of waiting pods by quota."""
 
     async def count(self, value: Mapping[str, Any], namespace: str) -> Fault | None:
         """Count a new pod; return why it is refused, None if it is accepted. Pods without a quota are accepted.
@@ -76,31 +81,45 @@ class QuotaCounter:
         name = pod.metadata.labels.get(QUOTA_NAME, "")
         if name in BUILT_IN:
             return None
-        quota = await self._cluster.quota_of(name, pod.metadata.namespace or namespace)
-        if quota is None:
-            return _fault(f"elastic quota {name} not found") if name else None
-        if quota.metadata.name in BUILT_IN:
-            return None
         try:
             request = pod_request(pod).amounts
         except QuantityError:
             return None
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._counted_in(name, pod.metadata.namespace or namespace, request)
+        except TimeoutError:
+            said = f"elastic quota {name}" if name else f"the elastic quota of namespace {namespace}"
+            return _fault(f"{said}: evaluation timed out after {self._seconds:g} s")
+
+    async def _counted_in(self, name: str, namespace: str, request: Amounts) -> Fault | None:
+        """Count a pod in the quota that it names, or else in that of its namespace."""
+        try:
+            quota = await self._cluster.quota_of(name, namespace)
+        except CacheError as error:
+            return _fault(f"elastic quota {name} could not be evaluated: {error}") if name else None
+        if quota is None:
+            return _fault(f"elastic quota {name} not found") if name else None
+        if quota.metadata.name in BUILT_IN:
+            return None
         return await self._counted(quota.metadata.key, request)
 
     async def _counted(self, key: str, request: Amounts) -> Fault | None:
-        if self._count >= _MOST_WAITING:
-            return _fault(f"elastic quota {key}: {_MOST_WAITING} pods wait to be counted already; try again")
+        own = self._counts[key]
+        part = _MOST_WAITING // len({*self._counts, key})
+        if self._counts.total() >= _MOST_WAITING and own >= max(part, 1):
+            return _fault(f"elastic quota {key}: {own} of its pods wait to be counted already; try again")
         waiting = _Waiting(request=request, answer=asyncio.get_running_loop().create_future())
         self._waiting.setdefault(key, deque()).append(waiting)
-        self._count += 1
+        self._counts[key] += 1
         if key not in self._work:
             self._work[key] = asyncio.create_task(self._work_on(key))
         try:
-            return await asyncio.wait_for(waiting.answer, self._seconds)
-        except TimeoutError:
-            return _fault(f"elastic quota {key}: evaluation timed out after {self._seconds:g} s")
+            return await waiting.answer
         finally:
-            self._count -= 1
+            self._counts[key] -= 1
+            if not self._counts[key]:
+                del self._counts[key]
 
     async def _work_on(self, key: str) -> None:
         """Judge the pods of one quota until none waits."""
@@ -108,7 +127,9 @@ class QuotaCounter:
         try:
             while waiting:
                 batch = [waiting.popleft() for _ in range(min(len(waiting), _MOST_IN_BATCH))]
-                await self._judge_batch(key, [each for each in batch if not each.answer.done()])
+                asking = [each for each in batch if not each.answer.done()]
+                if asking:
+                    await self._judge_batch(key, asking)
         finally:
             del self._waiting[key], self._work[key]
             for each in waiting:
@@ -120,9 +141,11 @@ class QuotaCounter:
                 if await self._judge(key, batch):
                     return
             fault = _fault(f"elastic quota {key} was changed by others {_TRIES} times in turn; try again")
-        except (ApiError, CacheError, msgspec.MsgspecError) as error:
-            _log.warning("quota_not_counted", quota=key, error=str(error))
-            fault = _fault(f"elastic quota {key} could not be evaluated: {error}")
+        except Exception as error:  # noqa: BLE001  whatever is wrong with the quota, its pods get an answer
+            _log.warning(
+                "quota_not_counted", quota=key, error=said_by(error), exc_info=not isinstance(error, _EXPECTED)
+            )
+            fault = _fault(f"elastic quota {key} could not be evaluated: {said_by(error)}")
         for each in batch:
             _answer(each, fault)
 

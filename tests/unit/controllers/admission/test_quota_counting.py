@@ -3,13 +3,16 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pyroclast.controllers.admission.quota_counting import beyond
+from pyroclast.controllers.admission import quota_counting
+from pyroclast.controllers.admission.quota_counting import QuotaCounter, beyond
 from pyroclast.kube.resources import ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import ADMISSION, CHILD_REQUEST, DEFAULT_QUOTA, NAMESPACES
+from pyroclast.model.errors import CacheError
 from tests.elastic_quotas import elastic_quota, uses
 from tests.unit.controllers.admission.test_server import Asking, asking
 from tests.unit.controllers.ground import Ground
@@ -137,6 +140,88 @@ async def test_an_unreadable_count_refuses(ground: Ground) -> None:
         refused = await ask(api)
     assert refused is not None
     assert "elastic quota quotas/team could not be evaluated" in refused
+
+
+class Listed:
+    """The cluster of a counter: quotas by name, without an API server."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+
+    async def quota_of(self, quota: str, _namespace: str) -> Any:
+        """Return the quota, or raise, or never answer."""
+        answer = self.answers[quota]
+        if isinstance(answer, Exception):
+            raise answer
+        if answer == "never":
+            await asyncio.Event().wait()
+        return SimpleNamespace(metadata=SimpleNamespace(name=quota, key=f"quotas/{quota}"))
+
+
+class Server:
+    """An API server that answers nothing, or a body."""
+
+    def __init__(self, body: bytes | Exception | None) -> None:
+        self.body = body
+
+    async def request(self, *_: Any, **__: Any) -> bytes:
+        """Answer."""
+        if isinstance(self.body, Exception):
+            raise self.body
+        if self.body is None:
+            await asyncio.Event().wait()
+        assert isinstance(self.body, bytes)
+        return self.body
+
+
+def counter(cluster: Listed, body: bytes | Exception | None = None, seconds: float = 0.2) -> QuotaCounter:
+    """Return a counter."""
+    return QuotaCounter(Server(body), cluster, seconds=seconds)  # type: ignore[arg-type]  # as much as is used of both
+
+
+def pod_of(quota: str) -> dict[str, Any]:
+    """Return a pod that names a quota."""
+    return {"metadata": {"labels": uses(quota)}, "spec": {"containers": [{"name": "c"}]}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (CacheError("the elastic quotas could not be listed"), "could not be evaluated: the elastic quotas could not"),
+        ("never", "evaluation timed out after 0.2 s"),
+    ],
+)
+async def test_a_quota_that_cannot_be_looked_up_is_not_called_missing(answer: Any, message: str) -> None:
+    """The answer comes before the API server stops to wait for it."""
+    fault = await asyncio.wait_for(counter(Listed(team=answer)).count(pod_of("team"), "ml"), 5)
+    assert fault is not None
+    assert message in fault.rule
+
+
+@pytest.mark.parametrize(
+    "body", [b"[]", b'{"metadata": {"name": "team"}, "spec": 7}', ValueError("odd"), RecursionError()]
+)
+async def test_an_odd_quota_refuses_at_once(body: Any) -> None:
+    """Whatever is wrong with it, its pods do not wait for the time limit."""
+    fault = await asyncio.wait_for(counter(Listed(team=True), body, seconds=60).count(pod_of("team"), "ml"), 5)
+    assert fault is not None
+    assert "elastic quota quotas/team could not be evaluated" in fault.rule
+
+
+async def test_many_pods_of_one_quota_do_not_refuse_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While all places are taken, a quota without waiting pods still gets its part."""
+    monkeypatch.setattr(quota_counting, "_MOST_WAITING", 8)
+    counting = counter(Listed(many=True, few=True), seconds=0.5)
+    many = [asyncio.create_task(counting.count(pod_of("many"), "ml")) for _ in range(12)]
+    await asyncio.sleep(0.05)
+    few = [asyncio.create_task(counting.count(pod_of("few"), "ml")) for _ in range(6)]
+    faults = await asyncio.gather(*many, *few)
+    rules = [fault.rule for fault in faults if fault is not None]
+
+    assert sum("many: 8 of its pods wait" in rule for rule in rules) == 4
+    assert [rule for rule in rules[12:] if "wait to be counted" in rule] == [
+        "elastic quota quotas/few: 4 of its pods wait to be counted already; try again"
+    ] * 2
 
 
 @pytest.mark.parametrize(
