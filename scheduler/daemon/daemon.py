@@ -462,7 +462,10 @@ class Daemon:
         for report in reports:
             self.metrics.apply(report.samples)
         if seen is not None:
-            self.after_cycle(seen)
+            try:
+                self.after_cycle(seen)
+            except Exception:  # noqa: BLE001 - metrics and debug logs change no decision, and must not end the cycle
+                _log.exception("cycle_not_observed")
         if any(report.plans for report in reports):
             # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
             gc.collect(1)

@@ -53,13 +53,14 @@ class PodExaminer:
         try:
             async with self._lock:
                 seen = self._seen()
-                tasks = frozenset[TaskId]() if seen is None else names_in(seen.snapshot, (name,))
-                if seen is None or not tasks:
-                    return None
-                found = await self._thread.run(self._examine, seen, tasks, node_limit)
+                # The thread also looks for the name, since that reads every task of the cluster.
+                return None if seen is None else await self._thread.run(self._examine_named, seen, name, node_limit)
         finally:
             self._waiting -= 1
-        return [examination_json(each) for each in found]
+
+    def _examine_named(self, seen: Seen, name: str, node_limit: int) -> list[dict[str, Any]] | None:
+        tasks = names_in(seen.snapshot, (name,))
+        return [examination_json(each) for each in self._examine(seen, tasks, node_limit)] if tasks else None
 
     def log(self, seen: Seen, flags: DebugFlags) -> None:
         """Log the tables of a cycle that the flags ask for. Called in the cycle's thread."""

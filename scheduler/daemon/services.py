@@ -16,7 +16,8 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -39,10 +40,21 @@ MOST_BYTES: Final = 16 * 2**20
 """Maximum size of an answer of a plugin."""
 _MOST_WAITING: Final = 4
 """Maximum number of requests to plugins that wait; further ones are refused."""
+_MOST_ENDPOINTS: Final = 256
+"""Maximum number of endpoints of a plugin; further ones are not served."""
 _PLUGINS: Final = "/apis/v1/plugins"
 _ALIASES: Final = {"loadawarescheduling": "loadaware"}
 """Koordinator's names of plugins that differ from ours in more than case and hyphens."""
-_SECRET: Final = re.compile(r"password|passwd|token|secret|credential|apikey", re.IGNORECASE)
+_SECRET: Final = re.compile(
+    r"passw|passphrase|(?:^|[^a-z])pwd|token|secret|credential|(?:api|private|access)[-_.]?key|authorization|bearer",
+    re.IGNORECASE,
+)
+"""Keys of secrets, wherever the word stands in them."""
+_USER_OF_URL: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+"""User and password of a URL."""
+
+
+T = TypeVar("T")
 
 
 class Services:
@@ -88,10 +100,8 @@ class Services:
         if seen is None:
             return _no_cycle()
         own = ["/configz", "/apis/v1/__services__", "/apis/v1/nodes/{name}"]
-        found = {
-            f"{_PLUGINS}/{instance}/{pattern}" for instance, endpoints in _endpoints(seen) for pattern in endpoints
-        }
-        return _json({"GET": [*own, *sorted(found)]})
+        found = await self._in_thread(_paths, seen)
+        return _too_many() if found is None else _json({"GET": [*own, *found]})
 
     async def _show_node(self, request: web.Request) -> web.Response:
         seen = self._seen()
@@ -106,19 +116,32 @@ class Services:
         seen = self._seen()
         if seen is None:
             return _no_cycle()
-        if self._waiting >= _MOST_WAITING:
-            return web.Response(status=503, text="other requests to plugins are waiting; try again\n")
-        self._waiting += 1
-        try:
-            async with self._lock:
-                status, body = await self._thread.run(
-                    _answer, seen, request.match_info["plugin"], request.match_info["path"], dict(request.query)
-                )
-        finally:
-            self._waiting -= 1
+        plugin, path = request.match_info["plugin"], request.match_info["path"]
+        answered = await self._in_thread(_answer, seen, plugin, path, dict(request.query))
+        if answered is None:
+            return _too_many()
+        status, body = answered
         if status != web.HTTPOk.status_code:
             return web.Response(status=status, text=body.decode() + "\n")
         return web.Response(body=body, content_type="application/json")
+
+    async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T | None:
+        """Run code of plugins in the cycle's thread, one request at a time. Return None if too many wait."""
+        if self._waiting >= _MOST_WAITING:
+            return None
+        self._waiting += 1
+        try:
+            async with self._lock:
+                return await self._thread.run(call, *arguments)
+        finally:
+            self._waiting -= 1
+
+
+def _paths(seen: Seen) -> list[str]:
+    """Return the paths of all plugins. Called in the cycle's thread."""
+    return sorted(
+        {f"{_PLUGINS}/{instance}/{pattern}" for instance, endpoints in _endpoints(seen) for pattern in endpoints}
+    )
 
 
 def _answer(seen: Seen, plugin: str, path: str, query: Mapping[str, str]) -> tuple[int, bytes]:
@@ -153,8 +176,9 @@ def _endpoints(seen: Seen) -> Iterator[tuple[str, Mapping[str, Endpoint]]]:
         for option in profile.plugins:
             try:
                 assert inputs is not None, "it has profiles"
-                endpoints = dict(inputs.registry.build_plugin(option).endpoints())
-            except Exception:  # noqa: BLE001, S112  # the cycle reports it
+                found = inputs.registry.build_plugin(option).endpoints()
+                endpoints = {str(pattern): each for pattern, each in islice(found.items(), _MOST_ENDPOINTS)}
+            except BaseException:  # noqa: BLE001, S112  # the cycle reports it, and a plugin must not end the process
                 continue
             yield option.instance, endpoints
 
@@ -213,7 +237,10 @@ def node_json(snapshot: Snapshot, name: NodeName) -> dict[str, Any]:
 
 
 def configz(configuration: Configuration | None, faults: tuple[str, ...], options: Options) -> dict[str, Any]:
-    """Return the configuration in force with the flags. Values of keys that name secrets are left out."""
+    """Return the configuration in force with the flags.
+
+    Values of keys that name secrets, and users and passwords in URLs, are left out.
+    """
     flags = {each.name: getattr(options, each.name) for each in fields(options)}
     return {
         "generation": None if configuration is None else configuration.generation,
@@ -221,7 +248,7 @@ def configz(configuration: Configuration | None, faults: tuple[str, ...], option
         "profiles": [] if configuration is None else [_profile(each) for each in configuration.profiles],
         "faults": list(faults),
         "flags": {
-            name.replace("_", "-"): value
+            name.replace("_", "-"): _open(value)
             for name, value in sorted(flags.items())
             if isinstance(value, str | int | float | bool | tuple)
         },
@@ -251,7 +278,9 @@ def _plugin(option: PluginOption) -> dict[str, Any]:
 
 
 def _open(value: Any) -> Any:
-    """Return arguments without the values of keys that name secrets."""
+    """Return arguments without the values of keys that name secrets, and without users and passwords of URLs."""
+    if isinstance(value, str):
+        return _USER_OF_URL.sub("***@", value)
     if isinstance(value, Mapping):
         return {str(key): "***" if _SECRET.search(str(key)) else _open(each) for key, each in value.items()}
     return [_open(each) for each in value] if isinstance(value, list | tuple) else value
@@ -259,6 +288,10 @@ def _open(value: Any) -> Any:
 
 def _json(value: Any) -> web.Response:
     return web.Response(body=msgspec.json.encode(value, enc_hook=_plain_value), content_type="application/json")
+
+
+def _too_many() -> web.Response:
+    return web.Response(status=503, text="other requests to plugins are waiting; try again\n")
 
 
 def _no_cycle() -> web.Response:

@@ -12,16 +12,20 @@ path              answer
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 
 from pyroclast.framework.session.tracing import MOST_NODES
+from pyroclast.model.texts import shortened
 from pyroclast.scheduler.monitoring.examinations import DEFAULT_NODES
 from pyroclast.scheduler.monitoring.health import Look
 
 __all__ = ["BusyError", "looks"]
+
+_FEW_DIGITS: Final = re.compile("[0-9]{1,9}")
 
 
 class BusyError(Exception):
@@ -53,8 +57,8 @@ def looks(
 
     async def show_examined(request: web.Request) -> web.Response:
         pod, limit = request.query["pod"], request.query.get("nodes", str(DEFAULT_NODES))
-        if not (limit.isascii() and limit.isdigit() and 1 <= int(limit) <= MOST_NODES):
-            return web.Response(status=400, text=f"nodes: got {limit!r}, expected 1 to {MOST_NODES}\n")
+        if not (_FEW_DIGITS.fullmatch(limit) and 1 <= int(limit) <= MOST_NODES):
+            return web.Response(status=400, text=f"nodes: got {shortened(limit)!r}, expected 1 to {MOST_NODES}\n")
         try:
             found = await examine(pod, int(limit))
         except BusyError:

@@ -489,6 +489,21 @@ async def test_the_daemon_reports_each_cycle(daemon: Daemon) -> None:
     assert daemon.seen is told[0]
 
 
+async def test_what_observes_cycles_does_not_end_them(daemon: Daemon, cluster: FakeCluster) -> None:
+    """Metrics and debug logs that fail are logged; the memory and the conditions of jobs stay."""
+
+    def fail(_: Seen) -> None:
+        raise RuntimeError("no table")
+
+    daemon.after_cycle = fail
+    with capture_logs() as lines:
+        assert await daemon.run_once() is not None
+
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["cycle_not_observed"]
+    assert len(cluster.written) == 1
+    assert daemon.metrics.value("pyroclast_cycles_total", "finished") == 1
+
+
 async def test_a_cycle_that_is_cut_is_no_failure(daemon: Daemon, cluster: FakeCluster, decisions: Decisions) -> None:
     """The process ends: nothing is written, nothing is counted as failed, and nothing is logged as a fault."""
 

@@ -1,17 +1,20 @@
 """Examining pods in a running daemon: what is asked of the last cycle, what is logged, and how many may wait."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from pyroclast.framework.session.memory import Memory
+from pyroclast.scheduler.daemon import examining
 from pyroclast.scheduler.daemon.cycle_thread import CycleThread
 from pyroclast.scheduler.daemon.daemon import CycleInputs, Seen
 from pyroclast.scheduler.daemon.examining import MOST_WAITING, PodExaminer
 from pyroclast.scheduler.monitoring.debug_endpoints import BusyError
 from pyroclast.scheduler.monitoring.debug_flags import DebugFlags
+from pyroclast.scheduler.monitoring.examinations import names_in
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuration import configured
 
@@ -43,6 +46,21 @@ async def test_pods_of_the_last_cycle_are_explained(seen: Seen) -> None:
     assert (large["moment"], large["refusals"][0]["reason"]) == ("refused", "Insufficient cpu")
     assert await examiner.explain("default/none", 5) is None
     assert await PodExaminer(lambda: None, thread, seed=0).explain("default/small", 5) is None
+    thread.close()
+
+
+async def test_the_loop_does_not_look_for_the_name(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tasks of the cluster are read for it, in the cycle's thread."""
+    threads: list[str] = []
+
+    def noted(*about: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return names_in(*about)
+
+    monkeypatch.setattr(examining, "names_in", noted)
+    thread = CycleThread()
+    assert await PodExaminer(lambda: seen, thread, seed=0).explain("default/small", 1)
+    assert threads == ["cycle"]
     thread.close()
 
 

@@ -143,7 +143,7 @@ async def test_explain_shows_the_nodes_of_a_pod(endpoints: Endpoints, daemon: Da
     assert await get(endpoints, "metrics", "/debug/explain?pod=a/p") == (200, '[\n {\n  "pod": "a/p"\n }\n]\n')
     assert '"nodes": 3' in (await get(endpoints, "metrics", "/debug/explain?pod=a/p&nodes=3"))[1]
     assert (await get(endpoints, "metrics", "/debug/explain?pod=a/other"))[0] == 404
-    for wrong in ("0", "1001", "x", "-1", "٣"):
+    for wrong in ("0", "1001", "x", "-1", "٣", "9" * 5000):
         assert (await get(endpoints, "metrics", f"/debug/explain?pod=a/p&nodes={wrong}"))[0] == 400, wrong
     daemon.is_busy = True
     assert (await get(endpoints, "metrics", "/debug/explain?pod=a/p"))[0] == 503

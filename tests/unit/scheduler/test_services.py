@@ -1,13 +1,15 @@
 """The service API: configuration, nodes, endpoints of plugins; what a plugin may not do there."""
 
+import threading
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
 import pytest
 
 from pyroclast import Plugin, Session, contract
-from pyroclast.framework.configuration import parse
+from pyroclast.framework.configuration import Configuration, PluginOption, Profile, parse
 from pyroclast.framework.session.memory import Memory
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.cycle_thread import CycleThread
@@ -171,6 +173,71 @@ def test_configz_hides_secrets() -> None:
     assert profile["metrics"]["elasticsearch.password"] == "***"
     assert profile["tiers"][0]["plugins"][0]["timeBudget"] == 2.0
     assert found["flags"]["plugin-time-budget"] == 30.0
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a.token",
+        "passphrase",
+        "pwd",
+        "redis-pwd",
+        "Authorization",
+        "http.bearer",
+        "private_key",
+        "accessKeyId",
+        "api-key",
+        "clientSecret",
+        "credentials",
+    ],
+)
+def test_configz_hides_secrets_of_every_name(key: str) -> None:
+    """In arguments of plugins and actions."""
+    assert "hidden" not in shown_of({key: "hidden"})
+
+
+@pytest.mark.parametrize("url", ["http://me:hidden@there:9090/a", "https://hidden@there", "x https://a:hid@den@there/"])
+def test_configz_hides_users_of_urls(url: str) -> None:
+    """Wherever a URL stands; the address remains."""
+    shown = shown_of({"extender.urlPrefix": url, "more": [{"address": url}]})
+
+    assert "hid" not in shown
+    assert "there" in shown
+    assert "hid" not in str(configz(None, (), Options(master=url)))
+
+
+def shown_of(arguments: Mapping[str, Any]) -> str:
+    """Return what configz shows of arguments."""
+    option = PluginOption(plugin="gang", instance="gang", arguments=arguments, flags={})
+    tiers = ((option,),)
+    profile = Profile(actions=("allocate",), tiers=tiers, action_arguments={"allocate": arguments})
+    configuration = Configuration(generation=1, profiles=(profile,), source="")
+    return str(configz(configuration, (), Options()))
+
+
+async def test_services_of_plugins_are_listed_in_the_cycles_thread(served: Served) -> None:
+    """Code of a plugin neither blocks the loop nor ends the process, and does not give endless endpoints."""
+    threads: set[str] = set()
+
+    class Odd(Talking):
+        def endpoints(self) -> Mapping[str, contract.Endpoint]:
+            threads.add(threading.current_thread().name)
+            return {7: None, **{f"e{number}": lambda _: 1 for number in range(1000)}}  # type: ignore[dict-item]  # the fault
+
+    class Ending(Talking):
+        def endpoints(self) -> Mapping[str, contract.Endpoint]:
+            raise SystemExit("enough")
+
+    for plugin, count in ((Odd, 256), (Ending, 0)):
+        parsed, registry = configured(("allocate",), ("gang", plugin), {})
+        assert served.seen is not None
+        inputs = CycleInputs(configuration=parsed.configuration, registry=registry, memory=Memory(), now=1.8e9)
+        served.seen = replace(served.seen, inputs=inputs)
+        status, found = await served.get("/apis/v1/__services__")
+
+        assert status == 200
+        assert sum("/talking/" in path for path in found["GET"]) == count
+    assert threads == {"cycle"}
 
 
 @pytest.mark.parametrize(
