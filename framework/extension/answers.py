@@ -15,6 +15,7 @@ import numpy as np
 from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.ids import TaskId
+from pyroclast.model.label_keys import is_annotation_key
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.reservations.use import ReservationUse
@@ -28,6 +29,7 @@ Reader = Callable[[Any, Sequence[Any]], Any]
 
 _MOST_ADDENDS: Final = 32
 """Maximum number of weighted scores that one function adds up."""
+_LONGEST_KEY_SHOWN: Final = 100
 _INTEGERS: Final = "biu"
 _NUMBERS: Final = "biuf"
 """Kinds of numpy's types."""
@@ -252,8 +254,17 @@ def _texts(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
     return {_text(key): _text(text) for key, text in _mapping(value).items()}
 
 
+def _annotations(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
+    """Read annotations; one key that the API server refuses would keep the whole object from being written."""
+    found = _texts(value)
+    for key in found:
+        if not is_annotation_key(key):
+            raise ValueError(f"expected the key of an annotation, got {shortened(key, _LONGEST_KEY_SHOWN)!r}")
+    return found
+
+
 def _texts_by_task(value: Any, _about: Sequence[Any]) -> dict[str, dict[str, str]]:
-    return {_text(task): _texts(texts) for task, texts in _mapping(value).items()}
+    return {_text(task): _annotations(texts) for task, texts in _mapping(value).items()}
 
 
 def _preparations(value: Any, _about: Sequence[Any]) -> list[Preparation]:
@@ -463,7 +474,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "victim_tasks": _always(_moves),
     "movable": _always(_tasks),
     "quota_check": _always(_answer),
-    "quota_status": _always(_texts),
+    "quota_status": _always(_annotations),
 }
 """Readers by the name of the point. A test compares the names with `framework.extension.contract.ALL_POINTS`."""
 
@@ -482,7 +493,7 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "within_queue": _boolean,
     "reasons_of": _reasons,
     "addends": _addends,
-    "annotations": _texts,
+    "annotations": _annotations,
     "plan_annotations": _texts_by_task,
     "preparations": _preparations,
     "delegate": _boolean,

@@ -4,11 +4,11 @@ The API server refuses a group that breaks a rule, so faults are seen in files a
 Kubernetes permits more. A group with a fault is not used, because a part of it would be ignored.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pyroclast.model import wire
+from pyroclast.model.label_keys import LONGEST_SUBDOMAIN, is_label_key, is_subdomain
 from pyroclast.model.native.group import Disruption, NativeGroup
 
 __all__ = ["NativeFault", "group_name_fault", "native_faults", "read_native", "template_fault"]
@@ -16,11 +16,7 @@ __all__ = ["NativeFault", "group_name_fault", "native_faults", "read_native", "t
 _LARGEST: Final = 2**31 - 1
 _HIGHEST_PRIORITY: Final = 1_000_000_000
 _MOST_TOPOLOGIES: Final = 1
-_LONGEST_NAME: Final = 253
 _LONGEST_SHOWN: Final = 64
-_PART: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = re.compile(rf"{_PART}(?:\.{_PART})*", re.ASCII)
-_LABEL_NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _MODES: Final = {"": Disruption.SINGLE, "Pod": Disruption.SINGLE, "PodGroup": Disruption.ALL}
 _PREEMPTION_POLICIES: Final = ("", "PreemptLowerPriority", "Never")
 
@@ -63,9 +59,9 @@ def native_faults(group: wire.NativePodGroup) -> Iterator[NativeFault]:
 
 def group_name_fault(name: str) -> str:
     """Return why a pod's `podGroupName` cannot name a group; empty if it can."""
-    if len(name) <= _LONGEST_NAME and _SUBDOMAIN.fullmatch(name):
+    if is_subdomain(name):
         return ""
-    return f"{_cut(name)} is not a DNS subdomain of at most {_LONGEST_NAME} characters"
+    return f"{_cut(name)} is not a DNS subdomain of at most {LONGEST_SUBDOMAIN} characters"
 
 
 def template_fault(group: wire.NativePodGroup, workload: wire.Workload | None) -> str:
@@ -102,7 +98,7 @@ def _topology_faults(constraints: wire.SchedulingConstraints | None) -> Iterator
     if len(topology) > _MOST_TOPOLOGIES:
         yield NativeFault(path, f"{len(topology)} constraints, of which Kubernetes permits {_MOST_TOPOLOGIES}")
     for number, each in enumerate(topology[:_MOST_TOPOLOGIES]):
-        if not _is_label_key(each.key):
+        if not is_label_key(each.key):
             yield NativeFault(f"{path}[{number}].key", f"{_cut(each.key)} is not a key of labels")
 
 
@@ -126,12 +122,6 @@ def _disruption(mode: str | wire.DisruptionChoice | None) -> Disruption:
     if isinstance(mode, wire.DisruptionChoice):
         return Disruption.SINGLE if mode.all is None else Disruption.ALL
     return _MODES[mode or ""]
-
-
-def _is_label_key(key: str) -> bool:
-    prefix, slash, name = key.rpartition("/")
-    is_prefixed = not slash or (len(prefix) <= _LONGEST_NAME and bool(_SUBDOMAIN.fullmatch(prefix)))
-    return is_prefixed and bool(_LABEL_NAME.fullmatch(name))
 
 
 def _cut(text: str) -> str:

@@ -12,7 +12,8 @@ class ClockBudgets:
     def __init__(self, limit: Callable[[str], float], now: Callable[[], float] = time.perf_counter) -> None:
         """Measure with a clock. `limit` returns the seconds that a plugin has, by instance; 0 for no limit."""
         self._limit, self._now = limit, now
-        self._begun: list[float] = []
+        self._begun: list[tuple[float, float]] = []
+        """Of each call that runs, when it began, and the seconds of calls of plugins inside it."""
         self._spent: dict[str, float] = {}
         self._calls: dict[str, int] = {}
         self.left_out: dict[str, int] = {}
@@ -20,12 +21,16 @@ class ClockBudgets:
 
     def begin(self, plugin: str) -> None:  # noqa: ARG002 - calls are nested, so their order says which one ends
         """Note that a call of a plugin begins."""
-        self._begun.append(self._now())
+        self._begun.append((self._now(), 0.0))
 
     def end(self, plugin: str) -> bool:
         """Note that the call ends. Return whether the plugin has used up its budget by this call."""
-        seconds = self._now() - self._begun.pop()
-        spent = self._spent[plugin] = self._spent.get(plugin, 0.0) + seconds
+        begun, inner = self._begun.pop()
+        seconds = self._now() - begun
+        if self._begun:  # the time belongs to the plugin that is called, not to the one that asks the session
+            outer, others = self._begun[-1]
+            self._begun[-1] = outer, others + seconds
+        spent = self._spent[plugin] = self._spent.get(plugin, 0.0) + seconds - inner
         calls = self._calls[plugin] = self._calls.get(plugin, 0) + 1
         limit = self._limit(plugin)
         if not limit or spent <= limit or plugin in self.left_out:

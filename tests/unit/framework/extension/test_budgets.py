@@ -56,6 +56,20 @@ def decide(budgets: Any) -> CycleReport:
     return report
 
 
+def test_the_time_of_a_call_belongs_to_the_plugin_that_is_called() -> None:
+    """A plugin that asks the session is not charged for the plugins that the session calls."""
+    clock = Clock()
+    budgets = ClockBudgets(lambda _: 3.0, clock)
+    budgets.begin("asks")
+    clock.now += 1.0
+    budgets.begin("slow")
+    clock.now += 5.0
+    assert budgets.end("slow")
+    clock.now += 1.0
+    assert not budgets.end("asks")
+    assert budgets.left_out == {"slow": 1}
+
+
 def test_within_its_budget_a_plugin_is_asked_everything() -> None:
     """Nothing is left out, with a limit or without."""
     report = decide(ClockBudgets(lambda _: 0.0, Slow.clock))

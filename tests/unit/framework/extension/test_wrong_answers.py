@@ -92,6 +92,7 @@ KINDS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {
         "reason of half a surrogate pair": saying(lambda: Reason("\ud800")),
         "text of half a surrogate pair": saying(lambda: "\ud800"),
         "mapping to half a surrogate pair": saying(lambda: {"a": "\ud800"}),
+        "mapping of a key with a space": saying(lambda: {"a b": "c"}),
         "use of no identifiers": saying(lambda: ReservationUse(usable=([],))),  # type: ignore[arg-type]  # the fault
         "use of one text": saying(lambda: ReservationUse(usable="uid")),  # type: ignore[arg-type]  # the fault
         "use with a number": saying(lambda: ReservationUse(is_required=7)),  # type: ignore[arg-type]  # the fault
@@ -412,7 +413,7 @@ OTHERS: Final[Mapping[str, Row]] = {
         PLACING,
         ANYTHING
         - {"list", "empty list", "empty mapping", "mapping", "set", "array", "array of texts", "refusal of no texts"}
-        - {"mapping to half a surrogate pair", "use of no identifiers"},
+        - {"mapping to half a surrogate pair", "mapping of a key with a space", "use of no identifiers"},
         "kind",
         always(True),
         headroom=always(9),
@@ -423,7 +424,8 @@ OTHERS: Final[Mapping[str, Row]] = {
     "queues": beside(
         contract.RECLAIMABLE,
         ADMITTING,
-        {"empty list", "set", "empty mapping", "array of texts", "mapping to half a surrogate pair"},
+        {"empty list", "set", "empty mapping", "array of texts", "mapping to half a surrogate pair"}
+        | {"mapping of a key with a space"},
         "queues",
         lambda _, tasks: tasks,
     ),
