@@ -14,7 +14,7 @@ import numpy as np
 
 from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
 from pyroclast.framework.extension.votes import LAST
-from pyroclast.model.ids import TaskId
+from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.label_keys import is_annotation_key
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
@@ -155,7 +155,7 @@ def _refusal(value: Refusal) -> Refusal:
         amounts=_amounts(value.amounts),
         lendable=_boolean(value.lendable),
         details=shortened(_text(value.details)),
-        fits_when=tuple(map(_text, _list(value.fits_when))),
+        fits_when=tuple(JobId(_text(job)) for job in _list(value.fits_when)),
     )
 
 

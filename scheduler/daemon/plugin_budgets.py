@@ -13,7 +13,7 @@ class ClockBudgets:
         """Measure with a clock. `limit` returns the seconds that a plugin has, by instance; 0 for no limit."""
         self._limit, self._now = limit, now
         self._begun: list[tuple[float, float]] = []
-        """Of each call that runs, when it began, and the seconds of calls of plugins inside it."""
+        """The calls that run: the beginning of each, and the seconds of the calls of plugins inside it."""
         self._spent: dict[str, float] = {}
         self._calls: dict[str, int] = {}
         self.left_out: dict[str, int] = {}
