@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeVar
 
-import msgspec
-
 from pyroclast.model import wire
 from pyroclast.model.matching.nodes import integer_beyond
 from pyroclast.model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
+from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED
 from pyroclast.model.sealed import SealedDict
 
@@ -108,11 +107,9 @@ def _read(affinity: str | None, exact: str, *, ignores: bool) -> ReservationDema
 
 
 def _decoded(text: str, kind: type[T], key: str) -> T:
-    if len(text) > _LONGEST_TEXT:
-        raise ValueError(f"annotation {key}: {len(text)} characters, at most {_LONGEST_TEXT} are supported")
     try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        return read_json(text, kind, longest=_LONGEST_TEXT)
+    except ValueError as error:
         raise ValueError(f"annotation {key}: {error}") from None
 
 

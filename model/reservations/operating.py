@@ -2,11 +2,10 @@
 
 from typing import Final
 
-import msgspec
-
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.requests import resource_list
+from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import OPERATING_MODE, OPERATING_OWNERS
 from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task, TaskStatus
@@ -57,9 +56,9 @@ def reservation_of(task: Task) -> wire.Reservation:
 
 
 def _owners(text: str) -> tuple[wire.ReservationOwner, ...]:
-    if not text or len(text) > _LONGEST_TEXT:
-        raise ValueError(f"annotation {OPERATING_OWNERS}: a list of owners of at most {_LONGEST_TEXT} characters")
+    if not text:
+        raise ValueError(f"annotation {OPERATING_OWNERS}: a list of owners is required")
     try:
-        return msgspec.json.decode(text, type=tuple[wire.ReservationOwner, ...])
-    except msgspec.DecodeError as error:
+        return read_json(text, tuple[wire.ReservationOwner, ...], longest=_LONGEST_TEXT)
+    except ValueError as error:
         raise ValueError(f"annotation {OPERATING_OWNERS}: {error}") from None

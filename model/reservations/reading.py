@@ -11,6 +11,7 @@ from pyroclast.model.durations import parse_duration
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.requests import amounts
+from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import KEPT_BACK, ORDER, RESTRICTED_OPTIONS
 from pyroclast.model.reservations.owners import OwnerRules, read_owners
 from pyroclast.model.resources import NO_AMOUNTS, Amounts
@@ -25,6 +26,9 @@ _DEFAULT_TTL: Final = "24h"
 _FINAL: Final = frozenset({wire.ReservationPhase.SUCCEEDED, wire.ReservationPhase.FAILED})
 _LONGEST_TEXT: Final = 65536
 """Characters of an annotation that is parsed."""
+_LEAST: Final = -(2**63)
+_MOST: Final = 2**63 - 1
+_SHOWN_DIGITS: Final = 20
 
 
 class PodTemplate(wire.Wire, frozen=True, kw_only=True):
@@ -89,16 +93,23 @@ def template_of(reservation: wire.Reservation) -> PodTemplate:
     """Parse the pod template.
 
     Raises:
-        ObjectError: A field has another type.
+        ObjectError: A field has another type, a number has more than 64 bits, or the template is nested too deeply.
     """
     try:
         return msgspec.convert(_plain(reservation.spec.template), type=PodTemplate, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, ValueError) as error:
         raise ObjectError(KIND, reservation.metadata.name, "spec.template", str(error)) from error
+    except RecursionError:
+        raise ObjectError(KIND, reservation.metadata.name, "spec.template", "it is nested too deeply") from None
 
 
 def _plain(value: Any) -> Any:
-    """Return sealed mappings as dictionaries, which the decoder reads."""
+    """Return sealed mappings as dictionaries, which the decoder reads.
+
+    The API server accepts any number in a template, but amounts and priorities are 64-bit integers.
+    """
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        raise ValueError(f"{str(value)[:_SHOWN_DIGITS]}... is not a 64-bit integer")
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
@@ -127,7 +138,7 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
     def read(path: str, fallback: T, parse: Callable[[], T]) -> T:
         try:
             return parse()
-        except (ValueError, msgspec.DecodeError) as error:
+        except ValueError as error:
             report(ObjectError(KIND, metadata.name, path, str(error)))
             return fallback
 
@@ -135,7 +146,7 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
         text = metadata.annotations.get(key)
         if not text:
             return absent
-        return read(f"metadata.annotations[{key}]", absent, lambda: _decoded(text, kind))
+        return read(f"metadata.annotations[{key}]", absent, lambda: read_json(text, kind, longest=_LONGEST_TEXT))
 
     allocatable = read("status.allocatable", NO_AMOUNTS, lambda: amounts(status.allocatable))
     kept_back = annotation(KEPT_BACK, _Amounts, _Amounts()).resources
@@ -153,14 +164,8 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
     )
 
 
-def _decoded(text: str, kind: type[T]) -> T:
-    if len(text) > _LONGEST_TEXT:
-        raise ValueError(f"{len(text)} characters, at most {_LONGEST_TEXT} are supported")
-    return msgspec.json.decode(text, type=kind)
-
-
 def _integer(text: str) -> int:
     number = int(text) if len(text) <= len(str(-(2**63))) else 2**64
-    if not -(2**63) <= number < 2**63:
+    if not _LEAST <= number <= _MOST:
         raise ValueError(f"{text!r} is not a 64-bit integer")
     return number

@@ -10,6 +10,7 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, pod_request, resource_list
+from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import ALLOCATED, RESIZE_ALLOCATABLE
 from pyroclast.model.reservations.reading import KIND, end_of, template_of
 from pyroclast.model.resources import PODS
@@ -31,6 +32,8 @@ _READY: Final = "Ready"
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _LONGEST_NOTE: Final = 1024
 """Characters of the annotation that names the Reservation of a pod."""
+_LONGEST_RESIZE: Final = 65536
+"""Characters of the annotation that resizes a Reservation."""
 
 
 class _Resize(wire.Wire, frozen=True, kw_only=True):
@@ -73,9 +76,9 @@ def _resized(reservation: wire.Reservation) -> wire.ResourceList:
     if not text:
         return wire.EMPTY
     try:
-        resources = msgspec.json.decode(text, type=_Resize).resources
+        resources = read_json(text, _Resize, longest=_LONGEST_RESIZE).resources
         amounts(resources)
-    except (msgspec.DecodeError, QuantityError) as error:
+    except ValueError as error:
         path = f"metadata.annotations[{RESIZE_ALLOCATABLE}]"
         raise ObjectError(KIND, reservation.metadata.name, path, str(error)) from error
     return resources
@@ -110,11 +113,9 @@ def allocated_uid(pod: wire.Pod) -> str:
 
 def noted_uid(text: str) -> str:
     """Return the UID in the text of such an annotation; empty if it has none."""
-    if not text or len(text) > _LONGEST_NOTE:
-        return ""
     try:
-        return msgspec.json.decode(text, type=_Note).uid
-    except msgspec.DecodeError:
+        return read_json(text, _Note, longest=_LONGEST_NOTE).uid if text else ""
+    except ValueError:
         return ""
 
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from pyroclast.kube.resources import RESERVATIONS
@@ -11,7 +12,7 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.affinity import MOST_TERMS, read_demand
-from pyroclast.model.reservations.names import EXACT_MATCH, RESIZE_ALLOCATABLE
+from pyroclast.model.reservations.names import EXACT_MATCH, KEPT_BACK, RESIZE_ALLOCATABLE, RESTRICTED_OPTIONS
 from pyroclast.model.reservations.owners import MOST_OWNERS
 from pyroclast.model.reservations.reading import end_of, read_reservation
 from pyroclast.model.reservations.reserve_pods import reserve_pod
@@ -22,6 +23,14 @@ from tests.reservations import reservation
 def decoded(**fields: Any) -> wire.Reservation:
     """Return a Reservation of the server."""
     return RESERVATIONS.decoder.convert(reservation(**fields))
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return mappings inside each other."""
+    made: dict[str, Any] = {}
+    for _ in range(depth):
+        made = {"a": made}
+    return made
 
 
 TERMS: dict[str, Any] = {
@@ -35,6 +44,7 @@ TERMS: dict[str, Any] = {
         (RESERVATION_AFFINITY, "{", "annotation scheduling.koordinator.sh/reservation-affinity: "),
         (RESERVATION_AFFINITY, "[]", "annotation scheduling.koordinator.sh/reservation-affinity: "),
         (RESERVATION_AFFINITY, "\ud800", "annotation scheduling.koordinator.sh/reservation-affinity: "),
+        (RESERVATION_AFFINITY, '{"x":' + "[" * 16_000, "it is nested too deeply"),
         (RESERVATION_AFFINITY, " " * 20_000, "20000 characters, at most 16384 are supported"),
         (RESERVATION_AFFINITY, json.dumps(TERMS), "101 entries, at most 100 are supported"),
         (RESERVATION_AFFINITY, json.dumps({"tolerations": [{}] * 101}), "101 entries, at most 100 are supported"),
@@ -95,7 +105,44 @@ def test_the_pod_that_stands_for_it_overlays_labels_and_has_the_highest_priority
     assert [each.spec.priority for each in (made, labelled, own)] == [2**31 - 1, 7, 5]
 
 
-@pytest.mark.parametrize(("text", "uid"), [('{"uid":"u"}', "u"), ("{", ""), ("", ""), ('{"uid":"u"}' + " " * 2000, "")])
+@pytest.mark.parametrize(
+    ("text", "uid"),
+    [
+        ('{"uid":"u"}', "u"),
+        ("{", ""),
+        ("", ""),
+        ('{"uid":"u"}' + " " * 2000, ""),
+        ('{"x":' + "[" * 1000, ""),
+        ("\ud800", ""),
+    ],
+)
 def test_a_note_of_a_pod_is_read_within_its_bound(text: str, uid: str) -> None:
     """Longer texts name nothing."""
     assert noted_uid(text) == uid
+
+
+@pytest.mark.parametrize("key", [KEPT_BACK, RESTRICTED_OPTIONS])
+def test_a_deeply_nested_annotation_of_a_reservation_is_a_fault(key: str) -> None:
+    """The rest of the Reservation is read."""
+    faults: list[ObjectError] = []
+    rules = read_reservation(decoded(node="n1", annotations={key: '{"x":' + "[" * 60_000}), faults.append)
+
+    assert rules.allocatable == {"cpu": 2000}
+    assert [str(fault) for fault in faults] == [f"Reservation r: metadata.annotations[{key}]: it is nested too deeply"]
+
+
+@pytest.mark.parametrize(
+    ("template", "fault"),
+    [
+        ({"priority": 2**70}, "11805916207174113034... is not a 64-bit integer"),
+        ({"tolerations": [{"tolerationSeconds": -(2**80)}]}, "-1208925819614629174... is not a 64-bit integer"),
+        ({"affinity": nested(5000)}, "it is nested too deeply"),
+    ],
+)
+def test_a_template_that_no_pod_could_have_is_a_fault(template: dict[str, Any], fault: str) -> None:
+    """The API server accepts any template."""
+    wanted = decoded()
+    spec = msgspec.structs.replace(wanted.spec, template={"spec": template})
+
+    with pytest.raises(ObjectError, match=fault):
+        reserve_pod(msgspec.structs.replace(wanted, spec=spec))
