@@ -180,6 +180,7 @@ class ClusterState:
         """Return the current cluster; the same object until the next change."""
         if self._snapshot is not None and self._snapshot.generation == self._generation:
             return self._snapshot
+        self._translate_pods(self._reservations.rematch(self._pods.tasks.values()))
         self._settle_gangs()
         if self._rows.names.is_stale:
             self._settle_resource_names()
@@ -550,7 +551,7 @@ class ClusterState:
         self._quota_uses.exchange(old, new, deltas)
         self._gangs.exchange(old, new)
         self._natives.exchange(old, new)
-        is_other_offer = self._reservations.exchange(old, new)
+        self._reservations.exchange(old, new)
         self._pods.exchange(old, new)
         self._exchange_on_nodes(
             old if old is not None and occupies_node(old) else None,
@@ -558,8 +559,6 @@ class ClusterState:
         )
         if old is not None and new is not None and old.job is not None and old.job == new.job:
             self._jobs.exchange(old, new, deltas)
-            if is_other_offer:
-                self._match_owners()
             return
         if old is not None and old.job is not None:
             entry = self._jobs.entry(old.job)
@@ -569,8 +568,6 @@ class ClusterState:
             self._drop_made_up(old.job)
         if new is not None and new.job is not None:
             self._jobs.add(new, deltas)
-        if is_other_offer:
-            self._match_owners()
 
     def _exchange_on_nodes(self, old: Task | None, new: Task | None) -> None:
         """Exchange a task on its nodes; None stands for a task that uses no node."""
@@ -774,14 +771,9 @@ class ClusterState:
         elif new is not None:
             self._remove_pod(TaskId(new.metadata.uid))
         if old is None or new is None or _offer_of(old) != _offer_of(new):
-            self._match_owners()
-
-    def _match_owners(self) -> None:
-        """Translate again the waiting pods that may use other Reservations than before."""
-        waiting = (task for task in self._pods.tasks.values() if task.status is TaskStatus.PENDING)
-        self._translate_pods(
-            [task.id for task in waiting if task.template.reservations != self._reservations.usable_by(task.pod)]
-        )
+            for each in (old, new):
+                if each is not None:
+                    self._reservations.note_offer(TaskId(each.metadata.uid))
 
     def _follow_gang_group(self, old: Any, new: Any) -> None:
         self._gangs.note_pod_group(_either(old, new).metadata.key)

@@ -1,6 +1,6 @@
 """Reservations: the rules of those that are Available, the pods that use them, and which of them a pod may use."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from pyroclast.model import wire
@@ -35,7 +35,10 @@ class ReservationStore:
         self._operating: dict[TaskId, Task] = {}
         """Pods that act as Reservations; their rules are among the others."""
         self._users: dict[TaskId, dict[TaskId, Task]] = {}
-        """Tasks on nodes whose pods name a Reservation, by its UID. It may be unknown, or on another node."""
+        """Tasks on nodes whose pods name a Reservation, by its UID. It may be unknown, on another
+        node, or not for them."""
+        self._other_offers: set[TaskId] = set()
+        """Those that other pods may use than when `rematch` was called last. Asked for membership alone."""
         self._shown: Mapping[TaskId, ReservedCapacity] | None = SealedDict()
         self._names: Mapping[TaskId, str] | None = SealedDict()
 
@@ -91,12 +94,29 @@ class ReservationStore:
             return ()
         return tuple(sorted(task for task, rules in self._rules.items() if rules.owners.match(pod)))
 
-    def exchange(self, old: Task | None, new: Task | None) -> bool:
-        """Note a task in the place of an older state of it; None stands for its absence.
+    def note_offer(self, task: TaskId) -> None:
+        """Note that other pods than before may use a Reservation."""
+        self._other_offers.add(task)
 
-        Returns:
-            Whether a pod begins or ends to act as a Reservation, so that other Reservations may be used.
+    def rematch(self, tasks: Iterable[Task]) -> list[TaskId]:
+        """Return the waiting tasks that may use other Reservations than when they were translated.
+
+        Only the Reservations that have changed since the last call are compared, so a list of many costs one pass.
         """
+        changed, self._other_offers = self._other_offers, set()
+        return [task.id for task in tasks if self._is_other(task, changed)] if changed else []
+
+    def _is_other(self, task: Task, changed: Iterable[TaskId]) -> bool:
+        if task.status is not TaskStatus.PENDING or task.id in self._objects:
+            return False
+        known = task.template.reservations
+        return any(
+            ((rules := self._rules.get(each)) is not None and rules.owners.match(task.pod)) != (each in known)
+            for each in changed
+        )
+
+    def exchange(self, old: Task | None, new: Task | None) -> None:
+        """Note a task in the place of an older state of it; None stands for its absence."""
         before, after = _used_by(old), _used_by(new)
         if old is not None and before is not None:
             users = self._users.get(before, {})
@@ -107,28 +127,28 @@ class ReservationStore:
             self._users.setdefault(after, {})[new.id] = new
         if before is not None or after is not None:
             self._shown = None
-        return self._exchange_operating(old, new)
+        self._exchange_operating(old, new)
 
-    def _exchange_operating(self, old: Task | None, new: Task | None) -> bool:
+    def _exchange_operating(self, old: Task | None, new: Task | None) -> None:
         either = new or old
         assert either is not None, "a task comes, goes or changes"
         known = self._operating.get(either.id)
         is_operating_now = new is not None and is_operating(new)
         if known is None and not is_operating_now:
-            return False
+            return
         self._shown = None
         self._operating.pop(either.id, None)
         self._rules.pop(either.id, None)
+        self.note_offer(either.id)
         if new is None or not is_operating_now:
-            return True
+            return
         try:
             reservation = reservation_of(new)
         except ValueError as error:
             self._report(ObjectError("Pod", new.key, "metadata.annotations", str(error)))
-            return True
+            return
         self._operating[new.id] = new
         self._rules[new.id] = read_reservation(reservation, self._report)
-        return known is None or known.node != new.node or known.pod.metadata.annotations != new.pod.metadata.annotations
 
     def shown(self, fold: Callable[[Amounts], Amounts]) -> Mapping[TaskId, ReservedCapacity]:
         """Return the capacity of the Reservations that are Available, in the order of their names."""
@@ -142,7 +162,11 @@ class ReservationStore:
         self._shown = None
 
     def _capacity(self, task: TaskId, rules: ReservationRules, fold: Callable[[Amounts], Amounts]) -> ReservedCapacity:
-        users = [user for _, user in sorted(self._users.get(task, {}).items()) if user.node == rules.node]
+        users = [
+            user
+            for _, user in sorted(self._users.get(task, {}).items())
+            if user.node == rules.node and rules.owners.match(user.pod)
+        ]
         reserved = fold(rules.allocatable)
         return ReservedCapacity(
             id=task,

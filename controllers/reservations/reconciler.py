@@ -17,7 +17,8 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import NODES, PODS, RESERVATIONS
-from pyroclast.model.reservations.status import allocated_uid, due_at, is_used_by, next_status
+from pyroclast.model.reservations.reading import end_of
+from pyroclast.model.reservations.status import allocated_uid, due_at, next_status, users_of
 from pyroclast.model.wire import Node, Pod, Reservation, ReservationPhase
 
 __all__ = ["ReservationStatuses"]
@@ -62,11 +63,12 @@ class ReservationStatuses(Controller):
         if reservation.status.phase in _ENDED:
             return await self._collect(key, reservation, now)
         try:
-            status = next_status(reservation, self._owners(reservation), has_node=self._has_node(reservation), now=now)
-            due = due_at(reservation, now, gc_seconds=None)
+            end_of(reservation)
         except ValueError as error:
+            # it has no end then, but its owners and its node count all the same
             self._operator.record(RESERVATIONS, reservation, "Warning", "InvalidReservation", str(error))
-            return None
+        status = next_status(reservation, self._owners(reservation), has_node=self._has_node(reservation), now=now)
+        due = due_at(reservation, now, gc_seconds=None)
         if status is not None:
             change = {"status": _change(reservation, msgspec.to_builtins(status))}
             await self._operator.writer.merge(
@@ -98,8 +100,7 @@ class ReservationStatuses(Controller):
         return collects and bool(reservation.status.node_name) and not self._has_node(reservation)
 
     def _owners(self, reservation: Reservation) -> list[Pod]:
-        pods = self._pods.by(_BY_RESERVATION, reservation.metadata.uid)
-        return [pod for pod in pods if is_used_by(reservation, pod)]
+        return users_of(reservation, self._pods.by(_BY_RESERVATION, reservation.metadata.uid))
 
     def _has_node(self, reservation: Reservation) -> bool:
         return self._nodes.get("", reservation.status.node_name) is not None

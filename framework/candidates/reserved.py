@@ -334,6 +334,8 @@ class SessionReservations:
         else:
             room.users.discard(taken.task)
             self._used_by.pop(taken.task, None)
+        if room.capacity.counted:
+            return  # the pod in operating mode runs on, and both count
         if taken.verb is Verb.ALLOCATE:
             self._nodes.credit(room.column, used=total, viewed=total)
         else:

@@ -25,7 +25,7 @@ def is_operating(task: Task) -> bool:
 
 
 def reservation_of(task: Task) -> wire.Reservation:
-    """Return the Reservation as which a pod acts: for one owner, policy Aligned, without an end.
+    """Return the Reservation as which a pod acts: for one owner of its namespace, policy Aligned, without an end.
 
     Raises:
         ValueError: Its owners cannot be parsed.
@@ -35,6 +35,7 @@ def reservation_of(task: Task) -> wire.Reservation:
     return wire.Reservation(
         metadata=wire.ObjectMeta(
             name=metadata.name,
+            namespace=metadata.namespace,
             uid=TaskId(metadata.uid),
             creation_timestamp=metadata.creation_timestamp,
             labels=metadata.labels,

@@ -33,21 +33,25 @@ class OwnerRules:
     """Entries of which a pod must match one."""
 
     entries: tuple[_Owner, ...] = ()
+    namespace: str = ""
+    """The only namespace of the pods; empty for all. A pod in operating mode offers capacity in its own alone."""
 
     def match(self, pod: wire.Pod) -> bool:
         """Return whether a pod may use the capacity."""
+        if self.namespace not in {"", pod.metadata.namespace}:
+            return False
         return any(entry.matches(pod) for entry in self.entries)
 
 
-def read_owners(owners: Sequence[wire.ReservationOwner]) -> OwnerRules:
-    """Parse owners.
+def read_owners(owners: Sequence[wire.ReservationOwner], namespace: str = "") -> OwnerRules:
+    """Parse owners, which are pods of one namespace if it is given.
 
     Raises:
         ValueError: A selector cannot be parsed, or there are too many entries. No pod matches then.
     """
     if len(owners) > MOST_OWNERS:
         raise ValueError(f"{len(owners)} owners, at most {MOST_OWNERS} are supported")
-    return OwnerRules(tuple(_owner(number, each) for number, each in enumerate(owners)))
+    return OwnerRules(tuple(_owner(number, each) for number, each in enumerate(owners)), namespace)
 
 
 def _owner(number: int, owner: wire.ReservationOwner) -> _Owner:

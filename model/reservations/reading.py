@@ -154,7 +154,7 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
     is_restricted = reservation.spec.allocate_policy == wire.AllocatePolicy.RESTRICTED
     return ReservationRules(
         object=reservation,
-        owners=read("spec.owners", OwnerRules(), lambda: read_owners(reservation.spec.owners)),
+        owners=read("spec.owners", OwnerRules(), lambda: read_owners(reservation.spec.owners, metadata.namespace)),
         allocatable=SealedDict(allocatable),
         kept_back=SealedDict(read(f"metadata.annotations[{KEPT_BACK}]", NO_AMOUNTS, lambda: amounts(kept_back))),
         restricted=(named or frozenset(allocatable)) if is_restricted else frozenset(),

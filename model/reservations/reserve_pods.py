@@ -11,7 +11,17 @@ import msgspec
 
 from pyroclast.model import wire
 from pyroclast.model.api.names import PREEMPTABLE
-from pyroclast.model.reservations.names import PRIORITY_VALUE, RESERVATION_NAME, RESERVATION_NODE, RESERVE_POD
+from pyroclast.model.required_rules import RESERVATION_AFFINITY
+from pyroclast.model.reservations.names import (
+    ALLOCATED,
+    EXACT_MATCH,
+    IGNORED,
+    OPERATING_MODE,
+    PRIORITY_VALUE,
+    RESERVATION_NAME,
+    RESERVATION_NODE,
+    RESERVE_POD,
+)
 from pyroclast.model.reservations.reading import PodTemplate, template_of
 
 __all__ = ["reserve_pod"]
@@ -20,6 +30,8 @@ _HIGHEST_PRIORITY: Final = 2**31 - 1
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 """Scheduler of a template that names none."""
 _DEFAULT_NAMESPACE: Final = "default"
+_OF_USERS: Final = frozenset({ALLOCATED, EXACT_MATCH, IGNORED, OPERATING_MODE, RESERVATION_AFFINITY})
+"""Labels and annotations of pods that use Reservations. A template that is copied from such a pod has them, too."""
 
 
 def reserve_pod(reservation: wire.Reservation) -> wire.Pod:
@@ -31,6 +43,8 @@ def reserve_pod(reservation: wire.Reservation) -> wire.Pod:
     template, metadata = template_of(reservation), reservation.metadata
     is_available = reservation.status.phase == wire.ReservationPhase.AVAILABLE and bool(reservation.status.node_name)
     only_node = template.spec.node_name
+    labels = {**template.metadata.labels, **metadata.labels}
+    annotations = {**template.metadata.annotations, **metadata.annotations}
     marks = {RESERVE_POD: "true", RESERVATION_NAME: metadata.name, PREEMPTABLE: "false"}
     return wire.Pod(
         metadata=wire.ObjectMeta(
@@ -39,10 +53,9 @@ def reserve_pod(reservation: wire.Reservation) -> wire.Pod:
             uid=metadata.uid,
             resource_version=metadata.resource_version,
             creation_timestamp=metadata.creation_timestamp,
-            labels={**template.metadata.labels, **metadata.labels},
+            labels={key: text for key, text in labels.items() if key not in _OF_USERS},
             annotations={
-                **template.metadata.annotations,
-                **metadata.annotations,
+                **{key: text for key, text in annotations.items() if key not in _OF_USERS},
                 **marks,
                 **({RESERVATION_NODE: only_node} if only_node else {}),
             },

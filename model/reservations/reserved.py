@@ -60,9 +60,11 @@ class ReservedCapacity:
         return {name: max(0, amount - used.get(name, 0)) for name, amount in self.reserved.items()}
 
     def held(self) -> dict[str, int]:
-        """Return what must be held on the node beside the pods that count there; below 0 where they count twice."""
-        rest = self.rest()
-        return {name: rest.get(name, 0) - self.counted.get(name, 0) for name in (*rest, *self.counted)}
+        """Return what must be held on the node beside the pods that count there; nothing for a pod in operating mode.
+
+        That pod counts itself, and its user counts beside it, as the kubelet counts both.
+        """
+        return {} if self.counted else self.rest()
 
 
 def counted_for(request: Amounts, reserved: Amounts) -> Amounts:

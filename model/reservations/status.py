@@ -12,6 +12,7 @@ from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, pod_request, resource_list
 from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import ALLOCATED, RESIZE_ALLOCATABLE
+from pyroclast.model.reservations.owners import read_owners
 from pyroclast.model.reservations.reading import KIND, end_of, template_of
 from pyroclast.model.resources import PODS
 
@@ -20,10 +21,10 @@ __all__ = [
     "available",
     "due_at",
     "ended_at",
-    "is_used_by",
     "next_status",
     "noted_uid",
     "unschedulable",
+    "users_of",
     "with_condition",
 ]
 
@@ -100,10 +101,25 @@ def with_condition(status: wire.ReservationStatus, new: wire.ReservationConditio
     return msgspec.structs.replace(status, conditions=(*others, new))
 
 
-def is_used_by(reservation: wire.Reservation, pod: wire.Pod) -> bool:
-    """Return whether a pod on the node of a Reservation uses it: the annotation has its UID, and the pod runs."""
-    is_there = pod.spec.node_name == reservation.status.node_name and pod.status.phase not in _FINISHED
-    return is_there and allocated_uid(pod) == reservation.metadata.uid
+def users_of(reservation: wire.Reservation, pods: Iterable[wire.Pod]) -> list[wire.Pod]:
+    """Return the pods on the node of a Reservation that use it.
+
+    Their annotation has its UID, they match its owners, and they have not ended. Every author of a pod can write the
+    annotation, so it alone takes nothing.
+    """
+    try:
+        owners = read_owners(reservation.spec.owners)
+    except ValueError:
+        return []
+    uid, node = reservation.metadata.uid, reservation.status.node_name
+    return [
+        pod
+        for pod in pods
+        if pod.spec.node_name == node
+        and pod.status.phase not in _FINISHED
+        and allocated_uid(pod) == uid
+        and owners.match(pod)
+    ]
 
 
 def allocated_uid(pod: wire.Pod) -> str:
@@ -126,17 +142,14 @@ def next_status(
 
     Args:
         reservation: The object.
-        owners: Pods that use it, see `is_used_by`.
+        owners: Pods that use it, see `users_of`.
         has_node: Whether its node exists; ignored while it has none.
         now: The time, seconds since 1970.
-
-    Raises:
-        ValueError: Its ttl or end cannot be parsed.
     """
     status = reservation.status
     if status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
         return None
-    ends = end_of(reservation)
+    ends = _end_if_read(reservation)
     if (ends is not None and now >= ends) or (status.node_name and not has_node):
         expired = _condition(_READY, "False", "Expired", "", now)
         return msgspec.structs.replace(with_condition(status, expired), phase=wire.ReservationPhase.FAILED)
@@ -191,7 +204,15 @@ def due_at(reservation: wire.Reservation, now: float, *, gc_seconds: float | Non
     """
     if reservation.status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
         return None if gc_seconds is None else ended_at(reservation, now) + gc_seconds
-    return end_of(reservation)
+    return _end_if_read(reservation)
+
+
+def _end_if_read(reservation: wire.Reservation) -> float | None:
+    """Return when a Reservation expires; None if it does not, or its ttl or end cannot be parsed."""
+    try:
+        return end_of(reservation)
+    except ValueError:
+        return None
 
 
 def ended_at(reservation: wire.Reservation, now: float) -> float:

@@ -62,7 +62,10 @@ class Matching:
             return str(error)
         rooms = self._session.reserved.rooms
         if demand.ignores:
-            return Match(ReservationUse(usable=tuple(rooms), takes_any=True), demand, 0, Counter())
+            unused = tuple(
+                uid for uid, room in rooms.items() if not room.capacity.counted
+            )  # a pod that runs uses its own
+            return Match(ReservationUse(usable=unused, takes_any=True), demand, 0, Counter())
         counts: Counter[str] = Counter()
         usable = []
         matching = [room for uid in task.template.reservations if (room := rooms.get(TaskId(uid))) is not None]

@@ -22,7 +22,7 @@ from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.model.report import CycleReport, GroupStatus, NativeGroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.requests import resource_list
-from pyroclast.model.reservations.status import available, is_used_by, next_status, unschedulable
+from pyroclast.model.reservations.status import available, next_status, unschedulable, users_of
 from pyroclast.model.snapshot import Snapshot
 
 __all__ = ["SimulatedCluster"]
@@ -229,12 +229,9 @@ class SimulatedCluster:
         """Write the statuses of Reservations as their controller does."""
         nodes, pods = self._of("Node"), self._of("Pod").values()
         for reservation in list(self._of("Reservation").values()):
-            owners = [pod for pod in pods if is_used_by(reservation, pod)]
+            owners = users_of(reservation, pods)
             has_node = reservation.status.node_name in nodes
-            try:
-                status = next_status(reservation, owners, has_node=has_node, now=now)
-            except ValueError:
-                continue  # the object itself is reported where it is read
+            status = next_status(reservation, owners, has_node=has_node, now=now)
             if status is not None:
                 self._set("Reservation", replace(reservation, status=status))
 

@@ -379,10 +379,10 @@ def test_anti_affinity_to_itself_does_not_keep_an_owner_off() -> None:
     assert used(outcome_of(ran.job("a", pod=apart, labels=A))) == {}
 
 
-def operating(*, is_ready: bool = True, phase: str = "Running") -> Scenario:
+def operating(*, is_ready: bool = True, phase: str = "Running", base: Scenario = ONE) -> Scenario:
     """Return a node that a pod in operating mode fills."""
     owners = json.dumps([{"labelSelector": {"matchLabels": A}}])
-    scenario = ONE.pod(
+    scenario = base.pod(
         "stand-in",
         node="n1",
         phase=phase,
@@ -402,3 +402,31 @@ def test_a_pod_in_operating_mode_is_a_reservation_while_it_is_ready() -> None:
     assert used(outcome_of(operating(is_ready=False).job("a", cpu=1, labels=A))) == {}
     two = operating().job("a", tasks=2, min_available=1, cpu=2, labels=A)
     assert list(used(outcome_of(two)).values()) == ["stand-in"]
+
+
+def test_a_pod_in_operating_mode_offers_its_capacity_in_its_namespace_alone() -> None:
+    """A tenant must not draw the pods of other tenants onto capacity that it uses itself."""
+    elsewhere = operating().job("a", cpu=4, labels=A, namespace="other")
+
+    assert used(outcome_of(elsewhere)) == {}
+
+
+def test_a_pod_that_ignores_reservations_does_not_use_a_pod_in_operating_mode() -> None:
+    """That pod runs, so the node would be overcommitted, and no binding would be accepted."""
+    ignores = {"scheduling.koordinator.sh/reservation-ignored": "true"}
+
+    assert used(outcome_of(operating().job("b", cpu=1, labels=ignores))) == {}
+
+
+def test_a_user_counts_beside_the_pod_in_operating_mode() -> None:
+    """Both run, so an annotation that is written by hand frees no capacity of the node."""
+    eight = Scenario().queue("default").node("n1", cpu=8)
+    *others, first, second = operating(base=eight).pod("x", node="n1", cpu=4, labels=A).objects
+    acting = {**first, "metadata": {**first["metadata"], "uid": "uid-stand-in"}}
+    by_hand = {**second, "metadata": {**second["metadata"], "annotations": claimed("stand-in")}}
+    outcome = outcome_of(Scenario((*others, acting, by_hand)).job("b", cpu=4))
+    (capacity,) = outcome.rounds[0].snapshot.reservations.values()
+
+    assert list(capacity.users) == ["default-x"]
+    assert capacity.held() == {}
+    assert outcome.report.plans == ()

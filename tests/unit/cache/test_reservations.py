@@ -14,9 +14,13 @@ from pyroclast.kube.resources import RESERVATIONS
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
+from pyroclast.model.required_rules import RESERVATION_AFFINITY
+from pyroclast.model.reservations.names import IGNORED, OPERATING_MODE
 from pyroclast.model.tasks import TaskStatus
-from tests.reservations import ALLOCATED, claimed, reservation
+from tests.reservations import ALLOCATED, affinity, claimed, reservation
 from tests.unit.cache.builders import filled, group, node, pod, queue
+
+A = {"app": "a"}
 
 
 def decoded(version: str = "1", **fields: Any) -> wire.Reservation:
@@ -132,14 +136,73 @@ def test_an_assumed_reservation_is_binding_until_its_status_shows_it() -> None:
 
 def test_users_are_read_from_pods_on_its_node() -> None:
     """Finished pods, and pods on other nodes, do not count (R28)."""
-    runs = pod("a", cpu="1", node="n1", phase="Running", annotations=claimed("r"))
-    done = pod("b", cpu="1", node="n1", phase="Succeeded", annotations=claimed("r"))
-    away = pod("c", cpu="1", node="n2", phase="Running", annotations=claimed("r"))
+    runs = pod("a", cpu="1", node="n1", phase="Running", labels=A, annotations=claimed("r"))
+    done = pod("b", cpu="1", node="n1", phase="Succeeded", labels=A, annotations=claimed("r"))
+    away = pod("c", cpu="1", node="n2", phase="Running", labels=A, annotations=claimed("r"))
     state = state_with(decoded(node="n1", allocateOnce=False), pods=(runs, done, away))
     (kept,) = state.snapshot().reservations.values()
 
     assert len(kept.users) == 1
     assert kept.rest()["cpu"] == 1000
+    assert is_same_when_built_again(state)
+
+
+def test_a_pod_that_is_not_of_the_owners_takes_nothing_by_its_annotation() -> None:
+    """Every author of a pod can write the annotation. It counts as soon as the pod matches."""
+    foreign = pod("a", cpu="1", node="n1", phase="Running", annotations=claimed("r"))
+    state = state_with(decoded(node="n1"), pods=(foreign,))
+    (before,) = state.snapshot().reservations.values()
+    state.apply("Pod", pod("a", cpu="1", node="n1", phase="Running", labels=A, annotations=claimed("r")))
+    (after,) = state.snapshot().reservations.values()
+
+    assert (before.is_spent, before.rest()["cpu"]) == (False, 2000)
+    assert (after.is_spent, after.rest()["cpu"]) == (True, 1000)
+
+
+def test_a_deeply_nested_annotation_does_not_hide_a_pod() -> None:
+    """The pod counts on its node."""
+    hostile = pod("a", cpu="1", node="n1", phase="Running", annotations={ALLOCATED: '{"x":' + "[" * 1000})
+    state = state_with(decoded(node="n1"), pods=(hostile,))
+
+    assert state.task(TaskId("a")) is not None
+
+
+def test_a_template_copied_from_a_user_makes_no_user() -> None:
+    """A Reservation neither uses a Reservation, nor must it, nor does it act as a pod in operating mode."""
+    copied = {
+        "annotations": {**claimed("r"), **affinity()},
+        "labels": {**A, OPERATING_MODE: "Reservation", IGNORED: "true"},
+    }
+    state = state_with(decoded(node="n1", template_metadata=copied))
+    (kept,) = state.snapshot().reservations.values()
+    stands = state.task(TaskId("uid-r"))
+
+    assert kept.users == {}
+    assert stands is not None
+    assert RESERVATION_AFFINITY not in stands.pod.metadata.annotations
+    assert stands.pod.metadata.labels == A
+
+
+def test_a_list_of_reservations_is_compared_with_waiting_pods_once() -> None:
+    """Not once for each event: with many pods and Reservations that would take minutes."""
+    compared: list[str] = []
+    state = state_with(pods=tuple(owner(f"p{number}") for number in range(3)))
+    whole = state._reservations.rematch  # the pass itself is what is counted
+
+    def counted(tasks: Any) -> Any:
+        found = whole(tasks)
+        compared.extend(found)
+        return found
+
+    state._reservations.rematch = counted  # type: ignore[method-assign]  # see above
+    for number in range(5):
+        state.apply("Reservation", decoded(name=f"r{number}", node="n1"))
+    assert compared == []
+    snapshot = state.snapshot()
+
+    assert sorted(compared) == ["p0", "p1", "p2"]
+    tasks = [task for job in snapshot.jobs.values() for task in job.tasks.values()]
+    assert {task.template.reservations for task in tasks} == {tuple(f"uid-r{number}" for number in range(5))}
     assert is_same_when_built_again(state)
 
 

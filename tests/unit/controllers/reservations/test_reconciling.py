@@ -39,13 +39,14 @@ async def make(ground: Ground, *, node: bool = True, **fields: Any) -> float:
     return unix_seconds(made["metadata"]["creationTimestamp"])
 
 
-async def make_owner(ground: Ground, name: str = "a", cpu: str = "1") -> None:
+async def make_owner(ground: Ground, name: str = "a", cpu: str = "1", app: str = "a") -> None:
     """Create a pod on n1 that uses the Reservation."""
     uid = (await ground.get(PATH))["metadata"]["uid"]
     note = json.dumps({"name": "r", "uid": uid})
+    metadata = {"name": name, "labels": {"app": app}, "annotations": {ALLOCATED: note}}
     requests = {"requests": {"cpu": cpu, "memory": "1Gi"}}
     spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "none", "resources": requests}]}
-    await ground.post(PODS, {"metadata": {"name": name, "annotations": {ALLOCATED: note}}, "spec": spec})
+    await ground.post(PODS, {"metadata": metadata, "spec": spec})
 
 
 async def settle(ground: Ground, now: float) -> dict[str, Any]:
@@ -162,3 +163,22 @@ async def test_killed_at_any_write_it_ends_the_same(ground: Ground, dies_at: int
 
     assert died
     assert await ground.names(RESERVATIONS.collection()) == []
+
+
+async def test_a_pod_that_is_not_of_the_owners_takes_nothing(ground: Ground) -> None:
+    """Every author of a pod can write the annotation: it would end the Reservation of another tenant."""
+    now = await make(ground)
+    await make_owner(ground, app="b")
+    status = await settle(ground, now + 1)
+
+    assert (status["phase"], status.get("currentOwners", [])) == ("Available", [])
+
+
+async def test_an_end_that_cannot_be_parsed_stops_nothing_else(ground: Ground) -> None:
+    """Owners are written, and the Reservation fails with its node."""
+    now = await make(ground, allocateOnce=False, ttl="1d")
+    await make_owner(ground)
+    assert (await settle(ground, now + 1))["allocated"] == {"cpu": "1"}
+
+    await ground.delete("/api/v1/nodes/n1")
+    assert await settle(ground, now + 2) == {}
