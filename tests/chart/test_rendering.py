@@ -94,6 +94,43 @@ def test_the_scheduler_takes_its_flags() -> None:
     assert {"name": "plugins", "configMap": {"name": "mine"}} in pod["volumes"]
 
 
+def scheduler_flags(*sets: str) -> list[str]:
+    """Return the flags of the scheduler's container."""
+    (container,) = by_kind(rendered(*sets), "Deployment", "-scheduler")["spec"]["template"]["spec"]["containers"]
+    flags: list[str] = container["args"][1:]
+    return flags
+
+
+def test_values_set_limits_and_debug_tables_of_the_scheduler() -> None:
+    """The values reach the program in its units."""
+    options = parse_options(
+        scheduler_flags(
+            "scheduler.schedulingTimeout=1m30s",
+            "scheduler.pluginTimeBudget=0s",
+            "scheduler.debugScores=64",
+            "scheduler.debugFilters=true",
+        )
+    ).options
+
+    assert (options.scheduling_timeout, options.plugin_time_budget) == (90.0, 0.0)
+    assert (options.debug_scores, options.debug_filters) == (64, True)
+
+
+def test_default_values_of_limits_and_debug_tables_are_those_of_the_program() -> None:
+    """An install without values behaves as the program without flags."""
+    ours, program = parse_options(scheduler_flags()).options, parse_options([]).options
+
+    for name in ("scheduling_timeout", "plugin_time_budget", "debug_scores", "debug_filters"):
+        assert getattr(ours, name) == getattr(program, name)
+
+
+def test_extra_flags_of_earlier_installs_replace_the_values() -> None:
+    """A flag in `extraArgs` comes last and counts."""
+    options = parse_options(scheduler_flags("scheduler.extraArgs={--debug-scores=7,--plugin-time-budget=5s}")).options
+
+    assert (options.debug_scores, options.plugin_time_budget) == (7, 5.0)
+
+
 def test_the_controllers_take_their_flags() -> None:
     """With certificates of their own and with cert-manager's, and with all that is optional."""
     for more in ((), ("admission.certManager.enabled=true",), ("admission.enabled=false",)):
@@ -345,6 +382,10 @@ def test_the_shipped_configuration_is_good() -> None:
         ("size=huge", "size"),
         ("scheduler.replicas=0", "replicas"),
         ("scheduler.period=soon", "period"),
+        ("scheduler.schedulingTimeout=30", "schedulingTimeout"),
+        ("scheduler.pluginTimeBudget=-1s", "pluginTimeBudget"),
+        ("scheduler.debugScores=65", "debugScores"),
+        ("scheduler.debugFilters=3", "debugFilters"),
         ("scheduler.nodeSelectors={pool}", "nodeSelectors"),
         ("schedular.replicas=3", "schedular"),
         ("image.digest=abc", "digest"),

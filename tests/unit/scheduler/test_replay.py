@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from pyroclast.framework.cycle import Silent, run_cycle
 from pyroclast.framework.session.memory import Memory
 from pyroclast.model.ids import NodeName
 from pyroclast.model.plan import Plan
+from pyroclast.model.report import CycleReport
 from pyroclast.model.usage import NodeUsage
 from pyroclast.plugins.coscheduling import gang_rules
 from pyroclast.scheduler.cli.commands.explain import main as explain_main
 from pyroclast.scheduler.cli.commands.replay import main
 from pyroclast.scheduler.cli.options import parse_options
 from pyroclast.scheduler.daemon.cluster import state_options
+from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.settings import read_configuration, with_profiles_for
 from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
@@ -301,6 +304,84 @@ def test_plugins_from_files_are_part_of_a_record(tmp_path: Path) -> None:
     assert json.loads(same.recorded)["plans"][0]["binds"][0]["node"] == "n2"
     assert same.is_same
     assert not other.is_same
+
+
+SLOW = """
+from pyroclast import Plugin, contract
+
+
+class Slow(Plugin):
+    name = "slow"
+    watches_clock = False
+
+    def on_session_open(self, session):
+        session.extensions.register(contract.NODE_ORDER, self.name, lambda task, node: 1000.0 * (node.name == "n2"))
+        session.extensions.register(contract.PREDICATE, self.name, lambda task, node: True)
+"""
+
+
+def recorded_over_budget(folder: Path, seconds: float) -> tuple[bytes, CycleReport]:
+    """Record a cycle with a plugin each of whose calls takes a second; return the record and the report."""
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    (plugins / "slow.py").write_text(SLOW)
+    files = PluginFiles(str(plugins))
+    options = parse_options([f"--record={folder / 'record'}", f"--plugins-dir={plugins}"], {}).options
+
+    class Sources(Settings):
+        text = "actions: enqueue, allocate\ntiers: [{plugins: [{name: gang}, {name: predicates}, {name: slow}]}]\n"
+        plugin_sources = files.sources
+
+    registry = files.registry()
+    configuration = read_configuration(Sources.text, registry).configuration
+    recorder = Recorder(Path(options.record), options)
+    state = RecordedState(recorder, state_options(options))
+    for kind, each in decoded(objects()):
+        state.apply(kind, each)
+    clock = count()
+    budgets = ClockBudgets(lambda name: seconds if name == "slow" else 0.0, lambda: float(next(clock)))
+
+    def decide(*arguments: Any, **named: Any) -> Any:
+        return run_cycle(*arguments, registry=registry, budgets=budgets, **named)
+
+    watched = recorder.watching(decide, Sources(), lambda: budgets.left_out)
+    report, _ = watched(state.snapshot(), configuration, now=NOW, memory=Memory(), observer=Silent())
+    recorder.close()
+    return (folder / "record").read_bytes(), report
+
+
+@pytest.mark.parametrize("seconds", [0.5, 1.5, 2.5, 3.5])
+def test_a_plugin_over_its_time_budget_is_left_out_at_the_same_call(tmp_path: Path, seconds: float) -> None:
+    """The replay has no clock: wherever the budget ended, it comes to the same report."""
+    record, report = recorded_over_budget(tmp_path, seconds)
+    (cycle,) = replay(record.splitlines())
+
+    assert "time budget" in report.failures["slow"].message
+    assert [bind for plan in report.plans for bind in plan.binds] == []
+    assert cycle.is_same
+
+
+def test_a_record_without_the_call_of_the_time_budget_does_not_hold(tmp_path: Path) -> None:
+    """The number of the call is what leaves the plugin out again."""
+    record, _ = recorded_over_budget(tmp_path, 2.5)
+    lines = [json.loads(line) for line in record.splitlines()]
+    (counted,) = [line for line in lines if line.get("left_out")]
+
+    assert counted["left_out"] == {"slow": 3}
+    counted["left_out"] = {}
+    (cycle,) = replay([json.dumps(line).encode() for line in lines])
+    assert not cycle.is_same
+
+
+def test_a_plugin_within_its_time_budget_leaves_no_call_in_the_record(tmp_path: Path) -> None:
+    """The plugin's score decides, in the daemon and in the replay."""
+    record, report = recorded_over_budget(tmp_path, 1000.0)
+    (cycle,) = replay(record.splitlines())
+
+    assert report.failures == {}
+    assert {bind.node for plan in report.plans for bind in plan.binds} >= {"n2"}
+    assert not any(json.loads(line).get("left_out") for line in record.splitlines())
+    assert cycle.is_same
 
 
 def without_plugins(record: Path) -> list[bytes]:
