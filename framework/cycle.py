@@ -6,6 +6,7 @@ replayable from a record and lets `pyroclast simulate` and the daemon be the sam
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from copy import copy
 from functools import partial
 from typing import Any, Protocol
 
@@ -26,7 +27,10 @@ from pyroclast.framework.reservations.recording import recorded
 from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.ownership import OwnJobs
+from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import Scratch
+from pyroclast.framework.session.shadows import ShadowExtensions, ShadowPlugin, Shadows
 from pyroclast.framework.session.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.examination import Examination
@@ -37,7 +41,7 @@ from pyroclast.model.sealed import SealedDict
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["Observer", "Silent", "empty_report", "examine_pods", "open_plugins", "run_cycle"]
+__all__ = ["Observer", "Silent", "ask_shadows", "empty_report", "examine_pods", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
@@ -75,6 +79,7 @@ def run_cycle(
     settled: Settled | None = None,
     tracing: Tracing | None = None,
     budgets: Budgets | None = None,
+    shadows: Shadows | None = None,
 ) -> tuple[CycleReport, Memory]:
     """Decide once.
 
@@ -91,6 +96,8 @@ def run_cycle(
         tracing: Collects examinations of pods. It asks plugins further questions, so the plans of a cycle with tracing
             are not carried out.
         budgets: Measures the calls of external plugins; None for no limit.
+        shadows: Receives the answers of the plugins in shadow mode, which are not opened without it. It asks further
+            questions, too.
 
     Returns:
         The report, and the memory for the next cycle.
@@ -116,6 +123,7 @@ def run_cycle(
         tracing=tracing,
         ownership=OwnJobs(snapshot, configuration) if len(configuration.profiles) > 1 else None,
         budgets=budgets,
+        shadows=shadows,
     )
     if tracing is not None:
         begin_tracing(session, tracing, profile=profile.name if len(configuration.profiles) > 1 else "")
@@ -124,6 +132,8 @@ def run_cycle(
     session.report.admission_rounds = SealedDict(memory.admission_rounds)
     session.report.turns = SealedDict(memory.turns)
     watches_clock = open_plugins(session, profile, registry, observer)
+    if shadows is not None:
+        _open_shadows(session, profile, registry, shadows, settled=settled, budgets=budgets)
     next_end = hold_capacity(session, memory.held)
     _run_actions(session, profile, registry, observer)
     if tracing is not None:
@@ -180,6 +190,76 @@ def examine_pods(
         budgets=budgets,
     )
     return examinations_of(tracing)
+
+
+def ask_shadows(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    *,
+    registry: Registry,
+    seed: int = 0,
+    now: float,
+    memory: Memory | None = None,
+    budgets: Budgets | None = None,
+) -> Shadows:
+    """Decide a cycle once more, and ask the plugins in shadow mode in it. Extenders are left out.
+
+    Args:
+        snapshot: As in `run_cycle`, like the arguments that follow.
+        configuration: As there.
+        registry: As there.
+        seed: As there.
+        now: As there.
+        memory: The memory that the cycle received.
+        budgets: As there.
+
+    Returns:
+        The shadows with the numbers of their answers; none for a profile without shadows.
+    """
+    shadows = Shadows()
+    if configuration.deciding.shadows:
+        run_cycle(
+            snapshot,
+            configuration,
+            registry=registry,
+            seed=seed,
+            now=now,
+            memory=memory,
+            budgets=budgets,
+            shadows=shadows,
+        )
+    return shadows
+
+
+def _open_shadows(
+    session: Session,
+    profile: Profile,
+    registry: Registry,
+    shadows: Shadows,
+    *,
+    settled: Settled,
+    budgets: Budgets | None,
+) -> None:
+    """Open the plugins in shadow mode. Each has a session with functions, a report and a scratch of its own."""
+    caller = session.extensions.caller
+    for option in profile.shadows:
+        own = copy(session)
+        own.extensions = extensions = ShadowExtensions(option, profile, caller, budgets)
+        own.report = SessionReport(session.snapshot, settled, caller, session.report.runs)
+        own.scratch = Scratch(caller)
+        opening = _Opening(option, registry, own)
+        extensions.open_plugin(option, opening, is_checked=registry.is_from_outside(option.plugin), may=lambda _: False)
+        extensions.seal()
+        shadows.add(
+            ShadowPlugin(
+                option.instance,
+                extensions,
+                nodes=session.nodes,
+                snapshot=session.snapshot,
+                reserved=session.reserved,
+            )
+        )
+    shadows.follow(queues=session.queues, jobs=session.jobs, evictions=session.evictions, candidates=session.candidates)
 
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:

@@ -21,7 +21,7 @@ from pyroclast.model.ids import NodeName
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
 
-__all__ = ["Examined", "examine"]
+__all__ = ["Examined", "addends_of", "examine"]
 
 
 class Examined(NamedTuple):
@@ -62,7 +62,7 @@ def examine(
     tally.ask_all(is_everywhere=False)
     candidates.refresh(task)
     columns = _candidates(answers, tally.open, candidates.fits_idle, chosen)
-    addends = list(_addends(answers, task, columns))
+    addends = list(addends_of(answers, task, columns))
     totals: FloatArray = sum((each.scores for _, each in addends), start=np.zeros(columns.size))
     best = np.argsort(-totals, kind="stable")
     shown = [place for rank, place in enumerate(best.tolist()) if rank < limit or columns[place] == chosen]
@@ -99,8 +99,8 @@ def _candidates(answers: NodeAnswers, fitting: IntArray, fits_idle: BoolArray, c
     return found if chosen is None or chosen in found else np.sort(np.append(found, chosen))
 
 
-def _addends(answers: NodeAnswers, task: Task, columns: IntArray) -> Iterator[tuple[Registered[Any], Addend]]:
-    """Yield the scores of each plugin for some nodes, in the order of the configuration; nothing where it abstains."""
+def addends_of(answers: NodeAnswers, task: Task, columns: IntArray) -> Iterator[tuple[Registered[Any], Addend]]:
+    """Yield the scores of each plugin for some columns, in configuration order; nothing where it abstains."""
     if not columns.size:
         return
     for each in answers.extensions.functions(contract.NODE_ORDER):

@@ -16,7 +16,7 @@ from pyroclast.model.errors import ConfigError
 
 __all__ = ["check_arguments", "read_option"]
 
-OWN_KEYS = ("name", "instance", "arguments", "failurePolicy", "timeBudget")
+OWN_KEYS = ("name", "instance", "arguments", "failurePolicy", "timeBudget", "shadow")
 _FAIL, _IGNORE = "Fail", "Ignore"
 
 
@@ -35,6 +35,7 @@ def read_option(path: str, value: object, known: Known, notes: Notes) -> PluginO
         arguments=notes.mapping(below(path, "arguments"), entry.get("arguments")),
         ignores_failure=_ignores_failure(path, entry.get("failurePolicy", _FAIL), notes),
         time_budget=_time_budget(path, entry.get("timeBudget"), notes),
+        shadow=_is_shadow(path, entry.get("shadow", False), notes),
         path=path,
     )
     if not plugin or not instance:
@@ -52,6 +53,14 @@ def _ignores_failure(path: str, policy: object, notes: Notes) -> bool:
     if policy not in (_FAIL, _IGNORE):
         notes.fault(below(path, "failurePolicy"), f"got {reprlib.repr(policy)}, expected {_FAIL} or {_IGNORE}")
     return policy == _IGNORE
+
+
+def _is_shadow(path: str, value: object, notes: Notes) -> bool:
+    try:
+        return convert(bool, value) is True
+    except Mismatch as mismatch:
+        notes.fault(below(path, "shadow"), f"got {reprlib.repr(value)}, expected {mismatch.expected}")
+        return False
 
 
 def _time_budget(path: str, value: object, notes: Notes) -> float | None:

@@ -137,11 +137,12 @@ def _read_profile(
     profile = Profile(
         scheduler_names=_read_scheduler_names(path, value, notes),
         actions=actions,
-        tiers=tiers,
+        tiers=tuple(tuple(option for option in tier if not option.shadow) for tier in tiers),
+        shadows=tuple(option for tier in tiers for option in tier if option.shadow),
         action_arguments=_read_action_arguments(paths["configurations"], value.get("configurations"), known, notes),
         metrics=_read_metrics(paths["metrics"], value.get("metrics"), notes),
     )
-    drop_repeated(profile.plugins, notes)
+    drop_repeated((*profile.plugins, *profile.shadows), notes)
     if known.absent_flags_on:
         check_combinations(profile.plugins, notes)
     return profile

@@ -31,6 +31,8 @@ class PluginOption:
     """Whether it counts as absent in a cycle in which it cannot be opened; else what it may refuse is refused."""
     time_budget: float | None = None
     """Seconds that its calls may take in a session; 0 for no limit, None for the limit of the process."""
+    shadow: bool = False
+    """Whether its answers are compared only; see `framework.session.shadows`."""
     path: str = ""
     """Path in the configuration: `tiers[1].plugins[0]`."""
 
@@ -60,7 +62,9 @@ class Profile:
     actions: tuple[str, ...]
     """Actions in the order of a cycle."""
     tiers: tuple[tuple[PluginOption, ...], ...] = ()
-    """Plugins by precedence; unknown ones are left out, so a tier may be empty."""
+    """Plugins by precedence; unknown ones and shadows are left out, so a tier may be empty."""
+    shadows: tuple[PluginOption, ...] = ()
+    """Plugins in shadow mode, in the order of the file. No decision depends on them."""
     action_arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=SealedDict)
     """Raw arguments by action."""
     metrics: Mapping[str, str] = field(default_factory=SealedDict)
@@ -73,7 +77,7 @@ class Profile:
 
     @property
     def plugins(self) -> tuple[PluginOption, ...]:
-        """The plugins of all tiers, in order."""
+        """The plugins of all tiers, in order, without shadows."""
         return tuple(option for tier in self.tiers for option in tier)
 
     @property

@@ -28,6 +28,7 @@ from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session_values import Scratch
+from pyroclast.framework.session.shadows import ShadowedStatement, Shadows
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.session.statement import Operation, Statement
 from pyroclast.framework.session.topology import SessionTopology
@@ -61,6 +62,7 @@ class Session:
         tracing: Tracing | None = None,
         ownership: OwnJobs | None = None,
         budgets: Budgets | None = None,
+        shadows: Shadows | None = None,
     ) -> None:
         self.snapshot = snapshot
         """The cluster, as it was when the cycle began."""
@@ -93,7 +95,7 @@ class Session:
         """The nodes with their amounts of this moment."""
         self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, now)
         """The Reservations, and what is left of them."""
-        self._tracing = tracing
+        self._tracing, self._shadows = tracing, shadows
         answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved)
         self.candidates = CandidateNodes(answers) if tracing is None else TracedNodes(answers, tracing)
         """Nodes that fit a task, and the refusals of the others."""
@@ -129,6 +131,10 @@ class Session:
             candidates, tracing = self.candidates, self._tracing
             return TracedStatement(
                 self.nodes, self.extensions, self.reserved, self._commit, candidates=candidates, tracing=tracing
+            )
+        if self._shadows is not None:
+            return ShadowedStatement(
+                self.nodes, self.extensions, self.reserved, self._commit, shadows=self._shadows, is_trial=trial
             )
         return Statement(self.nodes, self.extensions, self.reserved, self._commit, is_trial=trial)
 

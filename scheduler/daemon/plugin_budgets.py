@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable
 
-__all__ = ["ClockBudgets"]
+from pyroclast.framework.configuration import Configuration
+
+__all__ = ["ClockBudgets", "budget_of"]
 
 
 class ClockBudgets:
@@ -37,3 +39,10 @@ class ClockBudgets:
             return False
         self.left_out[plugin] = calls
         return True
+
+
+def budget_of(configuration: Configuration, default_seconds: float, instance: str) -> float:
+    """Return the time budget of a plugin of the deciding profile, seconds."""
+    profile = configuration.deciding
+    option = next((each for each in (*profile.plugins, *profile.shadows) if each.instance == instance), None)
+    return default_seconds if option is None or option.time_budget is None else option.time_budget

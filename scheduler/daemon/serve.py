@@ -43,11 +43,12 @@ from pyroclast.scheduler.daemon.examining import PodExaminer
 from pyroclast.scheduler.daemon.instrumented_writers import Rate
 from pyroclast.scheduler.daemon.leadership import Alone, lead_to_the_end, lease_options
 from pyroclast.scheduler.daemon.on_demand_kinds import OnDemandKinds, OnDemandWatches, required_kinds
-from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets
+from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets, budget_of
 from pyroclast.scheduler.daemon.plugin_files import PluginFiles
 from pyroclast.scheduler.daemon.scheduling_gates import GateRemover, gated_tasks, remove_gate
 from pyroclast.scheduler.daemon.services import Services
 from pyroclast.scheduler.daemon.settings import Settings, rules_of_gangs
+from pyroclast.scheduler.daemon.shadow_answers import ShadowAnswers
 from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches, log_why_unsynced, trouble_of
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
@@ -179,6 +180,9 @@ class _Process:
             scheduling_timeout=options.scheduling_timeout,
         )
         self._debug_flags = DebugFlags(scores=options.debug_scores, filters=options.debug_filters)
+        self._shadow_answers = ShadowAnswers(
+            self._metrics, seed=options.seed, budget_seconds=options.plugin_time_budget
+        )
         self._services = Services(
             lambda: self._daemon.seen,
             self._daemon.thread,
@@ -383,7 +387,7 @@ class _Process:
         observer: Observer,
         outside: Mapping[str, Outside] | None = None,
     ) -> tuple[CycleReport, Memory]:
-        self._budgets = ClockBudgets(partial(_budget_of, configuration, self._options.plugin_time_budget))
+        self._budgets = ClockBudgets(partial(budget_of, configuration, self._options.plugin_time_budget))
         if self._recorder is not None and self._recorder.part != self._part:
             # A new record must not depend on state from before its beginning.
             self._part, self._settled = self._recorder.part, {}
@@ -411,6 +415,7 @@ class _Process:
         self._device_figures.update(seen.snapshot, self._cards)
         if self._debug_flags.is_any_on:
             self._examiner.log(seen, self._debug_flags)
+        self._shadow_answers.count(seen)
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
 
@@ -511,9 +516,3 @@ class _Process:
 def _cards_of(configuration: Configuration) -> DeviceShareArgs | None:
     """Return the device-sharing arguments of the first profile that has the plugin."""
     return next((args for profile in configuration.profiles if (args := args_of(profile)) is not None), None)
-
-
-def _budget_of(configuration: Configuration, default_seconds: float, instance: str) -> float:
-    """Return the time budget of a plugin of the deciding profile, seconds."""
-    option = next((each for each in configuration.deciding.plugins if each.instance == instance), None)
-    return default_seconds if option is None or option.time_budget is None else option.time_budget

@@ -262,6 +262,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "actions": list(profile.actions),
         "tiers": [{"plugins": [_plugin(option) for option in tier]} for tier in profile.tiers],
         "configurations": {name: _open(arguments) for name, arguments in profile.action_arguments.items()},
+        "shadows": [_plugin(option) for option in profile.shadows],
         "metrics": _open(profile.metrics),
     }
 

@@ -179,6 +179,11 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_plugin_over_budget_total": Shape(
         "counter", ("plugin",), "Sessions in which a plugin used up its time budget and was left out."
     ),
+    "pyroclast_shadow_answers_total": Shape(
+        "counter",
+        ("plugin", "point", "result"),
+        "Answers of plugins in shadow mode that `agrees` or `differs` from the decision, or that `failed`.",
+    ),
     "pyroclast_plugin_slow_calls_total": Shape(
         "counter", ("plugin",), "Calls of a plugin that lasted for longer than --plugin-call-limit."
     ),

@@ -56,9 +56,12 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
     yield from lint_action_arguments(profile, f"configurations{whose}")
     yield from lint_vetoes(profile)
     yield from lint_laws(profile)
-    for option in profile.plugins:
+    for option in (*profile.plugins, *profile.shadows):
         yield from lint_flags(option)
         yield from lint_arguments(option)
+    for option in profile.shadows:
+        message = f"{option.instance} is a shadow: its answers are counted and compared, and nothing follows them"
+        yield Finding(Severity.NOTE, f"{option.path}.shadow", message)
 
 
 def _check_configuration(

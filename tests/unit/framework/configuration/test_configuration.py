@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyroclast.framework.configuration import FLAGS, Configuration, Parsed, PluginOption, parse
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.configuration.notes import UnusableError
+from pyroclast.framework.diagnosis.lint import Severity, lint
 from pyroclast.model.errors import ConfigError
 
 PLUGINS = [
@@ -493,6 +494,26 @@ def test_whatever_stands_there_is_a_configuration_or_faults(document: Any) -> No
     """No document makes the parser stumble."""
     with contextlib.suppress(ConfigError):
         assert read(document).configuration.profiles[0].actions
+
+
+def test_shadows_are_in_no_tier() -> None:
+    """They are listed apart, in the order of the file, with names that are as unique as those of other plugins."""
+    text = "actions: allocate\ntiers: [{plugins: [{name: gang, shadow: true}, {name: priority, shadow: false}]}]"
+    (profile,) = read(text).configuration.profiles
+    assert [each.instance for each in profile.plugins] == ["priority"]
+    assert [(each.instance, each.path) for each in profile.shadows] == [("gang", "tiers[0].plugins[0]")]
+    with pytest.raises(ConfigError, match=r"tiers\[0\].plugins\[0\].shadow: got"):
+        read("actions: allocate\ntiers: [{plugins: [{name: gang, shadow: perhaps}]}]")
+    with pytest.raises(ConfigError, match="instance"):
+        read("actions: allocate\ntiers: [{plugins: [{name: gang}, {name: gang, shadow: true}]}]")
+
+
+def test_shadows_are_noted_by_a_check() -> None:
+    """The note is no warning, so that a strict scheduler starts."""
+    text = "actions: allocate\ntiers: [{plugins: [{name: gang}, {name: priority, shadow: true}]}]"
+    notes = [each for each in lint(read(text)) if each.path.endswith(".shadow")]
+    assert [(each.severity, each.path) for each in notes] == [(Severity.NOTE, "tiers[0].plugins[1].shadow")]
+    assert read(text).warnings == ()
 
 
 def test_time_budgets_are_durations() -> None:
