@@ -27,7 +27,7 @@ ANSWERS: tuple[tuple[Point[Any], Any], ...] = (
     *((point, lambda *_: NO) for point in _PERMISSIONS),
     *((point, lambda *_: False) for point in _QUESTIONS),
     *((point, lambda *_: Vote.REJECT) for point in _VOTES),
-    *((point, lambda *_: ()) for point in _VICTIMS),
+    *((point, lambda *_: []) for point in _VICTIMS),
 )
 """Functions that refuse, by point."""
 

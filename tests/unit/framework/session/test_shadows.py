@@ -184,6 +184,22 @@ def test_orders_are_compared_for_subjects_in_succession() -> None:
     assert results(asked(Refuser), "job_order").keys() == {"differs"}
 
 
+@pytest.mark.parametrize(("action", "deciding"), [("preempt", "gang"), ("gangpreempt", "priority")])
+def test_victims_are_compared_as_sets(action: str, deciding: str) -> None:
+    """A shadow that protects all pods differs; one with the rule that decides agrees."""
+    full = Scenario().node("n1", cpu=4).priority_class("high", 100).running("old", on=("n1", "n1"), cpu=2)
+    scenario = full.job("new", cpu=2, priority=100, priority_class="high")
+    point = "preemptable" if action == "preempt" else "unified_evictable"
+    actions = f"enqueue allocate {action}"
+
+    assert results(asked(Refuser, scenario, actions=actions), point).keys() == {"differs"}
+    parsed, registry = configured(
+        tuple(actions.split()), (*TIERS, {"name": deciding, "instance": "other", "shadow": True}), {}
+    )
+    alike = ask_shadows(snapshot_of(scenario), parsed.configuration, registry=registry, now=NOW)
+    assert results(alike, point).keys() == {"agrees"}
+
+
 def test_the_number_of_compared_placements_is_bounded() -> None:
     """Further placements are not compared."""
     shadows = Shadows()
