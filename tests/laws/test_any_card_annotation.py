@@ -84,7 +84,7 @@ def test_invalid_objects_do_not_block_others(**drawn: Any) -> None:
     strange = {"name": "c", "image": "app:1", "resources": {"limits": limits, "requests": {"cpu": "1"}}}
     cluster = Scenario().add(config_map(drawn["document"])) if drawn["document"] else Scenario()
     cluster = cluster.node("strange", cpu=8, resources=drawn["offered"], annotations=drawn["node"])
-    cluster = with_cards(cluster, "sound", 1000).running(
+    cluster = with_cards(cluster, "sound", 1000, 1000).running(
         "h", on=["strange"], pod=wanting(strange), annotations=drawn["holder"]
     )
     cluster = cluster.job("s", pod=wanting(strange), annotations=drawn["asking"]).job("plain")

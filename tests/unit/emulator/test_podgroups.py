@@ -1,6 +1,6 @@
 """PodGroups and Workloads of `scheduling.k8s.io` on the emulator: defaults, validation, admission."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,13 @@ from tests.unit.emulator.wire import Client
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 WORKLOADS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/workloads"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    """A running server that serves native groups."""
+    async with Emulator(bookmark_seconds=0.05, native_groups="v1alpha2") as running:
+        yield running
 
 
 async def sent(client: Client, method: str, path: str, body: object = None) -> tuple[int, Any]:
@@ -151,4 +158,4 @@ async def test_kubectl_shows_policy_workload_and_state(client: Client) -> None:
 
 async def test_without_the_feature_there_is_no_kind() -> None:
     """The server answers 404."""
-    assert Emulator(native_groups="").cluster.registry.find("scheduling.k8s.io", "v1alpha2", "podgroups") is None
+    assert Emulator().cluster.registry.find("scheduling.k8s.io", "v1alpha2", "podgroups") is None

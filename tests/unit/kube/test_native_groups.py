@@ -92,6 +92,7 @@ async def test_a_condition_is_written_in_the_version_of_the_group(world: World, 
 
 async def test_a_group_that_changed_meanwhile_does_not_become_unscheduled(world: World) -> None:
     """Another scheduler may have scheduled it."""
+    serve(world, "v1alpha2")
     await create(world, "v1alpha2")
     path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups/a"
     seen = NATIVE_POD_GROUPS.decoder.convert(await world.client.request_json("GET", path))
