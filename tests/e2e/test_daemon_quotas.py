@@ -75,7 +75,15 @@ def test_what_is_lent_comes_back(ground: Ground, tmp_path: Path) -> None:
 def beside(cluster_with_crds: Cluster, tmp_path: Path) -> Iterator[Ground]:
     """Another namespace, and one node of eight CPUs."""
     with standing_on(cluster_with_crds, "built-in-quotas", folder=tmp_path, nodes=1) as ground:
+        delete_quotas(ground)
         yield ground
+        delete_quotas(ground)
+
+
+def delete_quotas(ground: Ground) -> None:
+    """Delete all quotas of the cluster: a built-in quota of another namespace is not created a second time."""
+    for kind in ("elasticquotaprofiles", "elasticquotas"):
+        ground.cluster.kubectl("delete", kind, "--all-namespaces", "--all")
 
 
 def test_built_in_quotas_have_objects_that_count(beside: Ground, cluster_with_crds: Cluster, tmp_path: Path) -> None:
