@@ -20,20 +20,19 @@ __all__ = ["OwnJobs", "owner_of", "tasks_of_profile"]
 
 
 class OwnJobs:
-    """The jobs and pods of the profile that decides."""
+    """The jobs and pods of the profile that decides, if there are several profiles."""
 
     def __init__(self, snapshot: Snapshot, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._is_alone = len(configuration.profiles) == 1
-        self._mask: BoolArray | None = None if self._is_alone else _owned(snapshot, configuration)
+        self._mask = _owned(snapshot, configuration)
 
     def among(self, mask: BoolArray) -> BoolArray:
         """Return which jobs of a mask belong to the profile, shape (J,)."""
-        return mask if self._mask is None else mask & self._mask
+        return mask & self._mask
 
     def has(self, task: Task) -> bool:
         """Return whether a pod without a job belongs to the profile."""
-        return self._is_alone or _turn_of(self._configuration, task.pod.spec.scheduler_name) == self._configuration.turn
+        return _turn_of(self._configuration, task.pod.spec.scheduler_name) == self._configuration.turn
 
 
 def owner_of(configuration: Configuration) -> Callable[[Job], int]:

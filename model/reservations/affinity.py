@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from pyroclast.model import wire
 from pyroclast.model.matching.nodes import integer_beyond
-from pyroclast.model.matching.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN
+from pyroclast.model.matching.selectors import Requirement
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED
@@ -128,16 +128,7 @@ def _meets(term: wire.NodeSelectorTerm, name: str, labels: Mapping[str, str]) ->
 
 
 def _met(requirement: wire.SelectorRequirement, labels: Mapping[str, str]) -> bool:
-    value, values = labels.get(requirement.key), requirement.values
-    match requirement.operator:
-        case operator if operator == IN:
-            return value in values
-        case operator if operator == NOT_IN:
-            return value not in values
-        case operator if operator == EXISTS:
-            return value is not None
-        case operator if operator == DOES_NOT_EXIST:
-            return value is None
-        case "Gt" | "Lt" if len(values) == 1 and value is not None:
-            return integer_beyond(value, values[0], requirement.operator)
-    return False
+    key, operator, values = requirement.key, requirement.operator, requirement.values
+    if operator in {"Gt", "Lt"}:
+        return key in labels and len(values) == 1 and integer_beyond(labels[key], values[0], operator)
+    return Requirement(key, operator, frozenset(values)).matches(labels)
