@@ -11,7 +11,7 @@ import msgspec
 from pyroclast.kube.binding import BindOutcome, refused
 from pyroclast.kube.client import Client, MediaType
 from pyroclast.kube.clock import Clock
-from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.errors import ApiConflictError, NoAnswerError
 from pyroclast.kube.resources import RESERVATIONS
 from pyroclast.model import wire
 from pyroclast.model.plan import Bind
@@ -20,7 +20,6 @@ from pyroclast.model.reservations.status import available
 __all__ = ["make_available"]
 
 _TIMEOUT: Final = 10.0
-_CONFLICT: Final = 409
 
 
 async def make_available(client: Client, bind: Bind, name: str, clock: Clock) -> BindOutcome:
@@ -42,10 +41,8 @@ async def make_available(client: Client, bind: Bind, name: str, clock: Clock) ->
             metadata["resourceVersion"] = written.metadata.resource_version
         status = available(reservation, bind.node, clock.wall())
         await _patch(client, f"{path}/status", {"metadata": metadata, "status": msgspec.to_builtins(status)})
-    except ApiError as error:
-        if error.status == _CONFLICT:
-            raise NoAnswerError(error.message) from error  # read again: another writer was faster
-        raise
+    except ApiConflictError as error:
+        raise NoAnswerError(error.message) from error  # read again: another writer was faster
     return BindOutcome(bind=bind, is_bound=True)
 
 

@@ -49,7 +49,9 @@ def owner_of(configuration: Configuration) -> Callable[[Job], int]:
 
 
 def tasks_of_profile(snapshot: Snapshot, configuration: Configuration, tasks: Collection[TaskId]) -> frozenset[TaskId]:
-    """Return those of some tasks of jobs that the deciding profile decides about."""
+    """Return those of some tasks of jobs that the deciding profile decides about: all, if it is the only one."""
+    if len(configuration.profiles) == 1:
+        return frozenset(tasks)
     turn_of = owner_of(configuration)
     jobs = (job for job in snapshot.jobs.values() if any(task in tasks for task in job.tasks))
     return frozenset(task for job in jobs if turn_of(job) == configuration.turn for task in job.tasks if task in tasks)

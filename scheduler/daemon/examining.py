@@ -106,7 +106,7 @@ class PodExaminer:
 
 def own_tasks(seen: Seen, tasks: Collection[TaskId]) -> frozenset[TaskId]:
     """Return the tasks that the profile of a session decides about."""
-    if seen.inputs is None or len(seen.inputs.configuration.profiles) == 1:
+    if seen.inputs is None:
         return frozenset(tasks)
     return tasks_of_profile(seen.snapshot, seen.inputs.configuration, tasks)
 

@@ -262,9 +262,7 @@ class Replay:
         if self._explain is None or self._configuration is None or self._registry is None:
             return ()
         configuration = self._deciding(entry)
-        tasks = names_in(snapshot, self._explain.names)
-        if len(configuration.profiles) > 1:
-            tasks = tasks_of_profile(snapshot, configuration, tasks)
+        tasks = tasks_of_profile(snapshot, configuration, names_in(snapshot, self._explain.names))
         if not tasks:
             return ()
         try:
