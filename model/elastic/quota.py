@@ -197,7 +197,7 @@ def _json(metadata: wire.ObjectMeta, key: str, kind: Any, report: Callable[[Obje
         return None
     try:
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
         report(ObjectError(KIND, metadata.key, f"metadata.annotations.{key}", str(error)))
         return None
 
