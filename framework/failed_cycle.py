@@ -41,7 +41,7 @@ def failed_report(
     message = f"the scheduling cycle failed, and the next one tries again: {error}"
     table = snapshot.job_table
     waiting = [job for job in table.select(table.counts[TaskStatus.PENDING] > 0) if owns(job)]
-    groups = (_status(job, message) for job in waiting if not job.is_made_up and not _is_told(job, message))
+    groups = (_status(job, message) for job in waiting if not job.is_made_up and not _has_condition(job, message))
     failures = (native_failure(job, REASON, message) for job in waiting)
     natives = (failure for failure in failures if failure is not None)
     tasks = (task for job in waiting for task in job.tasks.values() if _waits(task))
@@ -58,7 +58,7 @@ def _waits(task: Task) -> bool:
     return task.status is TaskStatus.PENDING and not task.gated
 
 
-def _is_told(job: Job, message: str) -> bool:
+def _has_condition(job: Job, message: str) -> bool:
     expected = (UNSCHEDULABLE, "True", REASON, message)
     return any((each.type, each.status, each.reason, each.message) == expected for each in job.group.status.conditions)
 

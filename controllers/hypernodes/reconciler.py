@@ -98,7 +98,7 @@ class TopologyDiscovery(Controller):
     def __init__(self, operator: Operator, options: ControllerOptions) -> None:
         """Watch HyperNodes and nodes."""
         self._place = options.discovery_config_map
-        self._told: tuple[SettingsFault, ...] = ()
+        self._reported_faults: tuple[SettingsFault, ...] = ()
         self._about: Regarding | None = None
         """The settings object. None before the first read."""
         self._hyper_nodes: Store[HyperNode] = operator.store(HYPER_NODES)
@@ -147,9 +147,9 @@ class TopologyDiscovery(Controller):
         )
         # A lasting fault is reported once, not in each round.
         for fault in settings.faults:
-            if fault not in self._told:
+            if fault not in self._reported_faults:
                 self._operator.events.record(about, "Warning", "InvalidTopologyDiscovery", str(fault))
-        self._told = settings.faults
+        self._reported_faults = settings.faults
         return settings
 
     async def _apply(self, desired: list[dict[str, Any]]) -> None:

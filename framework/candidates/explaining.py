@@ -63,7 +63,7 @@ class Tally:
         self._counts: Counter[tuple[str, str, bool]] = Counter()
         self._most: dict[int, int] = {}
         """Largest free amount among the nodes that have too little, by resource row."""
-        self._told: dict[str, tuple[int, int]] = {}
+        self._reported_amounts: dict[str, tuple[int, int]] = {}
         """Amounts that reasons report."""
         self._columns: NodeColumns | None = None
         """The open nodes, as long as they are the same."""
@@ -99,7 +99,7 @@ class Tally:
         refused = int(mask.sum())
         if refused:
             self._counts[reason.text, plugin, reason.resolvable] += refused
-            self._told |= reason.amounts
+            self._reported_amounts |= reason.amounts
             self.open = self.open[~mask]
             self._columns = None
 
@@ -223,7 +223,7 @@ class Tally:
     def _amounts(self) -> dict[str, tuple[int, int]]:
         """Return the amounts that reasons report: for each short resource, the request and the most left."""
         space, request = self._answers.resources, self._answers.nodes.needs(self._task.template).request
-        return self._told | {
+        return self._reported_amounts | {
             space.names[row]: (int(request[row]) * MILLI // space.scales[row], most * MILLI // space.scales[row])
             for row, most in self._most.items()
         }

@@ -37,7 +37,7 @@ _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
 _MANY_JOBS: Final = 64
 """Jobs in turns beyond which a namespace has a smaller share."""
-_FIRST: Final = Turn(is_over=False, snapshot=-1, told=None)
+_FIRST: Final = Turn(is_over=False, snapshot=-1, refusal=None)
 
 
 class NamespaceTurns:
@@ -125,8 +125,8 @@ class NamespaceTurns:
         deferred = [job for job in self._jobs if job.id in self._late or job.id in self._waits or job.id in self._cut]
         namespaces = Counter(job.job.namespace for job in deferred)
         for job in deferred:
-            told = self._known.get(job.id, _FIRST).told
-            job.refuse_eviction(self._action, told or share_used(self._action, self._action, job.job.namespace))
+            last = self._known.get(job.id, _FIRST).refusal
+            job.refuse_eviction(self._action, last or share_used(self._action, self._action, job.job.namespace))
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
             self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
@@ -142,5 +142,5 @@ class NamespaceTurns:
             return msgspec.structs.replace(known, is_over=job.id in self._waits)
         since = known.snapshot if known.passed else self._session.snapshot.generation
         if job.id in self._cut:
-            return Turn(is_over=False, snapshot=since, told=known.told, passed=self._cut[job.id])
-        return Turn(is_over=True, snapshot=since, told=job.reasons.eviction_refusals.get(self._action))
+            return Turn(is_over=False, snapshot=since, refusal=known.refusal, passed=self._cut[job.id])
+        return Turn(is_over=True, snapshot=since, refusal=job.reasons.eviction_refusals.get(self._action))

@@ -59,8 +59,8 @@ def hold_capacity(session: Session, held: Sequence[HeldCapacity] | None) -> floa
     session.held.replace(_alive(session, held))
     moments = list(_hold_amounts(session))
     waiting = claimants(session) if any(each.job and each.ends for each in session.held.standing) else []
-    for job, wanted in _in_order(session, session.held):
-        if end := _Holding(session, job, waiting).hold(wanted):
+    for job, places in _in_order(session, session.held):
+        if end := _Holding(session, job, waiting).hold(places):
             moments.append(end)
     return min(moments, default=None)
 
@@ -118,7 +118,7 @@ def _is_of_use(task: Task, node: NodeName, held: HeldCapacity) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _HeldPlace:
     """A place that a pending task waits for."""
 
     task: Task
@@ -126,22 +126,22 @@ class _Wanted:
     held: HeldCapacity
 
 
-def _in_order(session: Session, held: HeldCapacities) -> list[tuple[SessionJob, list[_Wanted]]]:
+def _in_order(session: Session, held: HeldCapacities) -> list[tuple[SessionJob, list[_HeldPlace]]]:
     """Return the jobs that wait for their places, in job order, each with its tasks in task order.
 
     The order does not depend on the memory: that read anew from the pods gives the same.
     """
-    waiting: dict[JobId, list[_Wanted]] = {}
+    waiting: dict[JobId, list[_HeldPlace]] = {}
     for each in held.standing:
         if each.job is None:
             continue
         tasks = session.snapshot.jobs[each.job].tasks
         for task_id, node in each.places.items():
             if task_id not in each.loose and tasks[task_id].status is TaskStatus.PENDING:
-                waiting.setdefault(each.job, []).append(_Wanted(tasks[task_id], node, each))
+                waiting.setdefault(each.job, []).append(_HeldPlace(tasks[task_id], node, each))
     jobs = [job for job_id in waiting if (job := session.jobs.get(job_id)) is not None]
     jobs.sort(key=session.jobs.order_key)
-    return [(job, sorted(waiting[job.id], key=lambda wanted: session.jobs.task_order_key(wanted.task))) for job in jobs]
+    return [(job, sorted(waiting[job.id], key=lambda place: session.jobs.task_order_key(place.task))) for job in jobs]
 
 
 class _Holding:
@@ -157,15 +157,15 @@ class _Holding:
         self._leaving: dict[NodeName, float] = {}
         """Time at which the last terminating pod of a node should be gone, seconds since 1970, by node."""
 
-    def hold(self, wanted: Sequence[_Wanted]) -> float | None:
+    def hold(self, places: Sequence[_HeldPlace]) -> float | None:
         """Bind or hold; returns when patience ends, None if nothing is held."""
-        refusal = self._unfit(wanted) or self._out_of_patience(wanted)
+        refusal = self._unfit(places) or self._out_of_patience(places)
         if refusal is not None:
-            self._give_up(wanted, refusal)
+            self._give_up(places, refusal)
             return None
-        wanted = self._without_given(wanted)
+        places = self._without_given(places)
         with self._session.statement() as statement:
-            taken = [each for each in wanted if self._took(statement, each, waits=False)]
+            taken = [each for each in places if self._took(statement, each, waits=False)]
             if self._session.jobs.job_ready(self._job) and statement.operations:
                 self._bind(statement)
                 return self._patience_ends(taken) if self._job.waiting_count else None
@@ -180,14 +180,14 @@ class _Holding:
                 return self._patience_ends(taken)
         return None
 
-    def _without_given(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+    def _without_given(self, places: Sequence[_HeldPlace]) -> Sequence[_HeldPlace]:
         """Give up the places that members keep without use, or that jobs of higher priority need."""
-        own = [each for each in wanted if each.held.ends is not None]
+        own = [each for each in places if each.held.ends is not None]
         if not own:
-            return wanted
+            return places
         if why := why_never_together(self._session, self._job):
             self._give_up(own, _given_up(why))
-            return _made(wanted)
+            return _made(places)
         column = self._session.nodes.table.column
         kept = {column[each.node] for each in own if each.node in column}
         given = columns_to_give(self._session, self._job, kept, self._waiting)
@@ -195,21 +195,21 @@ class _Holding:
         for each in gone:
             higher = given[column[each.node]]
             self._give_up([each], _given_up(f"job {higher} has a higher priority and no other room"))
-        return [each for each in wanted if each not in gone]
+        return [each for each in places if each not in gone]
 
-    def _in_time(self, wanted: Sequence[_Wanted]) -> Sequence[_Wanted]:
+    def _in_time(self, places: Sequence[_HeldPlace]) -> Sequence[_HeldPlace]:
         """Give up places that members keep whose own time is over, or whose gang keeps none by now."""
         group = self._session.snapshot.gangs.get(self._job.id)
         is_patient = group is not None and (group.is_patient or not group.waits)
         now = self._session.now
-        late = [each for each in wanted if each.held.ends is not None and not (is_patient and now < each.held.ends)]
+        late = [each for each in places if each.held.ends is not None and not (is_patient and now < each.held.ends)]
         if not late:
-            return wanted
+            return places
         why = "has not come together in time" if is_patient else "keeps no places any more"
         self._give_up(late, _given_up(f"its gang {why}"))
-        return [each for each in wanted if each not in late]
+        return [each for each in places if each not in late]
 
-    def _only_kept(self, statement: Statement, taken: list[_Wanted]) -> list[_Wanted]:
+    def _only_kept(self, statement: Statement, taken: list[_HeldPlace]) -> list[_HeldPlace]:
         """Give up what evictions made where it is too little; what members found by themselves they keep."""
         made = _made(taken)
         if not made:
@@ -219,59 +219,59 @@ class _Holding:
         left = [each for each in taken if each.held.ends is not None]
         return [each for each in left if self._took(statement, each, waits=True)]
 
-    def _unfit(self, wanted: Sequence[_Wanted]) -> Refusal | None:
+    def _unfit(self, places: Sequence[_HeldPlace]) -> Refusal | None:
         job, session = self._job, self._session
         if job.is_pending:
-            if "enqueue" in session.extensions.profile.actions and not all(each.held.action for each in wanted):
+            if "enqueue" in session.extensions.profile.actions and not all(each.held.action for each in places):
                 return _given_up("the job waits at the gate of its queue")
             # its queue had admitted it when its places were won, but its object does not show that yet
             job.phase = PodGroupPhase.INQUEUE
         return session.jobs.job_valid(job) or unserved_topology(session, job)
 
-    def _took(self, statement: Statement, wanted: _Wanted, *, waits: bool) -> bool:
+    def _took(self, statement: Statement, place: _HeldPlace, *, waits: bool) -> bool:
         """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
-        task = wanted.task
-        column = self._session.nodes.table.column.get(wanted.node)
+        task = place.task
+        column = self._session.nodes.table.column.get(place.node)
         if column is None:
-            self._give_up([wanted], _given_up(f"node {wanted.node} is gone"))
+            self._give_up([place], _given_up(f"node {place.node} is gone"))
             return False
         domain = nodes_by_topology(self._session, self._job, task)
         if domain is not None and not domain[column]:
-            self._give_up([wanted], _given_up(f"its topology does not let it lie on node {wanted.node} any more"))
+            self._give_up([place], _given_up(f"its topology does not let it lie on node {place.node} any more"))
             return False
-        refusal = self._refused_by_queue(wanted)
-        refusal = refusal or self._session.candidates.pre_predicate(task) or self._refused_by_node(wanted, column)
+        refusal = self._refused_by_queue(place)
+        refusal = refusal or self._session.candidates.pre_predicate(task) or self._refused_by_node(place, column)
         if refusal is None:
             is_free = not waits and self._is_free(task, column)
             place = statement.allocate if is_free else statement.pipeline
             refusal = place(self._job, [task], [column])
         if refusal is not None:
-            self._give_up([wanted], refusal)
+            self._give_up([place], refusal)
         return refusal is None
 
-    def _refused_by_queue(self, wanted: _Wanted) -> Refusal | None:
+    def _refused_by_queue(self, place: _HeldPlace) -> Refusal | None:
         """Query the queue. Ignore its share if the capacity comes from its own jobs: it was lent before."""
         session, queue = self._session, self._session.queues.by_name[self._job.queue]
-        refusal = session.queues.allocatable(queue, wanted.task)
-        if refusal is None or not refusal.lendable or wanted.held.action not in _INSIDE_QUEUES:
+        refusal = session.queues.allocatable(queue, place.task)
+        if refusal is None or not refusal.lendable or place.held.action not in _INSIDE_QUEUES:
             return refusal
         self._is_lent = True
         with session.queues.lending():
-            return session.queues.allocatable(queue, wanted.task)
+            return session.queues.allocatable(queue, place.task)
 
     def _is_free(self, task: Task, column: int) -> bool:
         candidates = self._session.candidates.of(task)
         return bool(candidates.takes(task, column) and candidates.fits_idle[column])
 
-    def _refused_by_node(self, wanted: _Wanted, column: int) -> Refusal | None:
+    def _refused_by_node(self, place: _HeldPlace, column: int) -> Refusal | None:
         """Query the node. Ignore refusals that terminating pods may cause, except for resources."""
-        candidates = self._session.candidates.of(wanted.task)
-        if candidates.takes(wanted.task, column):
+        candidates = self._session.candidates.of(place.task)
+        if candidates.takes(place.task, column):
             return None
         domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
         domain[column] = True
-        refusal = self._session.candidates.explain(wanted.task, domain)
-        is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(wanted.node) is not None
+        refusal = self._session.candidates.explain(place.task, domain)
+        is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(place.node) is not None
         return None if is_passing else refusal
 
     def _bind(self, statement: Statement) -> None:
@@ -298,35 +298,35 @@ class _Holding:
             known = self._leaving[node] = max(leaving, default=-1.0)
         return None if known < 0 else known
 
-    def _patience_ends(self, wanted: Sequence[_Wanted]) -> float:
-        ends = [each.held.ends for each in wanted if each.held.ends is not None]
-        moments = [max(each.held.begins, self._gone_by(each.node) or 0.0) for each in _made(wanted)]
+    def _patience_ends(self, places: Sequence[_HeldPlace]) -> float:
+        ends = [each.held.ends for each in places if each.held.ends is not None]
+        moments = [max(each.held.begins, self._gone_by(each.node) or 0.0) for each in _made(places)]
         return min([*ends, max(moments) + PATIENCE_SECONDS] if moments else ends)
 
-    def _out_of_patience(self, wanted: Sequence[_Wanted]) -> Refusal | None:
-        made = _made(wanted)
+    def _out_of_patience(self, places: Sequence[_HeldPlace]) -> Refusal | None:
+        made = _made(places)
         is_over = bool(made) and self._session.now >= self._patience_ends(made)
         return _given_up("its room has not become free in time") if is_over else None
 
     # Giving up --------------------------------------------------------------------------------------------------------
 
-    def _too_few(self, kept: Sequence[_Wanted]) -> Refusal:
+    def _too_few(self, kept: Sequence[_HeldPlace]) -> Refusal:
         return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
 
-    def _give_up(self, wanted: Sequence[_Wanted], refusal: Refusal) -> None:
+    def _give_up(self, places: Sequence[_HeldPlace], refusal: Refusal) -> None:
         """Give up places and note the reason. Those read from pods may be older than the memory, and end silently."""
-        for each in wanted:
+        for each in places:
             self._session.held.give_up(each.task.id)
             self._job.forget_place(each.task.id)
             if each.held.action:
                 self._job.refuse_task(each.task, refusal)
-        if any(each.held.action for each in wanted):
+        if any(each.held.action for each in places):
             self._job.refuse(_given_up(refusal.message))
 
 
-def _made(wanted: Sequence[_Wanted]) -> list[_Wanted]:
+def _made(places: Sequence[_HeldPlace]) -> list[_HeldPlace]:
     """Return the places that evictions made, apart from those that members of gangs keep."""
-    return [each for each in wanted if each.held.ends is None]
+    return [each for each in places if each.held.ends is None]
 
 
 def _given_up(why: str) -> Refusal:

@@ -27,7 +27,7 @@ from pyroclast.model.tasks import Task, TaskStatus, task_order_key
 
 __all__ = ["SessionJobs"]
 
-_MOST_FIRST_TOLD: Final = 256
+_MOST_FIRST_EXPLAINED: Final = 256
 """Maximum number of jobs that get the reason that they wait for their turn for the first time in one cycle."""
 
 
@@ -135,13 +135,13 @@ class SessionJobs:
     def to_close(self) -> list[SessionJob]:
         """Return the jobs whose status may have to be written: touched ones, and those not settled before."""
         mask = self._settled.unsettled(self._snapshot.job_table)
-        mask &= ~self._told_later(mask)
+        mask &= ~self._explained_elsewhere(mask)
         for job in self._jobs.values():
             if job.touched:
                 mask[job.job.column] = True
         return list(self._looked_at(self.own(mask)))
 
-    def _told_later(self, mask: BoolArray) -> BoolArray:
+    def _explained_elsewhere(self, mask: BoolArray) -> BoolArray:
         """Return which jobs of a mask, shape (J,), can wait until later cycles: they only wait for their turn.
 
         Thousands of new ones would cost seconds of the first cycle. None of their pods has begun, so that nothing of
@@ -152,7 +152,7 @@ class SessionJobs:
             waits = np.zeros_like(mask)
             waits[self._left_out_columns()] = True
             waits &= mask & (counts.sum(axis=0) == counts[TaskStatus.PENDING])
-            waits[np.flatnonzero(waits)[:_MOST_FIRST_TOLD]] = False
+            waits[np.flatnonzero(waits)[:_MOST_FIRST_EXPLAINED]] = False
             self._later = self.window, waits
         return self._later[1]
 

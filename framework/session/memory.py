@@ -23,7 +23,7 @@ __all__ = ["Assignment", "Memory", "Round", "Settled", "Turn"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
-_MOST_TOLD: Final = 100_000
+_MOST_PUBLISHED: Final = 100_000
 """Maximum number of remembered texts about one job, or about everything else. A forgotten text is published once
 more."""
 _MOST_SEARCHES: Final = 32
@@ -37,7 +37,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it was in this round."""
     snapshot: int
     """Generation of the snapshot that it saw, of a turn over several cycles the first one; -1 if it had none yet."""
-    told: Refusal | None
+    refusal: Refusal | None
     """Reason that no pods were evicted for it."""
     passed: tuple[int, ...] = ()
     """Progress of an unfinished turn, see `framework.preemption.harm.NodeSearch`; empty if no turn is unfinished."""
@@ -112,10 +112,10 @@ class Settled:
         "_facts",
         "_failed_searches",
         "_last_results",
+        "_published",
+        "_published_about_jobs",
         "_refused",
         "_revisions",
-        "_told",
-        "_told_jobs",
         "_unschedulable_templates",
         "remedies",
     )
@@ -131,8 +131,8 @@ class Settled:
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
         self._facts: dict[str, tuple[IntArray, IntArray]] = {}
         """Facts about jobs by name, with the revisions they are from, each of shape (J,)."""
-        self._told: dict[str, str] = {}
-        self._told_jobs: dict[JobId, dict[str, str]] = {}
+        self._published: dict[str, str] = {}
+        self._published_about_jobs: dict[JobId, dict[str, str]] = {}
 
     def unsettled(self, table: JobTable) -> BoolArray:
         """Return which columns need a look at the end of a cycle, shape (J,)."""
@@ -204,18 +204,18 @@ class Settled:
         return values
 
     def is_news(self, about: str, text: str, *, job: JobId | None = None) -> bool:
-        """Return whether a text differs from the last one about the same thing, and keep it.
+        """Return whether a text differs from the last one about the same subject, and remember it.
 
         Args:
             about: Subject of the text.
             text: Text to publish.
             job: Job whose owner gets the text. Texts about jobs are forgotten when the jobs are gone.
         """
-        told = self._told if job is None else self._told_jobs.setdefault(job, {})
-        is_news = told.get(about) != text
-        told[about] = text
-        if len(told) > _MOST_TOLD:
-            del told[next(iter(told))]
+        published = self._published if job is None else self._published_about_jobs.setdefault(job, {})
+        is_news = published.get(about) != text
+        published[about] = text
+        if len(published) > _MOST_PUBLISHED:
+            del published[next(iter(published))]
         return is_news
 
     def forget_gone(self, jobs: Mapping[JobId, Job]) -> None:
@@ -223,15 +223,17 @@ class Settled:
         if len(self._last_results) > len(jobs):
             self._last_results = {job_id: known for job_id, known in self._last_results.items() if job_id in jobs}
             self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
-        self._told_jobs = {job_id: told for job_id, told in self._told_jobs.items() if job_id in jobs}
+        self._published_about_jobs = {
+            job_id: published for job_id, published in self._published_about_jobs.items() if job_id in jobs
+        }
         self._failed_searches = {job_id: known for job_id, known in self._failed_searches.items() if job_id in jobs}
 
     def failed_search(self, job: JobId, key: bytes) -> Assignment | None:
-        """Return what a search of a job came to that found nothing, by a key of all that it depends on."""
+        """Return the result of an unsuccessful search of a job, by a key of all its inputs."""
         return self._failed_searches.get(job, {}).get(key)
 
     def remember_search(self, job: JobId, key: bytes, found: Assignment) -> None:
-        """Keep what a search came to that found nothing; of each job the last ones."""
+        """Remember the result of an unsuccessful search. Each job has a limited number, the last ones."""
         known = self._failed_searches.setdefault(job, {})
         known[key] = found
         while len(known) > _MOST_SEARCHES:

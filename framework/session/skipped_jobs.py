@@ -72,7 +72,7 @@ class SkippedJobs:
                 continue
             # nodes can refuse for other reasons than before: a job with another last reason gets a new one
             reason = self._candidates.explain(task)
-            mask[[job.column for job in jobs if not self._was_told(job, reason)]] = False
+            mask[[job.column for job in jobs if not self._has_reason(job, reason)]] = False
             dict.__setitem__(self.refreshed_reasons, (None, number, ()), reason)
             if not self._candidates.fits_empty_nodes(task):
                 too_great |= columns
@@ -109,7 +109,7 @@ class SkippedJobs:
             columns = mask & (table.queue == queue) & (templates == number)
             for kind, jobs, task in self._by_kind(table.select(columns), number):
                 reason = None if task is None else self._refused_by_queue(jobs[0].queue, task)
-                mask[[job.column for job in jobs if reason is None or not self._was_told(job, reason)]] = False
+                mask[[job.column for job in jobs if reason is None or not self._has_reason(job, reason)]] = False
                 if reason is not None:
                     dict.__setitem__(self.refreshed_reasons, (jobs[0].queue, number, kind), reason)
                 if task is not None and reason is not None and reason.lendable:
@@ -145,7 +145,7 @@ class SkippedJobs:
             self._passed = (self.jobs, frozenset(each.id for each in self.jobs))
         return job.id in self._passed[1]
 
-    def _was_told(self, job: Job, reason: Refusal) -> bool:
+    def _has_reason(self, job: Job, reason: Refusal) -> bool:
         last_result = self._settled.last_result(job, self._snapshot.job_table)
         return last_result is not None and next(iter(last_result.task_refusals.values()), None) == reason
 

@@ -282,7 +282,7 @@ class Daemon:
         try:
             self.cluster.write(failed_report(snapshot, cycle=cycle, generation=generation, error=error))
         except Exception:  # noqa: BLE001 - the object that broke the cycle may break this, too
-            _log.exception("failed_cycle_not_told")
+            _log.exception("failed_cycle_not_reported")
 
     def failing(self) -> str | None:
         """Return for how long cycles have failed and the last error; None while cycles succeed."""
@@ -367,7 +367,7 @@ class Daemon:
             if self.leadership.is_leader:
                 self.cluster.write(report)
         except Exception:  # noqa: BLE001 - the object that broke the session may break this, too
-            _log.exception("failed_cycle_not_told")
+            _log.exception("failed_cycle_not_reported")
         inputs = self._inputs(configuration, self.wall(), before)
         return ProfileSession(seen=Seen(snapshot=snapshot, report=report, inputs=inputs), was_quiet=False)
 

@@ -32,7 +32,7 @@ CEILINGS: Final = {
     "cache": (0, 0, 0, 0),
     "controllers": (0, 0, 0, 0),
     "emulator": (0, 0, 0, 0),
-    "framework": (0, 0, 67, 0),
+    "framework": (0, 0, 0, 0),
     "kube": (0, 0, 0, 0),
     "model": (0, 0, 0, 0),
     "plugins": (0, 0, 0, 0),

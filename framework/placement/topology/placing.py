@@ -54,7 +54,7 @@ class DomainSearch:
         self._job = job
         self._sheets = sheets
         self._marks = [sheet.mark() for sheet in sheets]
-        self._told = dict(job.reasons.task_refusals)
+        self._refusals_before = dict(job.reasons.task_refusals)
         self._is_tried = False
         self._for_part: frozenset[int] | None = None
 
@@ -165,7 +165,7 @@ class DomainSearch:
         """Return how far the domains of each tier are from taking what is missing."""
         job = self._job
         if not self._is_tried:
-            job.reasons.task_refusals = SealedDict({**job.reasons.task_refusals, **self._told})
+            job.reasons.task_refusals = SealedDict({**job.reasons.task_refusals, **self._refusals_before})
         for sheet, mark in zip(self._sheets, self._marks, strict=True):
             sheet.return_to(mark)
         refusal = Refusal(plugin="allocate", reason=NO_DOMAIN_FITS, message=self._message(room))
