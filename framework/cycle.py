@@ -15,7 +15,7 @@ import msgspec
 from pyroclast.framework.configuration import Configuration, PluginOption, Profile
 from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
-from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing, examinations_of
+from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of
 from pyroclast.framework.extension.budgets import Budgets
@@ -33,15 +33,14 @@ from pyroclast.framework.session.session_values import Scratch
 from pyroclast.framework.session.shadows import ShadowExtensions, ShadowPlugin, Shadows
 from pyroclast.framework.session.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.model.examination import Examination
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport, Sample
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.snapshot import Snapshot
-from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.model.tasks import TaskStatus
 
-__all__ = ["Observer", "Silent", "ask_shadows", "empty_report", "examine_pods", "open_plugins", "run_cycle"]
+__all__ = ["Observer", "Silent", "empty_report", "open_plugins", "run_cycle"]
 
 
 class Observer(Protocol):
@@ -144,93 +143,6 @@ def run_cycle(
     return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
 
 
-def examine_pods(
-    snapshot: Snapshot,
-    configuration: Configuration,
-    *,
-    registry: Registry,
-    seed: int = 0,
-    now: float,
-    memory: Memory | None = None,
-    outside: Mapping[str, Outside] | None = None,
-    settled: Settled | None = None,
-    budgets: Budgets | None = None,
-    chooses: Callable[[Task], bool],
-    node_limit: int,
-) -> tuple[Examination, ...]:
-    """Decide a cycle once more, and examine pods in it: their scores, and which rule refuses which node.
-
-    Args:
-        snapshot: As in `run_cycle`, like the arguments that follow.
-        configuration: As there.
-        registry: As there.
-        seed: As there.
-        now: As there.
-        memory: The memory that the cycle received.
-        outside: Recorded replies of extenders; without them extenders are left out.
-        settled: As there; a new one also tries jobs of which nothing changed.
-        budgets: As there.
-        chooses: Returns whether a task is examined.
-        node_limit: Maximum number of nodes in each table.
-
-    Returns:
-        An examination for each chosen pod of a job, by the names of the pods; bounded in number.
-    """
-    tracing = Tracing(chooses, node_limit=node_limit)
-    run_cycle(
-        snapshot,
-        configuration,
-        registry=registry,
-        seed=seed,
-        now=now,
-        memory=memory,
-        outside=outside,
-        settled=settled,
-        tracing=tracing,
-        budgets=budgets,
-    )
-    return examinations_of(tracing)
-
-
-def ask_shadows(
-    snapshot: Snapshot,
-    configuration: Configuration,
-    *,
-    registry: Registry,
-    seed: int = 0,
-    now: float,
-    memory: Memory | None = None,
-    budgets: Budgets | None = None,
-) -> Shadows:
-    """Decide a cycle once more, and ask the plugins in shadow mode in it. Extenders are left out.
-
-    Args:
-        snapshot: As in `run_cycle`, like the arguments that follow.
-        configuration: As there.
-        registry: As there.
-        seed: As there.
-        now: As there.
-        memory: The memory that the cycle received.
-        budgets: As there.
-
-    Returns:
-        The shadows with the numbers of their answers; none for a profile without shadows.
-    """
-    shadows = Shadows()
-    if configuration.deciding.shadows:
-        run_cycle(
-            snapshot,
-            configuration,
-            registry=registry,
-            seed=seed,
-            now=now,
-            memory=memory,
-            budgets=budgets,
-            shadows=shadows,
-        )
-    return shadows
-
-
 def _open_shadows(
     session: Session,
     profile: Profile,
@@ -242,6 +154,7 @@ def _open_shadows(
 ) -> None:
     """Open the plugins in shadow mode. Each has a session with functions, a report and a scratch of its own."""
     caller = session.extensions.caller
+    opened = []
     for option in profile.shadows:
         own = copy(session)
         own.extensions = extensions = ShadowExtensions(option, profile, caller, budgets)
@@ -250,7 +163,7 @@ def _open_shadows(
         opening = _Opening(option, registry, own)
         extensions.open_plugin(option, opening, is_checked=registry.is_from_outside(option.plugin), may=lambda _: False)
         extensions.seal()
-        shadows.add(
+        opened.append(
             ShadowPlugin(
                 option.instance,
                 extensions,
@@ -259,7 +172,7 @@ def _open_shadows(
                 reserved=session.reserved,
             )
         )
-    shadows.follow(queues=session.queues, jobs=session.jobs, evictions=session.evictions, candidates=session.candidates)
+    shadows.follow(opened, queues=session.queues, candidates=session.candidates)
 
 
 def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:

@@ -11,7 +11,7 @@ from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["begin_tracing", "end_tracing", "examinations_of"]
+__all__ = ["begin_tracing", "end_tracing"]
 
 _ON_NODES = frozenset({TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING})
 
@@ -32,11 +32,6 @@ def end_tracing(session: Session, tracing: Tracing) -> None:
     for task_id in [task_id for task_id in tracing.placed if _lost_its_place(session, tracing, task_id)]:
         given_back = tracing.placed.pop(task_id)
         tracing.others.setdefault(task_id, _tried(given_back))
-
-
-def examinations_of(tracing: Tracing) -> tuple[Examination, ...]:
-    """Return the last examination of each task, by the names of the pods."""
-    return tuple(sorted((tracing.others | tracing.placed).values(), key=lambda each: (each.pod, each.task)))
 
 
 def _left(session: Session, tracing: Tracing) -> Iterator[tuple[SessionJob, Task]]:

@@ -243,8 +243,8 @@ class _Holding:
         refusal = refusal or self._session.candidates.pre_predicate(task) or self._refused_by_node(place, column)
         if refusal is None:
             is_free = not waits and self._is_free(task, column)
-            place = statement.allocate if is_free else statement.pipeline
-            refusal = place(self._job, [task], [column])
+            assign = statement.allocate if is_free else statement.pipeline
+            refusal = assign(self._job, [task], [column])
         if refusal is not None:
             self._give_up([place], refusal)
         return refusal is None

@@ -28,7 +28,14 @@ from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session_values import Scratch
-from pyroclast.framework.session.shadows import ShadowedStatement, Shadows
+from pyroclast.framework.session.shadowed_session import (
+    ShadowedEvictions,
+    ShadowedJobs,
+    ShadowedNodes,
+    ShadowedQueues,
+    ShadowedStatement,
+)
+from pyroclast.framework.session.shadows import Shadows
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
 from pyroclast.framework.session.statement import Operation, Statement
 from pyroclast.framework.session.topology import SessionTopology
@@ -97,20 +104,25 @@ class Session:
         """The Reservations, and what is left of them."""
         self._tracing, self._shadows = tracing, shadows
         answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved)
-        self.candidates = CandidateNodes(answers) if tracing is None else TracedNodes(answers, tracing)
+        self.candidates = _candidates(answers, tracing, shadows)
         """Nodes that fit a task, and the refusals of the others."""
-        self.queues = SessionQueues(snapshot.queues, self.extensions)
+        of_queues = (snapshot.queues, self.extensions)
+        self.queues = SessionQueues(*of_queues) if shadows is None else ShadowedQueues(*of_queues, shadows=shadows)
         """The queues, and what they may take."""
         skipped = SkippedJobs(
             snapshot, settled, nodes=self.nodes, candidates=self.candidates, queues=self.queues, caller=caller
         )
-        self.jobs = SessionJobs(snapshot, settled, self.extensions, skipped, ownership)
+        of_jobs = (snapshot, settled, self.extensions, skipped, ownership)
+        self.jobs = SessionJobs(*of_jobs) if shadows is None else ShadowedJobs(*of_jobs, shadows=shadows)
         """The jobs with their tasks of this moment, their order, and whether they may start."""
         self.topology = SessionTopology(snapshot, self.nodes, self.extensions)
         """The topology domains, and the order in which they are tried."""
         self.held = HeldCapacities(caller=caller)
         """Capacity that earlier cycles hold for jobs and other holders."""
-        self.evictions = SessionEvictions(snapshot, self.extensions, self.held, lambda: self.action)
+        of_evictions = (snapshot, self.extensions, self.held, lambda: self.action)
+        self.evictions = (
+            SessionEvictions(*of_evictions) if shadows is None else ShadowedEvictions(*of_evictions, shadows=shadows)
+        )
         """Queries about victims of evictions."""
         self.report = SessionReport(snapshot, settled, caller, runs or {})
         """Events, conditions, metrics, and what the next cycle should know."""
@@ -164,3 +176,9 @@ class Session:
             list.append(self.plans, plan)
             self._committed(plan)
         return None
+
+
+def _candidates(answers: NodeAnswers, tracing: Tracing | None, shadows: Shadows | None) -> CandidateNodes:
+    if tracing is not None:
+        return TracedNodes(answers, tracing)
+    return CandidateNodes(answers) if shadows is None else ShadowedNodes(answers, shadows=shadows)

@@ -20,7 +20,7 @@ A shadow that abstains at a point is not counted there.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -34,20 +34,22 @@ from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.contract import Change, Point, Registered, Verb, Vote
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.extension.votes import cast_votes, choose_victims, first_refusal
-from pyroclast.framework.session.evictions import SessionEvictions
-from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.queues import SessionQueues
-from pyroclast.framework.session.statement import Commit, Operation, Statement
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task
 
-__all__ = ["MOST_PLACEMENTS", "ShadowExtensions", "ShadowPlugin", "ShadowedStatement", "Shadows"]
+__all__ = ["MOST_PLACEMENTS", "ShadowExtensions", "ShadowPlugin", "Shadows"]
 
 MOST_PLACEMENTS: Final = 1000
 """Maximum number of placements of one cycle for which shadows are asked about nodes."""
+
+_ORDERS: Final = (contract.QUEUE_ORDER, contract.JOB_ORDER, contract.TASK_ORDER, contract.SUB_JOB_ORDER)
+_VICTIMS: Final = (contract.PREEMPTABLE, contract.RECLAIMABLE, contract.UNIFIED_EVICTABLE)
+
+T = TypeVar("T")
 
 Compare = Callable[["ShadowPlugin", Point[Any], Any, Sequence[Any], Mapping[str, Any]], bool | None]
 """Asks a shadow. Takes the answer of the session and its arguments; returns whether they agree, None without answer."""
@@ -98,7 +100,7 @@ class Shadows:
     def __init__(self) -> None:
         self.answers: Counter[tuple[str, str, str]] = Counter()
         """Number of answers by plugin, point and result."""
-        self._shadows: list[ShadowPlugin] = []
+        self._shadows: tuple[ShadowPlugin, ...] = ()
         self._candidates: CandidateNodes | None = None
         self._queues: SessionQueues | None = None
         self._is_asking = False
@@ -107,6 +109,14 @@ class Shadows:
         """Group of the last subject, its key in the session, and its key of the shadow, by shadow and order."""
         self._applied: dict[int, tuple[Change, list[tuple[ShadowPlugin, int]]]] = {}
         """Changes with the ledgers of shadows that applied them, by identity."""
+        self._comparisons: Mapping[str, Compare] = {
+            **{point.name: self._order for point in _ORDERS},
+            **{point.name: self._part_verdict for point in (contract.SUB_JOB_READY, contract.SUB_JOB_PIPELINED)},
+            **{point.name: _victims for point in _VICTIMS},
+            contract.VICTIM_TASKS.name: _moves,
+            contract.JOB_ENQUEUED.name: _notified,
+        }
+        """Comparisons other than of verdicts, by point."""
 
     @property
     def failures(self) -> dict[str, Refusal]:
@@ -118,56 +128,26 @@ class Shadows:
         """Shadows that used up their time budgets."""
         return tuple(name for each in self._shadows for name in each.extensions.over_budget)
 
-    def add(self, shadow: ShadowPlugin) -> None:
-        """Add a shadow that was opened."""
-        self._shadows.append(shadow)
-        if shadow.extensions.failed:
-            self.answers[shadow.instance, "on_session_open", "failed"] += 1
-
-    def follow(
-        self, *, queues: SessionQueues, jobs: SessionJobs, evictions: SessionEvictions, candidates: CandidateNodes
-    ) -> None:
-        """Ask the shadows whenever these parts of the session are asked."""
+    def follow(self, shadows: Sequence[ShadowPlugin], *, queues: SessionQueues, candidates: CandidateNodes) -> None:
+        """Ask opened shadows from now on whenever the session with these queues and nodes is asked."""
+        self._shadows = tuple(shadows)
         self._candidates, self._queues = candidates, queues
-        parts = {"queues": queues, "jobs": jobs, "evictions": evictions, "candidates": candidates}
-        for part, method, point, compare in self._questions():
-            self._wrap(parts[part], method, point, compare)
+        for shadow in shadows:
+            if shadow.extensions.failed:
+                self.answers[shadow.instance, "on_session_open", "failed"] += 1
 
-    def _questions(self) -> tuple[tuple[str, str, Point[Any], Compare], ...]:
-        return (
-            ("queues", "overused", contract.OVERUSED, self._verdict),
-            ("queues", "allocatable", contract.ALLOCATABLE, self._verdict),
-            ("queues", "preemptive", contract.PREEMPTIVE, self._verdict),
-            ("queues", "order_key", contract.QUEUE_ORDER, self._order),
-            ("jobs", "order_key", contract.JOB_ORDER, self._order),
-            ("jobs", "task_order_key", contract.TASK_ORDER, self._order),
-            ("jobs", "sub_job_order_key", contract.SUB_JOB_ORDER, self._order),
-            ("jobs", "job_valid", contract.JOB_VALID, self._verdict),
-            ("jobs", "job_ready", contract.JOB_READY, self._verdict),
-            ("jobs", "sub_job_ready", contract.SUB_JOB_READY, self._part_verdict),
-            ("jobs", "job_pipelined", contract.JOB_PIPELINED, self._verdict),
-            ("jobs", "sub_job_pipelined", contract.SUB_JOB_PIPELINED, self._part_verdict),
-            ("jobs", "job_starving", contract.JOB_STARVING, self._verdict),
-            ("jobs", "job_enqueueable", contract.JOB_ENQUEUEABLE, self._verdict),
-            ("jobs", "job_enqueued", contract.JOB_ENQUEUED, _notified),
-            ("candidates", "pre_predicate", contract.PRE_PREDICATE, self._verdict),
-            ("evictions", "preemptable", contract.PREEMPTABLE, _victims),
-            ("evictions", "reclaimable", contract.RECLAIMABLE, _victims),
-            ("evictions", "evictable", contract.UNIFIED_EVICTABLE, _victims),
-            ("evictions", "moves", contract.VICTIM_TASKS, _moves),
-        )
+    def compared(self, point: Point[Any], answer: T, *about: Any, **named: Any) -> T:
+        """Ask the shadows at a point, compare their answers with that of the session, and return the latter.
 
-    def _wrap(self, part: object, method: str, point: Point[Any], compare: Compare) -> None:
-        if not any(shadow.extensions.functions(point) for shadow in self._shadows):
-            return
-        ask = getattr(part, method)
-
-        def asked(*about: Any, **named: Any) -> Any:
-            answer = ask(*about, **named)
-            self._each(point, lambda shadow: compare(shadow, point, answer, about, named))
-            return answer
-
-        setattr(part, method, asked)
+        Args:
+            point: The point.
+            answer: Answer of the session.
+            about: Subjects of the question, as the functions of the point take them.
+            named: Its conditions.
+        """
+        compare = self._comparisons.get(point.name, self._verdict)
+        self._each(point, lambda shadow: compare(shadow, point, answer, about, named))
+        return answer
 
     def _each(self, point: Point[Any], compare: Callable[[ShadowPlugin], bool | None]) -> None:
         """Ask all shadows with functions at a point; what they ask in turn is not compared."""
@@ -224,7 +204,7 @@ class Shadows:
 
     # Placements -------------------------------------------------------------------------------------------------------
 
-    def wants_place(self) -> bool:
+    def may_compare_place(self) -> bool:
         """Return whether shadows are asked about one more placement, and count it."""
         self._placements += 1
         return self._placements <= MOST_PLACEMENTS
@@ -285,51 +265,6 @@ class Shadows:
                 shadow.extensions.note_failure(shadow.instance, error)
 
 
-class ShadowedStatement(Statement):
-    """A statement that shadows follow."""
-
-    __slots__ = ("_shadows",)
-
-    def __init__(
-        self,
-        nodes: SessionNodes,
-        extensions: Extensions,
-        reserved: SessionReservations,
-        commit: Commit,
-        *,
-        shadows: Shadows,
-        is_trial: bool = False,
-    ) -> None:
-        super().__init__(nodes, extensions, reserved, commit, is_trial=is_trial)
-        self._shadows = shadows
-
-    def _do(self, operation: Operation) -> Refusal | None:
-        if not (self.is_trial or operation.change.verb is Verb.EVICT):
-            self._compare_places(operation)
-        refusal = super()._do(operation)
-        if refusal is None:
-            self._shadows.apply(operation.change)
-        return refusal
-
-    def _revert(self, change: Change, applied: int) -> None:
-        self._shadows.revert(change)
-        super()._revert(change, applied)
-
-    def _compare_places(self, operation: Operation) -> None:
-        """Compare each placement after those before it."""
-        change = operation.change
-        with ShadowedStatement(
-            self._nodes, self._extensions, self._reserved, self._commit, shadows=self._shadows, is_trial=True
-        ) as earlier:
-            place = earlier.allocate if change.verb is Verb.ALLOCATE else earlier.pipeline
-            for task, column in zip(operation.before, change.columns, strict=True):
-                if not self._shadows.wants_place():
-                    return
-                self._shadows.compare_place(task, int(column), change.verb)
-                if len(operation.before) > 1 and place(change.job, [task], [int(column)]) is not None:
-                    return
-
-
 def _permits(extensions: Extensions, point: Point[Any], about: Sequence[Any], *, lends: bool) -> bool:
     """Return whether a shadow permits something, by the rule of combination of the point."""
     failed = extensions.note_failure
@@ -361,7 +296,7 @@ def _victims(
     shadow: ShadowPlugin, point: Point[Any], answer: Any, about: Sequence[Any], named: Mapping[str, Any]
 ) -> bool | None:
     """Return whether a shadow names the same victims."""
-    subject, candidates, gang = about[0], about[-1], named.get("gang", ())
+    (subject, candidates), gang = about, named["gang"]
     has_answered = False
 
     def ask(each: Registered[Any]) -> Any:
@@ -372,7 +307,7 @@ def _victims(
         return found
 
     extensions = shadow.extensions
-    within_queue = named.get("within_queue", getattr(subject, "within_queue", False))
+    within_queue = named.get("within_queue", False)
     tiers = [[each for each in extensions.functions(point) if not (within_queue and each.compares_queues)]]
     victims, _ = choose_victims(tiers, candidates, ask, failed=extensions.note_failure)
     return {task.id for task in victims} == {task.id for task in answer} if has_answered else None

@@ -53,6 +53,10 @@ class Tracing:
         known = self.placed.keys() | self.others.keys()
         return task.id in known or len(known) < MOST_TASKS
 
+    def examinations(self) -> tuple[Examination, ...]:
+        """Return the last examination of each task, by the names of the pods."""
+        return tuple(sorted((self.others | self.placed).values(), key=lambda each: (each.pod, each.task)))
+
     def examination(self, nodes: CandidateNodes, task: Task, *, moment: str, chosen: int | None = None) -> Examination:
         """Examine a task at this moment."""
         refusal = nodes.pre_predicate(task)

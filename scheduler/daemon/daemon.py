@@ -22,13 +22,16 @@ from typing import Any, Final, Protocol
 import structlog
 
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import Observer, empty_report
+from pyroclast.framework.cycle import Observer, empty_report, run_cycle
+from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.failed_cycle import failed_report
 from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.framework.session.ownership import owner_of
+from pyroclast.framework.session.shadows import Shadows
+from pyroclast.framework.session.tracing import Tracing
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
@@ -103,6 +106,29 @@ class CycleInputs:
     memory: Memory
     now: float
     """Seconds since 1970."""
+
+    def decide_again(
+        self,
+        snapshot: Snapshot,
+        *,
+        seed: int,
+        tracing: Tracing | None = None,
+        shadows: Shadows | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        """Decide the session once more without extenders, for what it shows to tracing or shadows."""
+        with collector_off():
+            run_cycle(
+                snapshot,
+                self.configuration,
+                registry=self.registry,
+                seed=seed,
+                now=self.now,
+                memory=self.memory,
+                tracing=tracing,
+                shadows=shadows,
+                budgets=budgets,
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

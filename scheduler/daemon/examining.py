@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.framework.cycle import examine_pods
 from pyroclast.framework.session.ownership import tasks_of_profile
-from pyroclast.kube.collector import collector_off
+from pyroclast.framework.session.tracing import Tracing
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.scheduler.daemon.cycle_thread import CycleThread
@@ -90,17 +89,9 @@ class PodExaminer:
             own = own_tasks(each, tasks)
             if each.inputs is None or not own:
                 continue
-            with collector_off():
-                found += examine_pods(
-                    each.snapshot,
-                    each.inputs.configuration,
-                    registry=each.inputs.registry,
-                    seed=self._seed,
-                    now=each.inputs.now,
-                    memory=each.inputs.memory,
-                    chooses=chooser(own),
-                    node_limit=node_limit,
-                )
+            tracing = Tracing(chooser(own), node_limit=node_limit)
+            each.inputs.decide_again(each.snapshot, seed=self._seed, tracing=tracing)
+            found += tracing.examinations()
         return found
 
 

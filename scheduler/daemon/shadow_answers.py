@@ -4,8 +4,7 @@ from functools import partial
 
 import structlog
 
-from pyroclast.framework.cycle import ask_shadows
-from pyroclast.kube.collector import collector_off
+from pyroclast.framework.session.shadows import Shadows
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets, budget_of
 from pyroclast.scheduler.monitoring.metrics import Metrics
@@ -38,17 +37,9 @@ class ShadowAnswers:
         inputs = seen.inputs
         assert inputs is not None
         budget = partial(budget_of, inputs.configuration, self._budget_seconds)
+        shadows = Shadows()
         try:
-            with collector_off():
-                shadows = ask_shadows(
-                    seen.snapshot,
-                    inputs.configuration,
-                    registry=inputs.registry,
-                    seed=self._seed,
-                    now=inputs.now,
-                    memory=inputs.memory,
-                    budgets=ClockBudgets(budget),
-                )
+            inputs.decide_again(seen.snapshot, seed=self._seed, shadows=shadows, budgets=ClockBudgets(budget))
         except Exception:  # noqa: BLE001  # a shadow may harm the session that it is asked in, but no cycle
             _log.exception("shadows_broke", cycle=seen.report.cycle)
             return

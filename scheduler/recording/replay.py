@@ -12,13 +12,14 @@ import msgspec
 from pyroclast.cache.files.objects import decoder_of
 from pyroclast.cache.state import ClusterState
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import examine_pods, run_cycle
+from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension.budgets import RecordedBudgets
 from pyroclast.framework.extension.loading import PluginFile
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.ownership import tasks_of_profile
+from pyroclast.framework.session.tracing import Tracing
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.examination import Examination
 from pyroclast.model.snapshot import Snapshot
@@ -265,8 +266,9 @@ class Replay:
         tasks = tasks_of_profile(snapshot, configuration, names_in(snapshot, self._explain.names))
         if not tasks:
             return ()
+        tracing = Tracing(chooser(tasks), node_limit=self._explain.node_limit)
         try:
-            return examine_pods(
+            run_cycle(
                 snapshot,
                 configuration,
                 registry=self._registry,
@@ -276,8 +278,8 @@ class Replay:
                 outside={instance: Recorded(exchanges) for instance, exchanges in entry.outside.items()},
                 # Replies of extenders are in the order of the requests, which depends on the jobs that are settled.
                 settled=deepcopy(self._settled.get(configuration.deciding.name)) if entry.outside else None,
-                chooses=chooser(tasks),
-                node_limit=self._explain.node_limit,
+                tracing=tracing,
             )
         except (Exception, CycleCut):  # noqa: BLE001 - a cycle that failed when it was recorded explains nothing
             return ()
+        return tracing.examinations()

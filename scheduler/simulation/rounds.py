@@ -7,12 +7,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from pyroclast.framework.configuration import Configuration
-from pyroclast.framework.cycle import examine_pods, run_cycle
+from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.framework.session.ownership import tasks_of_profile
+from pyroclast.framework.session.tracing import Tracing
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
@@ -172,7 +173,8 @@ def _session(
     examinations: tuple[Examination, ...] = ()
     if explain is not None:
         tasks = names_in(snapshot, explain.names)
-        examinations = examine_pods(
+        tracing = Tracing(chooser(tasks_of_profile(snapshot, configuration, tasks)), node_limit=explain.node_limit)
+        run_cycle(
             snapshot,
             configuration,
             registry=registry,
@@ -180,9 +182,9 @@ def _session(
             now=moment,
             memory=memory,
             outside={name: Recorded(each.exchanges) for name, each in noted.items()},
-            chooses=chooser(tasks_of_profile(snapshot, configuration, tasks)),
-            node_limit=explain.node_limit,
+            tracing=tracing,
         )
+        examinations = tracing.examinations()
     done = SimulatedRound(
         snapshot=snapshot, report=report, plans=tuple(watch.taken), pod_names=pod_names, examinations=examinations
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pyroclast import Plugin, Session, contract
-from pyroclast.framework.cycle import ask_shadows, run_cycle
+from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.shadows import MOST_PLACEMENTS, Shadows
 from pyroclast.model.refusals import Refusal
@@ -29,7 +29,9 @@ def snapshot_of(scenario: Scenario) -> Snapshot:
 def asked(shadow: Any, scenario: Scenario = TWO_NODES, *, actions: str = "enqueue allocate", **named: Any) -> Shadows:
     """Return the answers of a shadow in a cycle."""
     parsed, registry = configured(tuple(actions.split()), (*TIERS, {"name": shadow, "shadow": True}), {})
-    return ask_shadows(snapshot_of(scenario), parsed.configuration, registry=registry, now=NOW, **named)
+    shadows = Shadows()
+    run_cycle(snapshot_of(scenario), parsed.configuration, registry=registry, now=NOW, shadows=shadows, **named)
+    return shadows
 
 
 def results(shadows: Shadows, point: str) -> dict[str, int]:
@@ -67,7 +69,8 @@ def test_a_shadow_like_the_plugins_agrees() -> None:
     parsed, registry = configured(
         ("enqueue", "allocate"), (*TIERS, {"name": "predicates", "instance": "other", "shadow": True}), {}
     )
-    shadows = ask_shadows(snapshot_of(TWO_NODES), parsed.configuration, registry=registry, now=NOW)
+    shadows = Shadows()
+    run_cycle(snapshot_of(TWO_NODES), parsed.configuration, registry=registry, now=NOW, shadows=shadows)
 
     assert results(shadows, "predicate") == {"agrees": 3}
     assert {result for _, _, result in shadows.answers} == {"agrees"}
@@ -196,7 +199,8 @@ def test_victims_are_compared_as_sets(action: str, deciding: str) -> None:
     parsed, registry = configured(
         tuple(actions.split()), (*TIERS, {"name": deciding, "instance": "other", "shadow": True}), {}
     )
-    alike = ask_shadows(snapshot_of(scenario), parsed.configuration, registry=registry, now=NOW)
+    alike = Shadows()
+    run_cycle(snapshot_of(scenario), parsed.configuration, registry=registry, now=NOW, shadows=alike)
     assert results(alike, point).keys() == {"agrees"}
 
 
@@ -204,11 +208,4 @@ def test_the_number_of_compared_placements_is_bounded() -> None:
     """Further placements are not compared."""
     shadows = Shadows()
 
-    assert sum(shadows.wants_place() for _ in range(MOST_PLACEMENTS + 5)) == MOST_PLACEMENTS
-
-
-def test_a_profile_without_shadows_is_not_decided_again() -> None:
-    """There is nothing to ask."""
-    parsed, registry = configured(("enqueue", "allocate"), TIERS, {})
-
-    assert not ask_shadows(snapshot_of(TWO_NODES), parsed.configuration, registry=registry, now=NOW).answers
+    assert sum(shadows.may_compare_place() for _ in range(MOST_PLACEMENTS + 5)) == MOST_PLACEMENTS
