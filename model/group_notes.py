@@ -38,9 +38,7 @@ def topology_notes(topology: wire.NetworkTopologySpec | None, path: str) -> Iter
     if topology is None or topology.mode == "soft":
         return
     if topology.highest_tier_allowed is None and not topology.highest_tier_name:
-        yield GroupNote(
-            path, "without highestTierAllowed or highestTierName it limits nothing: pods may lie in any domain"
-        )
+        yield GroupNote(path, "has no effect without highestTierAllowed or highestTierName: pods may be in any domain")
 
 
 def selector_faults(policy: wire.SubGroupPolicySpec, path: str) -> Iterator[GroupNote]:

@@ -156,7 +156,7 @@ def _free(name: str, cpu: wire.NumaResource | None, layout: CpuLayout) -> CpuSet
         raise ObjectError(_KIND, name, path, str(error)) from None
     unknown = free & ~layout.cpus
     if unknown:
-        raise ObjectError(_KIND, name, path, f"spec.cpuDetail does not say where CPU {as_text(unknown)} sits")
+        raise ObjectError(_KIND, name, path, f"spec.cpuDetail does not list CPU {as_text(unknown)} sits")
     return free
 
 

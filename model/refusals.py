@@ -19,7 +19,7 @@ NO_PLAN: Final = "NoEvictionHelps"
 
 _NOTHING: Final[SealedDict[str, Any]] = SealedDict()
 """One for all refusals without counts or amounts."""
-_USAGE: Final = re.compile(r"\S+ of \S+ (\S+) used(, \S+ promised to [^;]*)?; asks [^\s;.,]+(\.\d+)?")
+_USAGE: Final = re.compile(r"\S+ of \S+ (\S+) used(, \S+ reserved for [^;]*)?; requested [^\s;.,]+(\.\d+)?")
 """Amounts of an account, as `queue_limits.usage_text` writes them."""
 
 

@@ -292,7 +292,9 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
     reason = NOT_ENOUGH_RESOURCES if invalid is None else invalid.reason
     message = f"{lacking}/{members} tasks in gang unschedulable: {job_message(job)}"
     if is_broken(job):
-        message = f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that does no work"
+        message = (
+            f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that it cannot use"
+        )
     fits_when = () if job.reasons.remedy is None else job.reasons.remedy.jobs
     if fits_when:
         message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"

@@ -274,7 +274,7 @@ class SessionReservations:
             return quantities(self._nodes.resources, [amount] * len(request), [row]).split(" ")[0]
 
         return (
-            f"{what} (asks {text(int(request[row]))}, {text(max(int(available[row]), 0))} available, "
+            f"{what} (requested {text(int(request[row]))}, {text(max(int(available[row]), 0))} available, "
             f"{text(int(room.reserved[row]))} reserved)"
         )
 

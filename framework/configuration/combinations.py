@@ -17,8 +17,8 @@ def drop_repeated(options: Sequence[PluginOption], notes: Notes) -> None:
             path = below(option.path, "name" if option.instance == option.plugin else "instance")
             notes.fault(
                 path,
-                f"{option.instance!r} stands at {earlier.path} already; "
-                "a plugin may stand twice only when each has an `instance` name of its own",
+                f"{option.instance!r} is already listed at {earlier.path}; "
+                "a plugin may be listed twice only if each entry has its own `instance` name",
             )
 
 
@@ -41,4 +41,6 @@ def check_combinations(options: Sequence[PluginOption], notes: Notes) -> None:
         )
     coscheduling = by_plugin.get("coscheduling")
     if coscheduling is not None and "gang" not in by_plugin:
-        notes.warn(below(coscheduling.path, "name"), "coscheduling without gang: no minimum is kept together")
+        notes.warn(
+            below(coscheduling.path, "name"), "coscheduling without gang: no minimum number of members is enforced"
+        )

@@ -100,7 +100,10 @@ def _read_flags(path: str, entry: Mapping[str, Any], known: Known, notes: Notes)
             notes.warn(below(path, key), f"has no effect beside {flag!r}")
             continue
         if flag != key:
-            notes.warn(below(path, key), f"is spelled {flag!r}; both are understood here, Volcano knows that one alone")
+            notes.warn(
+                below(path, key),
+                f"is spelled {flag!r}; both spellings are accepted here, Volcano accepts only this one",
+            )
         if value is None:
             notes.warn(below(path, key), f"is null, the default {values[flag]!r} is kept")
             continue

@@ -90,7 +90,7 @@ def _digest(text: str | Mapping[str, Any]) -> str:
     try:
         canonical = text if isinstance(text, str) else json.dumps(text)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"the configuration: holds what no file can hold: {error}") from None
+        raise ConfigError(f"the configuration: contains a value that no file can contain: {error}") from None
     return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -102,7 +102,7 @@ def _read_profiles(document: dict[str, Any], known: Known, notes: Notes) -> tupl
         return (_read_profile("", top, known, notes),)
     entries = notes.sequence("profiles", top["profiles"])
     if not entries and top["profiles"] in (None, [], ()):
-        notes.fault("profiles", "empty; name at least one profile or leave the key out")
+        notes.fault("profiles", "empty; name at least one profile or remove the key")
     inherited = {key: top[key] for key in PARTS if key in top}
     profiles: dict[str, Profile] = {}
     for index, entry in enumerate(entries):
@@ -183,7 +183,7 @@ def _read_action(path: str, index: int, value: object, known: Known, notes: Note
         return ""
     name = value.strip()
     if not name:
-        notes.fault(f"{path}[{index}]", "empty; a comma stands too many")
+        notes.fault(f"{path}[{index}]", "empty; there is one comma too many")
     elif name not in known.actions:
         notes.fault(f"{path}[{index}]", f"unknown action {name!r}{did_you_mean(name, known.actions)}")
     return name
@@ -192,7 +192,7 @@ def _read_action(path: str, index: int, value: object, known: Known, notes: Note
 def _read_tiers(path: str, value: object, known: Known, notes: Notes) -> tuple[tuple[PluginOption, ...], ...]:
     tiers = notes.sequence(path, value)
     if not tiers:
-        notes.warn(path, "no plugins: nothing decides who goes first, which nodes fit, or what queues may take")
+        notes.warn(path, "no plugins: jobs have no order, and neither nodes nor queues are checked")
     return tuple(_read_tier(f"{path}[{index}]", tier, known, notes) for index, tier in enumerate(tiers))
 
 
@@ -221,7 +221,7 @@ def _read_action_arguments(path: str, value: object, known: Known, notes: Notes)
             hint = did_you_mean(name, known.actions)
             notes.warn(below(entry_path, "name"), f"unknown action {name!r}, its arguments have no effect{hint}")
         elif name in arguments:
-            notes.warn(entry_path, f"has no effect: the first entry for {name!r} holds")
+            notes.warn(entry_path, f"has no effect: the first entry for {name!r} applies")
         else:
             arguments[name] = raw
             if kind := known.action_argument_types.get(name):

@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    self.duplicates.append(f"line {key.start_mark.line + 1}: the key {key.value!r} stands twice")
+                    self.duplicates.append(f"line {key.start_mark.line + 1}: the key {key.value!r} occurs twice")
                 seen.add(key.value)
         return node
 

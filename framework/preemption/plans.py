@@ -692,7 +692,7 @@ class PreemptionPlanner:
         """Return the reason that a job gets no plan with places for all its tasks."""
         if not attempt.job.waits_for_best_effort:
             return too_few_tasks(self._rule.action, len(tasks))
-        message = "no node takes a member that asks for nothing, without which the minimum is not reached"
+        message = "no node is suitable for a best-effort member, without which the minimum is not reached"
         return Refusal(plugin=self._rule.action, reason=TOO_FEW_TASKS, message=message)
 
     def completes(self, attempt: PlanBuilder) -> bool:

@@ -91,7 +91,7 @@ def search_ended(action: str, tried: Refusal | None) -> Refusal:
         action: The action that searched.
         tried: Reason that there is no plan with the tasks placed in order.
     """
-    words = "the search for evictions that make room for all that the gang needs gave up"
+    words = "the search for evictions for the whole gang ended without a result"
     message = words if tried is None else f"{words}; with members placed in order: {tried.message}"
     counts = {} if tried is None else tried.counts
     return Refusal(plugin=action, reason=SEARCH_ENDED, message=message, counts=counts)

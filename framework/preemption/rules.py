@@ -51,16 +51,16 @@ class Vetoes:
         def veto(reason: str, message: str) -> Refusal:
             return Refusal(plugin=action, reason=reason, message=message)
 
-        self.marked = veto("NotPreemptable", "it is not preemptable: marked so, or protected by the server")
+        self.marked = veto("NotPreemptable", "it is marked as not preemptable, or protected by the API server")
         self.group_marked = veto("GroupNotPreemptable", "its PodGroup is marked as not preemptable")
         self.not_running = veto("NotRunning", "it does not run yet")
         self.best_effort = veto(
-            "AsksForMore", "it asks for resources; best-effort pods can preempt only best-effort pods"
+            "AsksForMore", "it requests resources; best-effort pods can preempt only best-effort pods"
         )
         self.more_important = veto("HigherPriority", "its priority is higher")
         self.no_less_important = veto("NotLessImportant", "its job is no less important")
         self.queue_kept = veto("QueueNotReclaimable", "its queue is not reclaimable")
-        self.together = veto("GangKeptTogether", "its gang cannot spare it, and not all of the gang may go")
+        self.together = veto("GangKeptTogether", "its gang needs it, and the whole gang may not be evicted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -312,7 +312,7 @@ class QueueAdmission:
             holders=self._names(shortage),
         )
         if any(minimum[row] > account.limit[row] for row in shortage.rows):
-            return f"{words}; the job can never run: its minimum is beyond the limit"
+            return f"{words}; the job can never run: its minimum exceeds the limit"
         never = why_never_run(self._session, job.job)
         return f"{words}; {never}" if never else words
 

@@ -13,7 +13,7 @@ from pyroclast.model.report import EventNote
 __all__ = ["guarantee_notes", "kept_guarantees"]
 
 _BEYOND: Final = "GuaranteeBeyondCluster"
-_KEEPS: Final = "it keeps from other queues only what the jobs of this queue ask for"
+_KEEPS: Final = "it reserves only the requests of this queue's jobs"
 
 
 def kept_guarantees(session: Session) -> dict[QueueName, IntArray]:

@@ -103,7 +103,7 @@ class _Answers:
         still_to_come = max(needed - len(pending), 0)
         places = self._places(pending, dict(job.waiting))
         if places + still_to_come < needed:
-            return f"the job can never run: empty nodes have places for {places} of its {len(pending)} waiting pods"
+            return f"the job can never run: even empty nodes fit only {places} of its {len(pending)} pending pods"
         running = self._allocated[:, job.column]
         excess = None if still_to_come else beyond_capability(self._session, job.queue, running, pending, needed)
         if excess is not None:

@@ -194,7 +194,7 @@ class _Holding:
         gone = [each for each in own if column.get(each.node) in given]
         for each in gone:
             higher = given[column[each.node]]
-            self._give_up([each], _given_up(f"job {higher} has a higher priority and no other room"))
+            self._give_up([each], _given_up(f"job {higher} has a higher priority and fits on no other nodes"))
         return [each for each in places if each not in gone]
 
     def _in_time(self, places: Sequence[_HeldPlace]) -> Sequence[_HeldPlace]:
@@ -205,7 +205,7 @@ class _Holding:
         late = [each for each in places if each.held.ends is not None and not (is_patient and now < each.held.ends)]
         if not late:
             return places
-        why = "has not come together in time" if is_patient else "keeps no places any more"
+        why = "has not come together in time" if is_patient else "does not keep nodes for its members any more"
         self._give_up(late, _given_up(f"its gang {why}"))
         return [each for each in places if each not in late]
 
@@ -223,7 +223,7 @@ class _Holding:
         job, session = self._job, self._session
         if job.is_pending:
             if "enqueue" in session.extensions.profile.actions and not all(each.held.action for each in places):
-                return _given_up("the job waits at the gate of its queue")
+                return _given_up("the job waits for admission to its queue")
             # its queue had admitted it when its places were won, but its object does not show that yet
             job.phase = PodGroupPhase.INQUEUE
         return session.jobs.job_valid(job) or unserved_topology(session, job)
@@ -237,7 +237,7 @@ class _Holding:
             return False
         domain = nodes_by_topology(self._session, self._job, task)
         if domain is not None and not domain[column]:
-            self._give_up([place], _given_up(f"its topology does not let it lie on node {place.node} any more"))
+            self._give_up([place], _given_up(f"its network topology does not permit node {place.node} any more"))
             return False
         refusal = self._refused_by_queue(place)
         refusal = refusal or self._session.candidates.pre_predicate(task) or self._refused_by_node(place, column)
@@ -306,12 +306,12 @@ class _Holding:
     def _out_of_patience(self, places: Sequence[_HeldPlace]) -> Refusal | None:
         made = _made(places)
         is_over = bool(made) and self._session.now >= self._patience_ends(made)
-        return _given_up("its room has not become free in time") if is_over else None
+        return _given_up("the capacity has not become free in time") if is_over else None
 
     # Giving up --------------------------------------------------------------------------------------------------------
 
     def _too_few(self, kept: Sequence[_HeldPlace]) -> Refusal:
-        return _given_up(f"{len(kept)} places are left, too few for the minimum of {self._job.min_available}")
+        return _given_up(f"{len(kept)} held places remain, fewer than the minimum of {self._job.min_available}")
 
     def _give_up(self, places: Sequence[_HeldPlace], refusal: Refusal) -> None:
         """Give up places and note the reason. Those read from pods may be older than the memory, and end silently."""
@@ -330,8 +330,8 @@ def _made(places: Sequence[_HeldPlace]) -> list[_HeldPlace]:
 
 
 def _given_up(why: str) -> Refusal:
-    message = why if why.startswith("room that was held") else f"room that was held for it is given up: {why}"
-    return Refusal(plugin="scheduler", reason="HeldRoomGivenUp", message=message)
+    message = why if why.startswith("capacity that was held") else f"capacity that was held for it was released: {why}"
+    return Refusal(plugin="scheduler", reason="HeldCapacityReleased", message=message)
 
 
 def _gone_at(task: Task) -> float:

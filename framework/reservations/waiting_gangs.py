@@ -67,7 +67,7 @@ def _short_role(session: Session, job: SessionJob) -> str:
             min(counts[number], session.candidates.places_on_empty_nodes(task).total) for number, task in first.items()
         )
         if pending and places < min(least - others, len(pending)):
-            return f"empty nodes have places for {places} of the {len(pending)} pods of {role} that wait"
+            return f"even empty nodes fit only {places} of the {len(pending)} pending pods of {role}"
     return ""
 
 

@@ -104,7 +104,7 @@ def _annotations(
 
 
 def _evictions(operations: Sequence[Operation], beneficiary: SessionJob | None) -> Iterator[Eviction]:
-    gives_way = "" if beneficiary is None else f" to give way to {beneficiary.id} of queue {beneficiary.queue}"
+    gives_way = "" if beneficiary is None else f" to make room for {beneficiary.id} of queue {beneficiary.queue}"
     for operation in operations:
         if operation.change.verb is Verb.EVICT:
             for task in operation.before:

@@ -22,11 +22,11 @@ _MOST_VETOES: Final = 32
 
 
 _PROTECTED: Final[Mapping[str, str]] = {
-    "WonByEviction": "holding room won from it by an eviction",
+    "WonByEviction": "on capacity that was taken from it by an eviction",
     "NotPreemptable": "marked as not preemptable",
     "GroupNotPreemptable": "in a PodGroup marked as not preemptable",
     "NotRunning": "not running yet",
-    "AsksForMore": "asking for resources while it asks for none",
+    "AsksForMore": "with requests, which a best-effort pod cannot preempt",
     "NotLessImportant": "of a job that is no less important",
     "HigherPriority": "of a higher priority",
     "QueueNotReclaimable": "of a queue that is not reclaimable",

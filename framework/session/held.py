@@ -175,7 +175,7 @@ class HeldCapacities:
         cycles = [each.cycle for each in won if each.losers.get(loser) == now]
         if not cycles:
             return None
-        message = f"{victim.key} won its room from {loser} in cycle {cycles[-1]}; {loser} cannot take it back"
+        message = f"{victim.key} runs on capacity taken from {loser} in cycle {cycles[-1]}; {loser} cannot reclaim it"
         return Refusal(plugin="scheduler", reason="WonByEviction", message=message)
 
     def after(self) -> Iterator[HeldCapacity]:

@@ -46,7 +46,7 @@ def usage_text(
     promised: Sequence[int] = (),
     holders: Sequence[str] = (),
 ) -> str:
-    """Write how full an account is: `research: 480 of 500 cpu used, 20 promised to vision/short; asks 60`.
+    """Write how full an account is: `research: 480 of 500 cpu used, 20 reserved for vision/short; requested 60`.
 
     Args:
         space: The resources.
@@ -67,13 +67,13 @@ def usage_text(
     parts = []
     for row in rows:
         kept = (
-            f", {quantity(row, promised[row])} promised to {names or 'other jobs'}"
+            f", {quantity(row, promised[row])} reserved for {names or 'other jobs'}"
             if any(promised[row : row + 1])
             else ""
         )
         parts.append(
             f"{quantity(row, used[row])} of {quantity(row, limit[row])} {space.names[row]} used{kept}; "
-            f"asks {quantity(row, asked[row])}"
+            f"requested {quantity(row, asked[row])}"
         )
     return f"{account}: {'; '.join(parts)}"
 

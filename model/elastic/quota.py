@@ -180,7 +180,7 @@ def _tree_total(metadata: wire.ObjectMeta, report: Callable[[ObjectError], None]
     given = _json(metadata, TOTAL_RESOURCE, dict[str, wire.Quantity], faults.append)
     total = _amounts(metadata.key, path, given or {}, faults.append)
     if given is None and not faults:
-        faults.append(ObjectError(KIND, metadata.key, path, "the root of a tree does not say what the tree has"))
+        faults.append(ObjectError(KIND, metadata.key, path, "the root of a tree must list the resources of the tree"))
     for each in faults:
         report(each)
     return None if faults else total

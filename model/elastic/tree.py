@@ -75,10 +75,10 @@ def _fault_of_tree(quota: ParsedQuota, roots: Mapping[str, ParsedQuota]) -> str 
     if not quota.tree:
         return None
     if quota.tree_total is not None and quota.parent != ROOT_QUOTA:
-        return f"the root of tree {quota.tree} stands below {quota.parent}, not at the top"
+        return f"the root of tree {quota.tree} is below {quota.parent}, not at the top"
     root = roots.get(quota.tree)
     if root is None:
-        return f"no sound quota marked as root says what tree {quota.tree} has"
+        return f"no valid quota marked as root lists the resources of tree {quota.tree} has"
     if quota.tree_total is not None and root is not quota:
         return f"tree {quota.tree} has a root, {root.name}"
     return None
@@ -99,7 +99,7 @@ def _fault_above(
             break
         if quota.name in seen:
             circle = list(seen)[list(seen).index(quota.name) :]
-            fault = f"quotas {', '.join(sorted(circle))} stand above each other in a circle"
+            fault = f"quotas {', '.join(sorted(circle))} are ancestors of each other"
             break
         seen[quota.name] = None
         above = quotas.get(quota.parent)

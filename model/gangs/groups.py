@@ -82,7 +82,7 @@ def _fault_of(name: str, gang: Gang | None, size: int, *, agrees: bool) -> str:
     if gang.fault:
         return f"gang {name}: {gang.fault}"
     if not agrees:
-        return f"gang {name} says it is of another group: {_cut(group_id(gang.group))}"
+        return f"gang {name} names another group: {_cut(group_id(gang.group))}"
     return f"gang {name} has {size} of {gang.minimum} pods"
 
 

@@ -145,7 +145,7 @@ class _Said:
         policy_key = MATCH_POLICY if annotations.get(MATCH_POLICY) else ALIAS_MATCH_POLICY
         total = self.read(TOTAL_NUMBER, _whole) or minimum
         if demands_gathering(annotations.get(GATHER_SPEC, "")):
-            fault = fault or "it must gather by network topology, which no plugin serves"
+            fault = fault or "it requires gathering by network topology, which no plugin supports"
         waiting_seconds = rules.waiting_seconds if seconds is None else seconds
         if waiting_seconds > rules.longest_wait_seconds:
             path = (
@@ -171,7 +171,7 @@ class _Said:
         named = self.read(GROUPS, _gang_ids) or (gang_id,)
         if gang_id in named:
             return named
-        self.note(f"metadata.annotations[{GROUPS}]", f"the list lacks {gang_id} itself, which is taken to be in it")
+        self.note(f"metadata.annotations[{GROUPS}]", f"the list lacks {gang_id} itself, which is added")
         return tuple(sorted({*named, gang_id}))
 
 
@@ -187,7 +187,7 @@ def _positive_seconds(text: str) -> float:
     except ValueError as error:
         raise ValueError(f"{_cut(text)} is not {error}") from None
     if seconds <= 0:
-        raise ValueError(f"{_cut(text)} is not more than nothing")
+        raise ValueError(f"{_cut(text)} is not above 0")
     return seconds
 
 

@@ -402,7 +402,7 @@ class QueueLedger(Ledger):
             return "its capability of {}"
         if all(limits.limit[row] >= self._session.total[row] for row in short):
             return "the {} of all nodes"
-        return "the {} that the guarantees of other queues leave"
+        return "the {} not guaranteed to other queues"
 
     def _more_than(
         self,

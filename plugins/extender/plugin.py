@@ -39,7 +39,7 @@ class Extender(Plugin):
         outside = session.outside.get(instance)
         if outside is None:
             session.extensions.note_failure(
-                instance, ExtenderError(f"extenders are not called here, so {self.args.url_prefix} is left out")
+                instance, ExtenderError(f"extenders are not called here, so {self.args.url_prefix} is ignored")
             )
             return
         asking = Asking(session, instance, self.args, outside)

@@ -70,7 +70,7 @@ class ReschedulingArgs:
         if not self.reads_measurements:
             yield (
                 f"metricsPeriod: usage is averaged over {MEASURED_PERIOD} alone; with {self.metrics_period!r} every "
-                "node counts as idle and nothing moves"
+                "node counts as idle and no pods are evicted"
             )
         for number, strategy in enumerate(self.strategies):
             if strategy.name != LOW_NODE_UTILIZATION:

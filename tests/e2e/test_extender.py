@@ -210,7 +210,7 @@ def test_simulate_calls_extenders_on_request(tmp_path: Path, capsys: pytest.Capt
     with extender:
         binds, warnings = simulated()
         assert binds == {"default/p": "n1"}
-        assert f"extenders are not called here, so {extender.url} is left out" in warnings
+        assert f"extenders are not called here, so {extender.url} is ignored" in warnings
         assert extender.asked == []
 
         binds, warnings = simulated("--ask-extenders")

@@ -84,7 +84,7 @@ def test_a_search_that_gave_up_says_so() -> None:
 
     assert refusal is not None
     assert refusal.reason == SEARCH_ENDED
-    assert "gave up" in refusal.message
+    assert "ended without a result" in refusal.message
 
 
 def test_surplus_does_not_keep_gangreclaim_from_serving_the_minimum() -> None:

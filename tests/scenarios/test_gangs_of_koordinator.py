@@ -218,7 +218,7 @@ def test_pods_that_lose_a_reservation_get_a_message() -> None:
     outcome = run(scenario, arguments={"coscheduling": {"defaultTimeout": "1s"}}, cycles=2)
     assert outcome.pipelined == {}
     assert outcome.why("gang:a") == (
-        "scheduler: room that was held for it is given up: its gang has not come together in time"
+        "scheduler: capacity that was held for it was released: its gang has not come together in time"
     )
 
 
@@ -240,7 +240,7 @@ def test_places_are_let_go_when_a_gang_keeps_none_any_more() -> None:
     outcome = run(scenario, cycles=2, later={2: scenario.add(gang_pod_group("a", 2)).job("next", cpu=3)})
     assert outcome.bindings == {"next-0": "n"}
     assert outcome.why("gang:a") == (
-        "scheduler: room that was held for it is given up: its gang keeps no places any more"
+        "scheduler: capacity that was held for it was released: its gang does not keep nodes for its members any more"
     )
 
 
@@ -347,7 +347,7 @@ def test_a_list_without_the_gang_itself_is_told_as_it_is_taken() -> None:
     outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/b",)))
     assert outcome.condition_message("a-0") == "the gang group is not complete: there is no gang default/b"
     (told,) = (event for event in outcome.report.events if event.reason == "GangInvalid")
-    assert told.message.endswith("the list lacks default/a itself, which is taken to be in it")
+    assert told.message.endswith("the list lacks default/a itself, which is added")
 
 
 def test_invalid_values_are_reported_at_the_first_opportunity() -> None:

@@ -322,7 +322,7 @@ def test_the_reason_has_the_numbers_of_each_reservation() -> None:
     outcome = outcome_of(scenario.job("a", cpu=3, labels=A, annotations=affinity()))
 
     assert "1 Reservation(s) Insufficient cpu" in outcome.why_pod("a-0")
-    assert "r: Insufficient cpu (asks 3, 2 available, 2 reserved)" in outcome.why_pod("a-0")
+    assert "r: Insufficient cpu (requested 3, 2 available, 2 reserved)" in outcome.why_pod("a-0")
     (event,) = [each for each in outcome.events if each.reason == "FailedScheduling-Reservation"]
     assert event.message == (
         "0/2 reservations are available: 2 Reservation(s) matched owner total, 1 Reservation(s) is unschedulable."

@@ -175,5 +175,10 @@ def test_a_queue_that_may_have_more_ends_a_permanent_cause() -> None:
     assert [[text.rpartition("Origin reason is ")[2] for text in texts] for texts in told] == [
         ["the job needs at least 6 cpu, and the limit of queue q is 4 cpu"],
         [],
-        ["g-1: queue q would exceed its capability of cpu. q: 6 of 6 cpu used; asks 2; fits when default/busy ends"],
+        [
+            (
+                "g-1: queue q would exceed its capability of cpu. q: 6 of 6 cpu used; requested 2; "
+                "fits when default/busy ends"
+            )
+        ],
     ]

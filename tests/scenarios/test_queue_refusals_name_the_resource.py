@@ -43,7 +43,7 @@ def test_the_holder_of_reserved_room_is_named(sharing: Any) -> None:
 
     assert told(run(scenario, sharing), "late").endswith(
         "queue resource quota insufficient: insufficient cpu. "
-        "research: 4 of 8 cpu used, 3 promised to vision/short; asks 2"
+        "research: 4 of 8 cpu used, 3 reserved for vision/short; requested 2"
     )
 
 
@@ -52,7 +52,9 @@ def test_few_of_many_holders_are_named() -> None:
     scenario = waiting(QUEUE, [f"s{number}" for number in range(5)], cpu=1)
     scenario = scenario.job("late", tasks=4, queue="research", min_resources={"cpu": 4})
 
-    assert "5 promised to vision/s0, vision/s1, vision/s2 and 2 more; asks 4" in told(run(scenario, "capacity"), "late")
+    assert "5 reserved for vision/s0, vision/s1, vision/s2 and 2 more; requested 4" in told(
+        run(scenario, "capacity"), "late"
+    )
 
 
 def test_the_queue_above_is_named() -> None:
@@ -61,7 +63,7 @@ def test_the_queue_above_is_named() -> None:
     scenario = scenario.running("r", on=["n1"] * 6, queue="leaf", min_resources={"cpu": 6})
     scenario = scenario.job("late", tasks=3, queue="twig", min_resources={"cpu": 3})
 
-    assert told(run(scenario, TREE), "late").endswith("research: 6 of 8 cpu used; asks 3")
+    assert told(run(scenario, TREE), "late").endswith("research: 6 of 8 cpu used; requested 3")
 
 
 def test_the_cluster_is_named() -> None:
@@ -70,7 +72,7 @@ def test_the_cluster_is_named() -> None:
     scenario = scenario.job("late", tasks=4, queue="c", min_resources={"cpu": 4})
 
     assert told(run(scenario, "overcommit"), "late").endswith(
-        "overused cpu. the cluster times 1.2: 16 of 19200m cpu used; asks 4"
+        "overused cpu. the cluster times 1.2: 16 of 19200m cpu used; requested 4"
     )
 
 
@@ -79,7 +81,7 @@ def test_a_minimum_beyond_the_limit_says_so(sharing: str) -> None:
     """No end of other jobs would help."""
     scenario = QUEUE.job("huge", tasks=9, queue="research", min_resources={"cpu": 9})
 
-    assert told(run(scenario, sharing), "huge").endswith("the job can never run: its minimum is beyond the limit")
+    assert told(run(scenario, sharing), "huge").endswith("the job can never run: its minimum exceeds the limit")
 
 
 def test_a_gang_that_empty_nodes_cannot_hold_says_so_at_admission() -> None:
@@ -88,7 +90,7 @@ def test_a_gang_that_empty_nodes_cannot_hold_says_so_at_admission() -> None:
     scenario = scenario.job("gang", tasks=3, cpu=5, queue="research", min_resources={"cpu": 5})
 
     assert told(run(scenario, "capacity"), "gang").endswith(
-        "8 of 8 cpu used; asks 5; the job can never run: empty nodes have places for 2 of its 3 waiting pods"
+        "8 of 8 cpu used; requested 5; the job can never run: even empty nodes fit only 2 of its 3 pending pods"
     )
 
 
@@ -103,14 +105,16 @@ def test_other_amounts_are_no_news(sharing: str) -> None:
     statuses = [status for each in outcome.rounds for status in each.report.group_statuses]
     (written,) = [status for status in statuses if status.job.endswith("/late")]
 
-    assert written.conditions[0].message.endswith("insufficient cpu. research: 1 of 8 cpu used; asks 8")
-    assert told(outcome, "late").endswith("research: 3 of 8 cpu used; asks 8")
+    assert written.conditions[0].message.endswith("insufficient cpu. research: 1 of 8 cpu used; requested 8")
+    assert told(outcome, "late").endswith("research: 3 of 8 cpu used; requested 8")
 
 
 def test_texts_are_compared_without_amounts() -> None:
     """What is used, promised and asked may differ, what is full may not."""
-    now = "insufficient cpu. research: 480 of 500 cpu used, 20 promised to vision/short; asks 60; fits when x ends"
-    before = "insufficient cpu. research: 500 of 500 cpu used; asks 60; fits when x ends"
+    now = (
+        "insufficient cpu. research: 480 of 500 cpu used, 20 reserved for vision/short; requested 60; fits when x ends"
+    )
+    before = "insufficient cpu. research: 500 of 500 cpu used; requested 60; fits when x ends"
 
     assert without_amounts(now) == without_amounts(before)
     assert without_amounts(now) != without_amounts(now.replace("cpu used", "memory used"))

@@ -58,6 +58,6 @@ def test_more_urgent_work_goes_first_and_the_gang_says_that_it_is_broken() -> No
     outcome = decide(cluster(fresh_first=True, urgent=True))
 
     assert outcome.bindings == {"f1-0": "n2"}
-    assert "the gang is broken and holds 1 nvidia.com/gpu that does no work" in outcome.why("gang")
+    assert "the gang is broken and holds 1 nvidia.com/gpu that it cannot use" in outcome.why("gang")
     assert outcome.why("gang").endswith("fits when default/f1 ends")
     assert outcome.phases["gang"] == "Unknown"

@@ -23,7 +23,7 @@ def lint_actions(profile: Profile, path: str) -> Iterator[Finding]:
 def _admission(profile: Profile) -> Iterator[tuple[Severity, str]]:
     if "enqueue" in profile.actions:
         if profile.admits_after_allocate:
-            yield Severity.NOTE, "enqueue stands after allocate: what it admits waits for the next cycle"
+            yield Severity.NOTE, "enqueue comes after allocate: admitted jobs wait for the next cycle"
         return
     message = "no enqueue: allocate admits every pod group at once; groups that it has not seen are passed over by "
     yield Severity.NOTE, message + "backfill, preempt, reclaim, gangpreempt and gangreclaim"
@@ -34,9 +34,9 @@ def _admission(profile: Profile) -> Iterator[tuple[Severity, str]]:
 
 def _placing(profile: Profile) -> Iterator[tuple[Severity, str]]:
     if "allocate" not in profile.actions:
-        yield Severity.WARNING, "no allocate: pods that ask for anything are never placed on idle room"
+        yield Severity.WARNING, "no allocate: pods with requests are never placed on idle resources"
     if PLACING.intersection(profile.actions) and not _asked(profile, "enablePredicate", "predicates"):
-        ignored = "taints, selectors, affinity, ports and volumes are not looked at"
+        ignored = "taints, selectors, affinity, ports and volumes are ignored"
         yield Severity.WARNING, f"pods are placed without the plugin predicates: {ignored}"
     if PLACING.intersection(profile.actions) and not _asked(profile, "enableJobReady", "gang"):
         yield Severity.WARNING, "pods are placed without the plugin gang: a group may run with less than its minMember"
@@ -50,18 +50,18 @@ def _evicting(profile: Profile) -> Iterator[tuple[Severity, str]]:
         yield from _needs(profile, "reclaim", "enableReclaimable", "names victims")
     for action in ("preempt", "reclaim"):
         if action in profile.actions:
-            yield from _needs(profile, action, "enableJobStarving", "says that a job starves")
+            yield from _needs(profile, action, "enableJobStarving", "reports starving jobs")
     for action in ("gangpreempt", "gangreclaim"):
         if action in profile.actions and _known_only(profile) and not plugins & EVICTABLE:
             yield Severity.WARNING, f"{action} does nothing: no plugin names victims for it"
     for action in ("reclaim", "gangreclaim"):
         if action in profile.actions and _known_only(profile) and not _has_shares(profile):
-            yield Severity.WARNING, f"{action} without capacity or proportion: nothing says what a queue deserves"
+            yield Severity.WARNING, f"{action} without capacity or proportion: queues have no deserved resources"
     if "elastic-quota" in plugins and "shuffle" not in profile.actions:
         message = "without shuffle no pods are evicted from quotas that exceed their limit for too long (elastic-quota)"
         yield Severity.NOTE, message
     if "shuffle" in profile.actions:
-        yield from _needs(profile, "shuffle", "enabledVictim", "names pods to move")
+        yield from _needs(profile, "shuffle", "enabledVictim", "names pods to evict")
     if {"gangpreempt", "gangreclaim"} & set(profile.actions) and "network-topology-aware" not in plugins:
         message = "without the plugin network-topology-aware groups with a hard network topology are refused"
         yield Severity.NOTE, message

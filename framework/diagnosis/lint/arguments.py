@@ -64,7 +64,9 @@ def lint_arguments(option: PluginOption) -> Iterator[Finding]:
     yield from _needless(option.plugin, arguments, path)
     weight = MUTES.get(option.plugin)
     if weight is not None and _number(arguments, weight, 1) == 0:
-        yield Finding(Severity.WARNING, f"{path}.{weight}", f"0 silences {option.plugin}; leave the plugin out")
+        yield Finding(
+            Severity.WARNING, f"{path}.{weight}", f"0 disables the scores of {option.plugin}; remove the plugin"
+        )
     if option.plugin == "nodeorder" and not any(_number(arguments, *each) for each in NODE_ORDER_WEIGHTS.items()):
         yield Finding(Severity.WARNING, path, "every weight is 0: nodeorder scores nothing")
     for plugin, key, prefix in LISTS:

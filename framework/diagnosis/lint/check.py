@@ -60,7 +60,7 @@ def _lint_profile(profile: Profile) -> Iterator[Finding]:
         yield from lint_flags(option)
         yield from lint_arguments(option)
     for option in profile.shadows:
-        message = f"{option.instance} is a shadow: its answers are counted and compared, and nothing follows them"
+        message = f"{option.instance} is in shadow mode: its answers are compared and counted, and change no decision"
         yield Finding(Severity.NOTE, f"{option.path}.shadow", message)
 
 

@@ -43,7 +43,7 @@ def _lint_entry(key: str, text: object, check: Callable[[str], Iterable[Finding]
         yield Finding(Severity.FAULT, path, f"got {text!r}, expected a text; write the configuration below `{key}: |`")
         return
     if key != CUSTOMARY_KEY and not _is_configuration(text):
-        yield Finding(Severity.NOTE, path, "not looked at: neither actions nor tiers stand in it")
+        yield Finding(Severity.NOTE, path, "ignored: it has neither actions nor tiers")
         return
     if key != CUSTOMARY_KEY and (hint := did_you_mean(key, (CUSTOMARY_KEY,))):
         yield Finding(Severity.WARNING, path, f"--scheduler-conf must name the file of this key{hint}")

@@ -17,12 +17,12 @@ def lint_flags(option: PluginOption) -> Iterator[Finding]:
         return
     if option.hierarchy and option.plugin not in HIERARCHICAL:
         heeded = ", ".join(sorted(HIERARCHICAL))
-        yield _no_effect(option, HIERARCHY, f"queues are a tree to {heeded} alone")
+        yield _no_effect(option, HIERARCHY, f"only {heeded} supports a hierarchy of queues")
     for flag, default in FLAGS.items():
         if flag != HIERARCHY and option.flags[flag] != default and flag not in served:
-            yield _no_effect(option, flag, f"{option.plugin} is never asked there")
+            yield _no_effect(option, flag, f"{option.plugin} is never called there")
     if option.plugin not in ALWAYS_ASKED and not any(option.enabled(flag) for flag in served):
-        message = f"every point that {option.plugin} serves is switched off; leave the plugin out"
+        message = f"every extension point of {option.plugin} is disabled; remove the plugin"
         yield Finding(Severity.WARNING, option.path, message)
 
 

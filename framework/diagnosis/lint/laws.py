@@ -55,12 +55,12 @@ def _lint_tier(profile: Profile, action: str, path: str, tier: Iterable[PluginOp
         return
     names = ", ".join(option.instance for option in naming)
     message = (
-        f"{names} name victims of {action} without {_one_of(profile, law.keepers)}, so {law.victims} are named too"
+        f"{names} name victims of {action} without {_one_of(profile, law.keepers)}, so they also name {law.victims}"
     )
     if profile.action_arguments.get(action, {}).get(law.relies_on, True) in (False, "false"):
-        yield Finding(Severity.WARNING, path, f"{message} and evicted, since {law.relies_on} is off")
+        yield Finding(Severity.WARNING, path, f"{message}, which are evicted because {law.relies_on} is off")
     else:
-        yield Finding(Severity.NOTE, path, f"{message}; only {law.relies_on} spares them")
+        yield Finding(Severity.NOTE, path, f"{message}; only {law.relies_on} protects them")
 
 
 def _one_of(profile: Profile, keepers: frozenset[str]) -> str:

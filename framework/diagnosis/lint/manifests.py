@@ -48,7 +48,7 @@ def check_manifests(documents: Iterable[object], check_configuration: Callable[.
     objects = list(_flattened(documents))
     manifests = [each for each in objects if isinstance(each, Mapping) and is_manifest(each)]
     if len(manifests) < len(objects):
-        fault = "a document is no manifest; a configuration stands alone in its file"
+        fault = "a document is not a manifest; a configuration must be the only document of its file"
         checked.append(Finding(Severity.FAULT, "", fault))
         is_concerned = True
     for manifest in manifests:
@@ -73,7 +73,7 @@ def _not_looked_at(manifest: Mapping[str, Any]) -> Finding:
     if about := ELSEWHERE.get(_group(manifest)):
         return Finding(Severity.WARNING, "kind", f"{kind!r} is {about}")
     hint = did_you_mean(kind, (CONFIG_MAP, QUEUE))
-    return Finding(Severity.WARNING if hint else Severity.NOTE, "kind", f"{kind!r} is not looked at{hint}")
+    return Finding(Severity.WARNING if hint else Severity.NOTE, "kind", f"{kind!r} is ignored{hint}")
 
 
 def _is_ours(manifest: Mapping[str, Any], kind: str) -> bool:

@@ -26,11 +26,14 @@ def _lint(parents: Mapping[str, str], path: str, *, root: str) -> Iterator[Findi
     for name, parent in parents.items():
         if name == root:
             if parent:
-                yield Finding(Severity.FAULT, path.format(name), f"got {parent!r}, but {root} is the root of all")
+                yield Finding(Severity.FAULT, path.format(name), f"got {parent!r}, but {root} is the root queue")
         elif circle := _circle(name, parents):
             yield Finding(Severity.FAULT, path.format(name), f"is its own ancestor: {' → '.join(circle)}")
         elif parent and parent != root and parent not in parents:
-            missing = f"{parent!r} is not in this file: where it is not in the cluster either, the branch is left out"
+            missing = (
+                f"{parent!r} is not in this file; if it is not in the cluster either, "
+                "this queue and those below it are ignored"
+            )
             yield Finding(Severity.WARNING, path.format(name), missing)
 
 

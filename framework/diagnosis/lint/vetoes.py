@@ -11,10 +11,10 @@ __all__ = ["SPARING", "lint_vetoes", "names_victims"]
 
 SPARING: Final[Mapping[str, str]] = {
     "cdp": "pods in their cool-down time",
-    "conformance": "pods that the cluster needs",
+    "conformance": "pods of system components",
     "elastic-quota": "pods that must not be evicted for quotas, and those of other quotas",
-    "pdb": "pods that a disruption budget keeps",
-    "tdm": "more of a job than its budget lets go",
+    "pdb": "pods protected by a disruption budget",
+    "tdm": "more pods of a job than its budget permits",
 }
 """Plugins whose purpose is to protect pods, with these pods."""
 

@@ -236,4 +236,4 @@ class _Nearest:
         self.most = max(counts, default=-1)
         """Number of tasks that the largest domain holds; negative if there is none."""
         self.words = f"{what}: best {fits}" if allowed else f"{what}: there is none{around}"
-        self.words_by_room = f"{what}, though by room alone {fits}"
+        self.words_by_room = f"{what}, although by capacity alone {fits}"

@@ -338,7 +338,7 @@ def test_evictions_name_their_reason() -> None:
 
     assert (plan.action, plan.job) == ("preempt", "default/high")
     assert [(each.reason, each.message) for each in plan.evictions] == [
-        ("preempt", "evicted by preempt to give way to default/high of queue q1")
+        ("preempt", "evicted by preempt to make room for default/high of queue q1")
     ]
 
 

@@ -242,9 +242,7 @@ def test_gangs_with_different_lists_are_reported() -> None:
     b = JobId("default/gang:b")
 
     assert jobs(state) == {AB: (1, {"default/a": 1}, ["a0"]), b: (1, {"default/b": 1}, ["b0"])}
-    assert refusal(state, AB) == (
-        "the gang group is not complete: gang default/b says it is of another group: default/b"
-    )
+    assert refusal(state, AB) == ("the gang group is not complete: gang default/b names another group: default/b")
     assert refusal(state, b) == ""
 
     apply(state, *Scenario().pod("b0", annotations=annotated("b", 1, groups=BOTH)).objects)

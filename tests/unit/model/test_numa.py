@@ -75,7 +75,7 @@ def test_policies_that_align_containers(policies: Mapping[str, str], aligns: boo
         (
             {"numares": {"cpu": wire.NumaResource(allocatable="0-9")}},
             "spec.numares.cpu.allocatable",
-            "spec.cpuDetail does not say where CPU 8-9 sits",
+            "spec.cpuDetail does not list CPU 8-9 sits",
         ),
         ({"res_reserved": {"cpu": "much"}}, "spec.resReserved.cpu", "'much' is not a quantity"),
         ({"res_reserved": {"cpu": "-1"}}, "spec.resReserved.cpu", "is negative"),

@@ -81,7 +81,7 @@ def test_capability_stops_reclaim() -> None:
     [
         ("80", "0", "its capability of cpu"),
         (None, "0", "the cpu of all nodes"),
-        (None, "20", "the cpu that the guarantees of other queues leave"),
+        (None, "20", "the cpu not guaranteed to other queues"),
     ],
 )
 def test_the_message_names_the_binding_limit(capability: str | None, guarantee: str, what: str) -> None:

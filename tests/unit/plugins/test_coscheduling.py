@@ -81,7 +81,7 @@ def test_gangs_are_read_while_it_stands_in_the_configuration() -> None:
 def test_without_gang_it_keeps_nothing_together() -> None:
     """And the configuration says so."""
     assert rules("coscheduling")[1] == [
-        "tiers[0].plugins[0].name: coscheduling without gang: no minimum is kept together"
+        "tiers[0].plugins[0].name: coscheduling without gang: no minimum number of members is enforced"
     ]
     assert rules("coscheduling", "gang")[1] == []
 

@@ -176,7 +176,7 @@ def test_without_a_client_the_plugin_is_left_out() -> None:
     outcome = ONE.run("allocate", plugins=("gang", "extender"), arguments=given)
 
     assert outcome.bindings == {"a-0": "n1"}
-    assert any(f"extenders are not called here, so {URL} is left out" in warning for warning in outcome.warnings)
+    assert any(f"extenders are not called here, so {URL} is ignored" in warning for warning in outcome.warnings)
 
 
 def test_several_extenders_stand_under_their_own_names() -> None:

@@ -84,8 +84,8 @@ def test_a_refused_job_gets_an_event() -> None:
             "Normal",
             "Unschedulable",
             (
-                "resource in cluster is overused: overused cpu. the cluster times 1.2: 0 of 7200m cpu used; asks 20; "
-                "the job can never run: its minimum is beyond the limit"
+                "resource in cluster is overused: overused cpu. the cluster times 1.2: 0 of 7200m cpu used; "
+                "requested 20; the job can never run: its minimum exceeds the limit"
             ),
         )
     ]

@@ -333,7 +333,7 @@ def test_a_job_beyond_the_limit_is_refused_by_name() -> None:
     assert [event.message for event in there.session.report.events] == [
         (
             "queue resource quota insufficient: insufficient memory. "
-            "q1: 1953125Ki of 1953125Ki memory used; asks 1000000000"
+            "q1: 1953125Ki of 1953125Ki memory used; requested 1000000000"
         )
     ]
 

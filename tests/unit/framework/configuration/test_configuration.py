@@ -285,7 +285,7 @@ def test_broken_profiles_are_faults(text: str, fault: str) -> None:
         ("a: [", "line 1, column 5: not YAML: expected the node content, but found '<stream end>'"),
         ("a: !!python/object:os.system x", "line 1, column 4: not YAML: could not determine a constructor"),
         ("a: 1\n---\nb: 1", "the configuration: more than one YAML document"),
-        ("actions: allocate\nactions: backfill", "line 2: the key 'actions' stands twice"),
+        ("actions: allocate\nactions: backfill", "line 2: the key 'actions' occurs twice"),
         ("a: " + "[" * 5000, "the configuration: not YAML: nested too deeply"),
         ("a: " + "1" * 5000, "the configuration: not YAML: Exceeds the limit"),
         ("actions: !!timestamp x", "the configuration: not YAML: a tag does not fit its value"),
@@ -338,8 +338,8 @@ def test_a_broken_file_is_a_fault_with_its_place(text: str, fault: str) -> None:
         ("{name: gang, arguments: 5}", "tiers[0].plugins[0].arguments: got 5, expected a mapping"),
         ("{name: gang, enableJobOrder: x}", "tiers[0].plugins[0].enableJobOrder: got 'x', expected true or false"),
         ("{name: binpack, arguments: {binpack.bound: x}}", "tiers[0].plugins[0].arguments.binpack.bound: got 'x'"),
-        ("{name: gang}, {name: gang}", "tiers[0].plugins[1].name: 'gang' stands at tiers[0].plugins[0] already"),
-        ("{name: gang}, {name: sla, instance: gang}", "tiers[0].plugins[1].instance: 'gang' stands at"),
+        ("{name: gang}, {name: gang}", "tiers[0].plugins[1].name: 'gang' is already listed at tiers[0].plugins[0]"),
+        ("{name: gang}, {name: sla, instance: gang}", "tiers[0].plugins[1].instance: 'gang' is already listed at"),
         ("{name: proportion}, {name: drf, enableHierarchy: true}", "tiers[0].plugins[1].enableHierarchy: drf with"),
     ],
 )
@@ -395,7 +395,7 @@ tiers:
     ("document", "fault"),
     [
         ({"actions": ["allocate"], "absentFlags": "maybe"}, "absentFlags: got 'maybe', expected on or off"),
-        ({"actions": ["allocate"], ("a", "b"): 1}, "the configuration: holds what no file can hold"),
+        ({"actions": ["allocate"], ("a", "b"): 1}, "the configuration: contains a value that no file can contain"),
     ],
 )
 def test_a_broken_mapping_is_a_fault(document: dict[Any, Any], fault: str) -> None:

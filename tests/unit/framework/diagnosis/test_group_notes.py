@@ -35,7 +35,7 @@ def told(scenario: Scenario) -> list[tuple[str, str]]:
         (
             {"networkTopology": {"mode": "hard"}},
             "TopologyWithoutTier",
-            "spec.networkTopology: without highestTierAllowed",
+            "spec.networkTopology: has no effect without highestTierAllowed",
         ),
         (
             {"networkTopology": {"mode": "firm", "highestTierAllowed": 1}},

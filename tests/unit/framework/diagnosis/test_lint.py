@@ -55,7 +55,7 @@ def test_every_flag_of_the_table_is_one() -> None:
             SOUND + ", {name: overcommit}",
             "warning actions: overcommit (tiers[0].plugins[5]) has no effect without the action enqueue",
         ),
-        ("allocate, enqueue", SOUND, "note actions: enqueue stands after allocate"),
+        ("allocate, enqueue", SOUND, "note actions: enqueue comes after allocate"),
         (
             "enqueue, allocate, preempt",
             "{name: gang, enablePreemptable: false}, {name: predicates}",
@@ -64,7 +64,7 @@ def test_every_flag_of_the_table_is_one() -> None:
         (
             "enqueue, allocate, preempt",
             "{name: gang, enableJobStarving: false}, {name: predicates}",
-            "warning actions: preempt does nothing: no plugin says that a job starves with enableJobStarving on",
+            "warning actions: preempt does nothing: no plugin reports starving jobs with enableJobStarving on",
         ),
         (
             "enqueue, allocate, reclaim",
@@ -74,7 +74,7 @@ def test_every_flag_of_the_table_is_one() -> None:
         (
             "enqueue, allocate, reclaim",
             "{name: gang}, {name: predicates}",
-            "warning actions: reclaim without capacity or proportion: nothing says what a queue deserves",
+            "warning actions: reclaim without capacity or proportion: queues have no deserved resources",
         ),
         (
             "enqueue, allocate, gangpreempt",
@@ -89,7 +89,7 @@ def test_every_flag_of_the_table_is_one() -> None:
         (
             "enqueue, allocate, shuffle",
             SOUND,
-            "warning actions: shuffle does nothing: no plugin names pods to move with enabledVictim on",
+            "warning actions: shuffle does nothing: no plugin names pods to evict with enabledVictim on",
         ),
     ],
 )
@@ -124,16 +124,19 @@ def test_a_plugin_from_outside_may_serve_anything() -> None:
     [
         (
             "{name: binpack, enableHierarchy: true}",
-            ".enableHierarchy: has no effect: queues are a tree to capacity, drf",
+            ".enableHierarchy: has no effect: only capacity, drf",
         ),
-        ("{name: binpack, enableJobOrder: false}", ".enableJobOrder: has no effect: binpack is never asked there"),
-        ("{name: binpack, enabledClusterOrder: true}", ".enabledClusterOrder: has no effect: binpack is never asked"),
-        ("{name: binpack, enableNodeOrder: false}", ": every point that binpack serves is switched off"),
+        ("{name: binpack, enableJobOrder: false}", ".enableJobOrder: has no effect: binpack is never called there"),
+        ("{name: binpack, enabledClusterOrder: true}", ".enabledClusterOrder: has no effect: binpack is never called"),
+        ("{name: binpack, enableNodeOrder: false}", ": every extension point of binpack is disabled"),
         (
             "{name: capacity, arguments: {ancestorReclaimLevel: 1}}",
             ".arguments.ancestorReclaimLevel: has no effect: without enableHierarchy queues have no ancestors",
         ),
-        ("{name: binpack, arguments: {binpack.weight: '0'}}", ".arguments.binpack.weight: 0 silences binpack"),
+        (
+            "{name: binpack, arguments: {binpack.weight: '0'}}",
+            ".arguments.binpack.weight: 0 disables the scores of binpack",
+        ),
         (
             "{name: binpack, arguments: {binpack.resources: 'a, b', binpack.resources.c: 1}}",
             ".arguments.binpack.resources.c: has no effect, binpack.resources does not list 'c'",
@@ -261,8 +264,11 @@ data:
     ("text", "fault"),
     [
         ("actions: allocate\n---\nactions: enqueue\n", "the configuration: more than one YAML document"),
-        ("actions: allocate\n---\nkind: Queue\nmetadata: {name: q}\n", "a configuration stands alone in its file"),
-        ("kind: Queue\nmetadata: {name: q}\n---\n[actions]\n", "a configuration stands alone in its file"),
+        (
+            "actions: allocate\n---\nkind: Queue\nmetadata: {name: q}\n",
+            "a configuration must be the only document of its file",
+        ),
+        ("kind: Queue\nmetadata: {name: q}\n---\n[actions]\n", "a configuration must be the only document of its file"),
     ],
 )
 def test_a_configuration_beside_other_documents_is_a_fault(text: str, fault: str) -> None:
@@ -290,9 +296,9 @@ NOTHING = "fault : no configuration: expected actions and tiers, a ConfigMap tha
 @pytest.mark.parametrize(
     ("manifest", "about"),
     [
-        ("{kind: Pod}", "note kind: 'Pod' is not looked at"),
-        ("{kind: Anything, spec: {x: 1}}", "note kind: 'Anything' is not looked at"),
-        ("{kind: Queues}", "warning kind: 'Queues' is not looked at (did you mean 'Queue'?)"),
+        ("{kind: Pod}", "note kind: 'Pod' is ignored"),
+        ("{kind: Anything, spec: {x: 1}}", "note kind: 'Anything' is ignored"),
+        ("{kind: Queues}", "warning kind: 'Queues' is ignored (did you mean 'Queue'?)"),
         (
             "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: []}",
             (
@@ -355,8 +361,8 @@ def test_parents_of_queues_are_looked_up_in_the_file() -> None:
     assert of_manifests(queues(a="root", b="a", c="''")) == []
     assert of_manifests(queues(a="missing")) == [
         (
-            "warning Queue a.spec.parent: 'missing' is not in this file: where it is not in the cluster either, "
-            "the branch is left out"
+            "warning Queue a.spec.parent: 'missing' is not in this file; if it is not in the cluster either, "
+            "this queue and those below it are ignored"
         )
     ]
 
@@ -370,7 +376,7 @@ def test_queues_that_are_their_own_ancestors_are_faults() -> None:
         "fault Queue e.spec.parent: is its own ancestor: e → e",
     ]
     assert of_manifests(queues(root="a", a="root")) == [
-        "fault Queue root.spec.parent: got 'a', but root is the root of all",
+        "fault Queue root.spec.parent: got 'a', but root is the root queue",
         "fault Queue a.spec.parent: is its own ancestor: a → root → a",
     ]
 
@@ -418,14 +424,14 @@ def test_an_entry_that_is_no_text_is_a_fault() -> None:
 def test_entries_of_other_programs_are_passed_over() -> None:
     """Volcano's admission has its file in a ConfigMap too."""
     assert of_config_map("data: {volcano-admission.conf: 'resourceGroups: []'}") == [
-        "note data[volcano-admission.conf]: not looked at: neither actions nor tiers stand in it"
+        "note data[volcano-admission.conf]: ignored: it has neither actions nor tiers"
     ]
 
 
 def test_a_misspelt_kind_is_reported() -> None:
     """Nothing would read it."""
     assert of_manifests("kind: Configmap") == [
-        "warning kind: 'Configmap' is not looked at (did you mean 'ConfigMap'?)",
+        "warning kind: 'Configmap' is ignored (did you mean 'ConfigMap'?)",
         NOTHING,
     ]
 

@@ -15,7 +15,7 @@ CONFIGURATION = Path(__file__).parents[4] / "docs" / "configuration.md"
 def found(text: str) -> list[str]:
     """What is said of tiers that rely on laws, as `severity path: message`."""
     told = lint(parse(text, known_plugins=[*SERVED, "outside"], known_actions=ACTIONS))
-    return [f"{each.severity} {each.path}: {each.message}" for each in told if "are named too" in each.message]
+    return [f"{each.severity} {each.path}: {each.message}" for each in told if "so they also name" in each.message]
 
 
 def tiers(actions: str, *plugins: str, rest: str = "") -> list[str]:
@@ -28,8 +28,8 @@ def test_shares_in_a_second_tier() -> None:
     """Gang and conformance name victims of queues that have no more than they deserve."""
     assert tiers("reclaim", "{name: gang}, {name: conformance}", "{name: proportion}") == [
         (
-            "note tiers[0]: gang, conformance name victims of reclaim without proportion, so pods of queues that have "
-            "no more than they deserve are named too; only protectDeserved spares them"
+            "note tiers[0]: gang, conformance name victims of reclaim without proportion, so they also name pods of "
+            "queues that have no more than they deserve; only protectDeserved protects them"
         )
     ]
 
@@ -45,7 +45,9 @@ def test_drf_behind_priority() -> None:
     """Drf looks at shares alone."""
     (only,) = tiers("preempt", "{name: priority}, {name: gang}", "{name: drf}")
 
-    assert only.startswith("note tiers[1]: drf name victims of preempt without priority, so pods of a higher priority")
+    assert only.startswith(
+        "note tiers[1]: drf name victims of preempt without priority, so they also name pods of a higher"
+    )
 
 
 def test_an_argument_that_switches_the_law_off_makes_it_a_warning() -> None:
@@ -54,7 +56,7 @@ def test_an_argument_that_switches_the_law_off_makes_it_a_warning() -> None:
     (only,) = tiers("preempt", "{name: priority}, {name: gang}", "{name: drf}", rest=off)
 
     assert only.startswith("warning tiers[1]: drf name victims")
-    assert only.endswith("are named too and evicted, since protectPriority is off")
+    assert only.endswith(", which are evicted because protectPriority is off")
 
 
 def test_gangreclaim_never_asks_proportion_for_victims() -> None:

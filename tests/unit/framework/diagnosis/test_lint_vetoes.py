@@ -26,7 +26,7 @@ def test_a_budget_behind_a_tier_with_victims_is_reported() -> None:
     assert found("preempt", "{name: priority}, {name: gang}", "{name: predicates}, {name: pdb}") == [
         (
             "tiers[1].plugins[1]: tiers[1] is asked for victims of preempt only when tiers[0] (priority, gang) names "
-            "none, so pods that a disruption budget keeps are evicted all the same; move pdb to tiers[0]"
+            "none, so pods protected by a disruption budget are evicted all the same; move pdb to tiers[0]"
         )
     ]
 

@@ -148,7 +148,7 @@ def test_a_node_that_is_gone_ends_the_promise() -> None:
     report, left = promised(TWO.job("a", cpu=1), {"a-0": "n9"})
 
     assert binds(report.plans) == {"a-0": "n1"}
-    assert report.refusals["default/a"][0].reason == "HeldRoomGivenUp"
+    assert report.refusals["default/a"][0].reason == "HeldCapacityReleased"
     assert "node n9 is gone" in report.refusals["default/a"][0].message
     assert left.held == ()
 

@@ -335,8 +335,8 @@ def test_faults_of_ancestors_are_reported_below() -> None:
         "orphan": "there is no quota gone above orphan",
         "child": "there is no quota gone above orphan",
         "stray": "quota leaf above stray is not marked as a parent",
-        "x": "quotas x, y stand above each other in a circle",
-        "y": "quotas x, y stand above each other in a circle",
+        "x": "quotas x, y are ancestors of each other",
+        "y": "quotas x, y are ancestors of each other",
     }
 
 
@@ -390,7 +390,7 @@ def test_faults_of_a_tree_are_reported_on_its_quotas() -> None:
     assert faults == {
         "a": "quota pool-2 above a is broken: tree gpus has a root, pool",
         "pool-2": "tree gpus has a root, pool",
-        "lost": "no sound quota marked as root says what tree tpus has",
+        "lost": "no valid quota marked as root lists the resources of tree tpus has",
         "below": "quota plain above below is of the default tree, not of tree gpus",
     }
 
@@ -414,8 +414,8 @@ def test_a_quota_without_a_tree_is_of_that_of_the_quota_above_it() -> None:
 @pytest.mark.parametrize(
     ("name", "parent", "fault"),
     [
-        ("pool", "gone", "the root of tree gpus stands below gone, not at the top"),
-        (ROOT_QUOTA, "", "no sound quota marked as root says what tree gpus has"),
+        ("pool", "gone", "the root of tree gpus is below gone, not at the top"),
+        (ROOT_QUOTA, "", "no valid quota marked as root lists the resources of tree gpus has"),
         (DEFAULT_QUOTA, "", None),
     ],
 )
@@ -423,7 +423,7 @@ def test_a_root_that_cannot_be_one_leaves_its_tree_out_of_service(name: str, par
     """And all others in service."""
     quotas = [top(name, "gpus", '{"cpu": "40"}', parent=parent), cores("a", 0, 1, tree="gpus"), cores("b", 0, 1)]
     faults = faults_of({each.name: each for each in quotas})
-    lost = "no sound quota marked as root says what tree gpus has"
+    lost = "no valid quota marked as root lists the resources of tree gpus has"
     assert faults == {"a": lost} | ({} if fault is None else {name: fault})
     sound = [each for each in quotas if each.name not in faults]
     assert settled({"cpu": 1}, sound, {"b": [1000, 0, 0]}).books["b"].runtime[CPU] == 1000
