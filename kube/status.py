@@ -23,6 +23,7 @@ from pyroclast.kube.metrics import QUOTA_STATUS_SECONDS, STATUS_WRITES
 from pyroclast.kube.resources import ELASTIC_QUOTAS, NATIVE_POD_GROUPS, POD_GROUPS, PODS, QUEUES, RESERVATIONS, Resource
 from pyroclast.kube.write_priority import WritePriority
 from pyroclast.kube.write_queue import WriteQueue
+from pyroclast.model.annotations import read_json
 from pyroclast.model.quantity import QuantityError, parse
 from pyroclast.model.reservations.status import unschedulable
 from pyroclast.model.wire import (
@@ -517,8 +518,8 @@ def _equal(one: str | float, other: str | float) -> bool:
 def _has_amounts(text: str, desired_amounts: ResourceList) -> bool:
     """Return whether a resource list in an annotation has the desired amounts; an absent one counts as zeros."""
     try:
-        known = msgspec.json.decode(text or "{}", type=dict[str, str | int | float])
-    except (msgspec.DecodeError, RecursionError):
+        known = read_json(text or "{}", dict[str, str | int | float])
+    except ValueError:
         return False
     return (not text or known.keys() == desired_amounts.keys()) and all(
         _equal(known.get(name, 0), amount) for name, amount in desired_amounts.items()

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from pyroclast.model.texts import quoted
+
 __all__ = ["LARGEST_CPU", "CpuSet", "as_text", "cpu_set", "members", "read_cpu", "read_cpu_set"]
 
 CpuSet = int
@@ -17,8 +19,6 @@ CpuSet = int
 LARGEST_CPU: Final = 8191
 """The most that Linux can be built for is 8192 CPUs; a greater number is a slip, and would cost its size in bits."""
 
-_MOST_SHOWN: Final = 40
-"""Maximum number of characters of a malformed text in a message."""
 
 _RANGE: Final = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 
@@ -57,7 +57,7 @@ def read_cpu(text: str) -> int:
         ValueError: The text is not a number, or the number is above `LARGEST_CPU`.
     """
     if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{_shown(text)} is not the number of a CPU")
+        raise ValueError(f"{quoted(text)} is not the number of a CPU")
     digits = text.lstrip("0") or "0"
     if len(digits) > len(str(LARGEST_CPU)) or int(digits) > LARGEST_CPU:
         raise ValueError(f"CPU {digits[:20]} is beyond {LARGEST_CPU}, the last one that a machine can have")
@@ -74,13 +74,9 @@ def read_cpu_set(text: str) -> CpuSet:
     for part in text.split(",") if text else ():
         found = _RANGE.fullmatch(part)
         if found is None:
-            raise ValueError(f"{_shown(part)} is neither a CPU nor a range of CPUs such as 2-4")
+            raise ValueError(f"{quoted(part)} is neither a CPU nor a range of CPUs such as 2-4")
         first, last = read_cpu(found[1]), read_cpu(found[2] or found[1])
         if first > last:
-            raise ValueError(f"the range {_shown(part)} ends before it begins")
+            raise ValueError(f"the range {quoted(part)} ends before it begins")
         cpus |= (1 << last + 1) - (1 << first)
     return cpus
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "…")

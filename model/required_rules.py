@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.colocation import QOS_CLASS
 from pyroclast.model.device_claims import named_claims
 
@@ -95,8 +94,8 @@ def _demands_alignment(_metadata: wire.ObjectMeta, text: str) -> bool:
 def _fields(text: str) -> Mapping[str, Any]:
     """Return the fields of a JSON object; none if it is malformed, which Koordinator's webhooks reject."""
     try:
-        decoded = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        decoded = read_json(text, Any)
+    except ValueError:
         return {}
     return decoded if isinstance(decoded, Mapping) else {}
 

@@ -3,11 +3,10 @@
 Points: node order, predicate.  Arguments: `FitArgs`.  Formulas and examples: docs/plugins/resource-strategy-fit.md.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.model.annotations import read_json
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.resources import CPU, MEMORY, MILLI
@@ -359,8 +359,8 @@ def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> 
 def _annotated(text: str) -> dict[str, int]:
     """Parse weights by name; empty if the text is invalid."""
     try:
-        weights = json.loads(text)
-    except (ValueError, RecursionError):
+        weights = read_json(text, Any)
+    except ValueError:
         return {}
     is_weights = isinstance(weights, dict) and all(type(each) is int for each in weights.values())
     return weights if is_weights else {}

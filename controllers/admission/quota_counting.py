@@ -24,6 +24,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.errors import ApiConflictError, ApiError
 from pyroclast.kube.resources import ELASTIC_QUOTAS
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.elastic.names import ADMISSION, CHILD_REQUEST, QUOTA_NAME
 from pyroclast.model.elastic.tree import BUILT_IN
 from pyroclast.model.errors import CacheError, ObjectError
@@ -43,7 +44,7 @@ _MOST_WAITING: Final = 2000
 """Pods that wait at a time, over all quotas. Beyond it a quota may still have its part of them, so that the pods of one
 quota do not refuse those of others."""
 
-_EXPECTED: Final = (ApiError, CacheError, ObjectError, msgspec.MsgspecError)
+_EXPECTED: Final = (ApiError, CacheError, ObjectError, ValueError, msgspec.MsgspecError)
 
 _log = structlog.get_logger(__name__)
 
@@ -197,10 +198,10 @@ def _noted(quota: wire.ElasticQuota, annotation: str) -> dict[str, int]:
     """Return the amounts of an annotation; none if it is absent.
 
     Raises:
-        MsgspecError: It cannot be read.
+        ValueError: It cannot be read.
     """
     text = quota.metadata.annotations.get(annotation) or "{}"
-    return _readable(msgspec.json.decode(text, type=dict[str, wire.Quantity]))
+    return _readable(read_json(text, dict[str, wire.Quantity]))
 
 
 def _readable(listed: Mapping[str, wire.Quantity]) -> dict[str, int]:

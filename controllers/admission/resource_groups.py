@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from pyroclast.model.annotations import read_json
 from pyroclast.model.api.meta import EMPTY, Wire
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.yaml_faults import YAML_FAULTS, yaml_fault
@@ -125,7 +126,7 @@ def _affinity(text: str, path: str, faults: list[str]) -> Mapping[str, Any] | No
     if not text:
         return None
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+        return read_json(text, dict[str, Any])
+    except ValueError as error:
         faults.append(f"{path}: got {text!r}, expected an affinity as JSON: {error}")
         return None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from pyroclast.model.annotations import read_json
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
 from pyroclast.model.elastic.names import (
     IS_ROOT,
@@ -155,15 +156,15 @@ def _keys(profile: ElasticQuotaProfile) -> tuple[str, ...] | None:
     if not text:
         return (CPU, MEMORY)
     try:
-        return tuple(dict.fromkeys(msgspec.json.decode(text, type=list[str]))) or None
-    except (msgspec.DecodeError, RecursionError):
+        return tuple(dict.fromkeys(read_json(text, list[str]))) or None
+    except ValueError:
         return None
 
 
 def _read(text: str) -> dict[str, int] | None:
     try:
-        return _amounts(msgspec.json.decode(text, type=dict[str, str | int | float]))
-    except (msgspec.DecodeError, RecursionError):
+        return _amounts(read_json(text, dict[str, str | int | float]))
+    except ValueError:
         return None
 
 

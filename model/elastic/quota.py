@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
     IGNORE_DEFAULT_TREE,
@@ -196,8 +195,8 @@ def _json(metadata: wire.ObjectMeta, key: str, kind: Any, report: Callable[[Obje
     if not text:
         return None
     try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        return read_json(text, kind)
+    except ValueError as error:
         report(ObjectError(KIND, metadata.key, f"metadata.annotations.{key}", str(error)))
         return None
 

@@ -11,6 +11,7 @@ from typing import Final
 from pyroclast.model.gangs.gang import Gang
 from pyroclast.model.gangs.identity import group_id
 from pyroclast.model.gangs.names import NON_STRICT
+from pyroclast.model.texts import shortened
 
 __all__ = ["GangGroup", "lacking", "least"]
 
@@ -68,7 +69,8 @@ def lacking(group: Sequence[str], gangs: Mapping[str, Gang], agreed: Collection[
     if not lack:
         return ""
     faults = "; ".join(
-        _fault_of(_cut(each), gangs.get(each), sizes.get(each, 0), agrees=each in agreed) for each in lack[:_MOST_NAMED]
+        _fault_of(shortened(each, _LONGEST), gangs.get(each), sizes.get(each, 0), agrees=each in agreed)
+        for each in lack[:_MOST_NAMED]
     )
     more = f" and {len(lack) - _MOST_NAMED} more" if len(lack) > _MOST_NAMED else ""
     what = "gang" if len(group) == 1 else "gang group"
@@ -82,9 +84,5 @@ def _fault_of(name: str, gang: Gang | None, size: int, *, agrees: bool) -> str:
     if gang.fault:
         return f"gang {name}: {gang.fault}"
     if not agrees:
-        return f"gang {name} names another group: {_cut(group_id(gang.group))}"
+        return f"gang {name} names another group: {shortened(group_id(gang.group), _LONGEST)}"
     return f"gang {name} has {size} of {gang.minimum} pods"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

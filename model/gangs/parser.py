@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final, TypeVar
 
-import msgspec
-
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.durations import parse_duration
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs.gang import Gang, GangRules
@@ -30,6 +29,7 @@ from pyroclast.model.gangs.names import (
     WAITING_TIME,
 )
 from pyroclast.model.required_rules import GATHER_SPEC, demands_gathering
+from pyroclast.model.texts import quoted
 
 __all__ = ["read_gang", "read_index"]
 
@@ -37,8 +37,6 @@ T = TypeVar("T")
 
 _LARGEST: Final = 2**31 - 1
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
-_MOST_TOLD: Final = 64
-"""Maximum number of characters of a value in a message."""
 
 
 def read_gang(
@@ -177,7 +175,7 @@ class _Said:
 
 def _whole(text: str) -> int:
     if not _WHOLE.fullmatch(text) or not 0 <= int(text) <= _LARGEST:
-        raise ValueError(f"{_cut(text)} is not a whole number from 0 to {_LARGEST}")
+        raise ValueError(f"{quoted(text)} is not a whole number from 0 to {_LARGEST}")
     return int(text)
 
 
@@ -185,15 +183,15 @@ def _positive_seconds(text: str) -> float:
     try:
         seconds = float(parse_duration(text))
     except ValueError as error:
-        raise ValueError(f"{_cut(text)} is not {error}") from None
+        raise ValueError(f"{quoted(text)} is not {error}") from None
     if seconds <= 0:
-        raise ValueError(f"{_cut(text)} is not above 0")
+        raise ValueError(f"{quoted(text)} is not above 0")
     return seconds
 
 
 def _one_of(text: str, known: Sequence[str]) -> str:
     if text not in known:
-        raise ValueError(f"{_cut(text)} is none of {', '.join(known)}")
+        raise ValueError(f"{quoted(text)} is none of {', '.join(known)}")
     return text
 
 
@@ -201,10 +199,6 @@ def _one_of(text: str, known: Sequence[str]) -> str:
 def _gang_ids(text: str) -> tuple[str, ...]:
     """Read a list of gangs, sorted, each once; all gangs of a group give the same, which may be long."""
     try:
-        return tuple(sorted(set(msgspec.json.decode(text, type=list[str]))))
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{_cut(text)} is not a JSON list of namespace/name: {error}") from None
-
-
-def _cut(text: str) -> str:
-    return repr(text if len(text) <= _MOST_TOLD else f"{text[:_MOST_TOLD]}…")
+        return tuple(sorted(set(read_json(text, list[str]))))
+    except ValueError as error:
+        raise ValueError(f"{quoted(text)} is not a JSON list of namespace/name: {error}") from None

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from pyroclast.model import wire
 from pyroclast.model.label_keys import LONGEST_SUBDOMAIN, is_label_key, is_subdomain
 from pyroclast.model.native.group import Disruption, NativeGroup
+from pyroclast.model.texts import quoted
 
 __all__ = ["NativeFault", "group_name_fault", "native_faults", "read_native", "template_fault"]
 
 _LARGEST: Final = 2**31 - 1
 _HIGHEST_PRIORITY: Final = 1_000_000_000
 _MOST_TOPOLOGIES: Final = 1
-_LONGEST_SHOWN: Final = 64
 _MODES: Final = {"": Disruption.SINGLE, "Pod": Disruption.SINGLE, "PodGroup": Disruption.ALL}
 _PREEMPTION_POLICIES: Final = ("", "PreemptLowerPriority", "Never")
 
@@ -52,7 +52,7 @@ def native_faults(group: wire.NativePodGroup) -> Iterator[NativeFault]:
     yield from _disruption_faults(spec.disruption_mode)
     yield from _priority_faults(spec)
     if spec.parent_composite_pod_group_name:
-        parent = _cut(spec.parent_composite_pod_group_name)
+        parent = quoted(spec.parent_composite_pod_group_name)
         message = f"it is part of the CompositePodGroup {parent}, and groups of groups are not supported"
         yield NativeFault("spec.parentCompositePodGroupName", message)
 
@@ -61,7 +61,7 @@ def group_name_fault(name: str) -> str:
     """Return why a pod's `podGroupName` cannot name a group; empty if it can."""
     if is_subdomain(name):
         return ""
-    return f"{_cut(name)} is not a DNS subdomain of at most {LONGEST_SUBDOMAIN} characters"
+    return f"{quoted(name)} is not a DNS subdomain of at most {LONGEST_SUBDOMAIN} characters"
 
 
 def template_fault(group: wire.NativePodGroup, workload: wire.Workload | None) -> str:
@@ -76,7 +76,7 @@ def template_fault(group: wire.NativePodGroup, workload: wire.Workload | None) -
     reference = group.spec.reference
     if reference is None:
         return ""
-    name, template = _cut(reference.workload_name), _cut(reference.template)
+    name, template = quoted(reference.workload_name), quoted(reference.template)
     if workload is None:
         return f"there is no Workload {name}"
     spec = workload.spec
@@ -99,12 +99,12 @@ def _topology_faults(constraints: wire.SchedulingConstraints | None) -> Iterator
         yield NativeFault(path, f"{len(topology)} constraints, of which Kubernetes permits {_MOST_TOPOLOGIES}")
     for number, each in enumerate(topology[:_MOST_TOPOLOGIES]):
         if not is_label_key(each.key):
-            yield NativeFault(f"{path}[{number}].key", f"{_cut(each.key)} is not a key of labels")
+            yield NativeFault(f"{path}[{number}].key", f"{quoted(each.key)} is not a key of labels")
 
 
 def _disruption_faults(mode: str | wire.DisruptionChoice | None) -> Iterator[NativeFault]:
     if isinstance(mode, str) and mode not in _MODES:
-        yield NativeFault("spec.disruptionMode", f"{_cut(mode)} is none of Pod, PodGroup")
+        yield NativeFault("spec.disruptionMode", f"{quoted(mode)} is none of Pod, PodGroup")
     if isinstance(mode, wire.DisruptionChoice) and (mode.single is None) is (mode.all is None):
         yield NativeFault("spec.disruptionMode", "exactly one of single and all must be set")
 
@@ -114,7 +114,7 @@ def _priority_faults(spec: wire.NativePodGroupSpec) -> Iterator[NativeFault]:
         message = f"{spec.priority} is not a whole number from {-_LARGEST - 1} to {_HIGHEST_PRIORITY}"
         yield NativeFault("spec.priority", message)
     if spec.preemption_policy not in _PREEMPTION_POLICIES:
-        message = f"{_cut(spec.preemption_policy)} is none of {', '.join(_PREEMPTION_POLICIES[1:])}"
+        message = f"{quoted(spec.preemption_policy)} is none of {', '.join(_PREEMPTION_POLICIES[1:])}"
         yield NativeFault("spec.preemptionPolicy", message)
 
 
@@ -122,7 +122,3 @@ def _disruption(mode: str | wire.DisruptionChoice | None) -> Disruption:
     if isinstance(mode, wire.DisruptionChoice):
         return Disruption.SINGLE if mode.all is None else Disruption.ALL
     return _MODES[mode or ""]
-
-
-def _cut(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")

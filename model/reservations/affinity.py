@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.matching.nodes import integer_beyond
 from pyroclast.model.matching.selectors import Requirement
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
-from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED
 from pyroclast.model.sealed import SealedDict
 

@@ -3,9 +3,9 @@
 from typing import Final
 
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.ids import TaskId
 from pyroclast.model.requests import resource_list
-from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import OPERATING_MODE, OPERATING_OWNERS
 from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task, TaskStatus

@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.durations import parse_duration
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.requests import amounts
-from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import KEPT_BACK, ORDER, RESTRICTED_OPTIONS
 from pyroclast.model.reservations.owners import OwnerRules, read_owners
 from pyroclast.model.resources import NO_AMOUNTS, Amounts

@@ -6,11 +6,11 @@ from typing import Final
 import msgspec
 
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName
 from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, pod_request, resource_list
-from pyroclast.model.reservations.annotations import read_json
 from pyroclast.model.reservations.names import ALLOCATED, RESIZE_ALLOCATABLE
 from pyroclast.model.reservations.owners import read_owners
 from pyroclast.model.reservations.reading import KIND, end_of, template_of

@@ -16,6 +16,7 @@ from pyroclast.controllers.admission.patches import Patch, add
 from pyroclast.controllers.admission.rules.elastic_trees import deletion_faults, neighbour_faults
 from pyroclast.controllers.admission.rules.shape import read
 from pyroclast.model import wire
+from pyroclast.model.annotations import read_json
 from pyroclast.model.elastic.names import MAX_STRICT_CHECK, NAMESPACES, PARENT, ROOT_QUOTA, SHARED_WEIGHT, TREE_ID
 from pyroclast.model.elastic.quota import ParsedQuota, age, faults_in, read_quota
 from pyroclast.model.quantity import QuantityError
@@ -51,8 +52,8 @@ def _aligned_weight(quota: wire.ElasticQuota) -> str:
     """Return the weights with the resources of the maximum alone; empty if nothing differs or they are malformed."""
     text, most = quota.metadata.annotations.get(SHARED_WEIGHT, ""), quota.spec.max
     try:
-        known = msgspec.json.decode(text or "{}", type=dict[str, wire.Quantity])
-    except (msgspec.DecodeError, RecursionError):
+        known = read_json(text or "{}", dict[str, wire.Quantity])
+    except ValueError:
         return ""
     desired = {name: known.get(name, amount) for name, amount in most.items()}
     return "" if known == desired else msgspec.json.encode(desired, order="deterministic").decode()
@@ -148,8 +149,8 @@ def _less_than_used(quota: wire.ElasticQuota) -> Iterator[Fault]:
     """Find resources whose maximum is strict and less than the use, or missing."""
     text = quota.metadata.annotations.get(MAX_STRICT_CHECK, "")
     try:
-        strict = msgspec.json.decode(text or "[]", type=list[str])
-    except (msgspec.DecodeError, RecursionError) as error:
+        strict = read_json(text or "[]", list[str])
+    except ValueError as error:
         yield Fault(field=f"metadata.annotations.{MAX_STRICT_CHECK}", rule=str(error))
         return
     most, used = (_readable(each) for each in (quota.spec.max, quota.status.used))

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from pyroclast.model.devices.cards import Instance
-from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.annotations import read_annotation
 from pyroclast.model.devices.koordinator.layout import DeviceAmounts
 from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, MEMORY, OFFERED, RATIO, TYPES
 from pyroclast.model.quantity import QuantityError, format_bytes, units
@@ -56,7 +56,7 @@ def read_allocated(annotations: Mapping[str, str]) -> tuple[Allocated, ...]:
     Raises:
         ValueError: The annotation cannot be read.
     """
-    by_type = read_json(annotations, ALLOCATED, dict[str, tuple[_Device, ...]]) or {}
+    by_type = read_annotation(annotations, ALLOCATED, dict[str, tuple[_Device, ...]]) or {}
     kinds = (*TYPES, *sorted(by_type.keys() - set(TYPES)))
     return tuple(_allocated(kind, device) for kind in kinds for device in by_type.get(kind, ()))
 

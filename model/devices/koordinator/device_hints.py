@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, get_args
 import msgspec
 
 from pyroclast.model import wire
-from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.annotations import read_annotation
 from pyroclast.model.devices.koordinator.names import HINT, JOINT, NUMA_SPEC, PARTITION_SPEC, TYPES
 from pyroclast.model.matching.selectors import EVERYTHING, Selector, unreadable
 from pyroclast.model.quantity import QuantityError, parse
@@ -123,9 +123,9 @@ def wishes_of(pod: wire.Pod) -> DeviceHints:
         ValueError: An annotation cannot be parsed or is not supported. The message names the annotation and the path.
     """
     annotations = pod.metadata.annotations
-    joint = read_json(annotations, JOINT, _JointText) or _JointText()
-    partition = read_json(annotations, PARTITION_SPEC, _PartitionText)
-    numa = read_json(annotations, NUMA_SPEC, _NumaText) or _NumaText()
+    joint = read_annotation(annotations, JOINT, _JointText) or _JointText()
+    partition = read_annotation(annotations, PARTITION_SPEC, _PartitionText)
+    numa = read_annotation(annotations, NUMA_SPEC, _NumaText) or _NumaText()
     _check_types(JOINT, joint.device_types)
     if numa.exclusive == "Required":
         raise ValueError(f"{NUMA_SPEC}: singleNUMANodeExclusive: NUMA nodes are not given to one pod alone yet")
@@ -144,7 +144,7 @@ def hints_of(annotations: Mapping[str, str]) -> tuple[tuple[str, Hint], ...]:
     Raises:
         ValueError: As for `wishes_of`.
     """
-    hints = read_json(annotations, HINT, dict[str, _HintText]) or {}
+    hints = read_annotation(annotations, HINT, dict[str, _HintText]) or {}
     _check_types(HINT, hints)
     return tuple((kind, _hint(kind, hints[kind])) for kind in TYPES if kind in hints)
 

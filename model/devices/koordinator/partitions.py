@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from pyroclast.model.devices.koordinator.annotations import read_json
+from pyroclast.model.devices.koordinator.annotations import read_annotation
 from pyroclast.model.devices.koordinator.names import MODEL, PARTITION_POLICY, PARTITIONS, VENDOR, VENDORS_OF_WHOLE
 from pyroclast.model.quantity import QuantityError, parse
 
@@ -66,7 +66,7 @@ def partition_table(
     Raises:
         ValueError: The annotation cannot be read.
     """
-    listed = read_json(annotations, PARTITIONS, dict[str, tuple[_Entry, ...]])
+    listed = read_annotation(annotations, PARTITIONS, dict[str, tuple[_Entry, ...]])
     if listed is None:
         known = of_node.get(VENDOR, "") in VENDORS_OF_WHOLE and of_node.get(MODEL) in _HOPPER
         return PartitionTable(_linked_in_halves(), of_node.get(PARTITION_POLICY) == HONOR) if known else None

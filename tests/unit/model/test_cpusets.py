@@ -52,12 +52,12 @@ def test_malformed_lists_are_named(text: str, fault: str) -> None:
 
 @pytest.mark.parametrize("text", ["x" * 9999, "0" * 9999 + "4-2", "0" * 9999 + "-"])
 def test_long_texts_are_shortened(text: str) -> None:
-    """Whoever reads of them needs their beginning only."""
-    with pytest.raises(ValueError, match=r"'.{40}…' ") as caught:
+    """The beginning of a text is enough to find it."""
+    with pytest.raises(ValueError, match=r"'.{63}…' ") as caught:
         read_cpu_set(text)
 
-    assert len(str(caught.value)) < 120
-    with pytest.raises(ValueError, match=r"^'.{40}…' is not the number of a CPU$"):
+    assert len(str(caught.value)) < 140
+    with pytest.raises(ValueError, match=r"^'.{63}…' is not the number of a CPU$"):
         read_cpu("x" * 9999)
 
 

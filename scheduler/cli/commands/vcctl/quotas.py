@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import msgspec
-
 from pyroclast.kube.resources import ELASTIC_QUOTAS
+from pyroclast.model.annotations import read_json
 from pyroclast.model.api.quota import ElasticQuota
 from pyroclast.model.elastic.names import (
     ALLOW_LENT_RESOURCE,
@@ -98,8 +97,8 @@ def _lends(row: Row) -> str:
 def _noted(row: Row, key: str) -> Any:
     """Return the row's amount in an annotation, or None if the annotation lacks it or cannot be parsed."""
     try:
-        amounts: Mapping[str, Any] = msgspec.json.decode(row.quota.metadata.annotations.get(key) or "{}", type=dict)
-    except (msgspec.DecodeError, RecursionError):
+        amounts: Mapping[str, Any] = read_json(row.quota.metadata.annotations.get(key) or "{}", dict)
+    except ValueError:
         return None
     return amounts.get(row.resource)
 

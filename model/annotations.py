@@ -1,6 +1,6 @@
 """Annotations: JSON text that a tenant writes, as a value."""
 
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -8,14 +8,17 @@ __all__ = ["read_json"]
 
 T = TypeVar("T")
 
+MOST_CHARACTERS: Final = 262_144
+"""Maximum length of all annotations of an object in Kubernetes."""
 
-def read_json(text: str, kind: type[T], *, longest: int) -> T:
+
+def read_json(text: str, kind: type[T], *, longest: int = MOST_CHARACTERS) -> T:
     """Parse the text of an annotation.
 
     Args:
         text: The text.
-        kind: What it describes.
-        longest: Most characters that are parsed.
+        kind: Type of the value.
+        longest: Maximum length of a text that is parsed.
 
     Raises:
         ValueError: The text is too long, is nested too deeply, or is not JSON of this kind.
