@@ -359,7 +359,7 @@ def fit_of(session: Session, task: Task, counted: Mapping[str, FitResource]) -> 
 def _annotated(text: str) -> dict[str, int]:
     """Parse weights by name; empty if the text is invalid."""
     try:
-        weights = read_json(text, Any)
+        weights: Any = read_json(text, object)
     except ValueError:
         return {}
     is_weights = isinstance(weights, dict) and all(type(each) is int for each in weights.values())
