@@ -17,7 +17,7 @@ from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
-from pyroclast.framework.diagnosis.reasons import reasons_of
+from pyroclast.framework.diagnosis.reasons import reasons_of, show_unplaced
 from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
@@ -287,6 +287,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
         note_permanent_causes(session)
         find_remedies(session)
         session.jobs.recall_passed_over()
+        show_unplaced(session)
         session.extensions.close_plugins(hook)
         closing = Closing(session, settled)
         return _report(session, closing), closing.grace_ends

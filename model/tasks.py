@@ -8,6 +8,7 @@ A task moves through these states; `framework` makes the moves of the first line
 """
 
 from enum import IntEnum
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -23,10 +24,12 @@ __all__ = [
     "READY_STATUSES",
     "SCORING_TYPE",
     "SCORING_WEIGHTS",
+    "TEMPLATE_FIELDS",
     "Task",
     "TaskStatus",
     "TaskTemplate",
     "by_name",
+    "new_template_number",
     "task_order_key",
 ]
 
@@ -64,6 +67,27 @@ READY_STATUSES: Final = ALLOCATED_STATUSES | {TaskStatus.SUCCEEDED}
 SCORING_TYPE: Final = "volcano.sh/resource-strategy-scoring-type"
 SCORING_WEIGHTS: Final = "volcano.sh/resource-strategy-weight"
 """Annotations of pods that configure node scores. Pods of one template have equal values."""
+
+
+TEMPLATE_FIELDS: Final = (
+    "node_selector",
+    "affinity",
+    "tolerations",
+    "topology_spread_constraints",
+    "containers",
+    "init_containers",
+    "overhead",
+    "resources",
+)
+"""Fields of a specification that are equal for all pods of a template."""
+
+_NUMBERS = count(1)
+"""Numbers of templates, unique in the process, because plugins cache by number across cluster states."""
+
+
+def new_template_number() -> int:
+    """Return a number that no template has."""
+    return next(_NUMBERS)
 
 
 class TaskTemplate(msgspec.Struct, frozen=True, gc=False, eq=False):

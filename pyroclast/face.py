@@ -35,7 +35,7 @@ from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.errors import ArgumentError, ConfigError, PyroclastError
 from pyroclast.model.ids import JobId, NodeName, QueueName, SubJobId, TaskId
 from pyroclast.model.jobs import Job
-from pyroclast.model.nodes import Node
+from pyroclast.model.nodes import Node, NodeFacts
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan, Preparation
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Reason, Refusal
@@ -67,6 +67,7 @@ __all__ = [
     "Move",
     "Node",
     "NodeColumns",
+    "NodeFacts",
     "NodeName",
     "NodeView",
     "Nomination",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
-from itertools import count
 from types import MappingProxyType
 from typing import Final
 
@@ -19,26 +18,19 @@ from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_r
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED, RESERVATION_NODE
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
-from pyroclast.model.tasks import SCORING_TYPE, SCORING_WEIGHTS, TaskTemplate
+from pyroclast.model.tasks import (
+    SCORING_TYPE,
+    SCORING_WEIGHTS,
+    TEMPLATE_FIELDS,
+    TaskTemplate,
+    new_template_number,
+)
 from pyroclast.model.wire.sealing import seal
 
 __all__ = ["TemplateStore"]
 
-_NUMBERS = count(1)
-"""Numbers of templates, unique in the process, because plugins cache by number across cluster states."""
 _ENCODER: Final = msgspec.msgpack.Encoder(order="deterministic", enc_hook=dict)
 """The hook encodes the shared empty mapping, the only value of objects that msgspec cannot encode."""
-_SHARED: Final = (
-    "node_selector",
-    "affinity",
-    "tolerations",
-    "topology_spread_constraints",
-    "containers",
-    "init_containers",
-    "overhead",
-    "resources",
-)
-"""Fields of a specification that are equal for all pods of a template."""
 _FENCED_REQUEST: Final[Amounts] = MappingProxyType({PODS: MILLI})
 
 _PLACEMENT_ANNOTATIONS: Final = (
@@ -91,7 +83,7 @@ class TemplateStore:
         known = self._templates.get(key)
         if known is None:
             request = pod_request(pod, volumes)
-            folded, number = self._fold(request.amounts), next(_NUMBERS)
+            folded, number = self._fold(request.amounts), new_template_number()
             if folded is not request.amounts:
                 self._folded[number] = frozenset(request.amounts)
             known = self._templates[key] = TaskTemplate(
@@ -117,7 +109,7 @@ class TemplateStore:
         known = self._fenced.get(key)
         if known is None:
             known = self._fenced[key] = TaskTemplate(
-                number=next(_NUMBERS),
+                number=new_template_number(),
                 request=request,
                 scored_cpu_millis=0,
                 scored_memory_bytes=0,
@@ -150,7 +142,7 @@ def _sealed(spec: wire.PodSpec) -> wire.PodSpec:
 
 def _share(pod: wire.Pod, spec: wire.PodSpec) -> None:
     """Let a pod share the read-only rules of its template, which are equal, and make its other mappings read-only."""
-    for name in _SHARED:
+    for name in TEMPLATE_FIELDS:
         force_setattr(pod.spec, name, getattr(spec, name))
     for volume in pod.spec.volumes:
         if volume.ephemeral is not None:

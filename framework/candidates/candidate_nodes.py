@@ -44,19 +44,27 @@ class CandidateNodes:
             known.clear()
 
     def of(self, task: Task) -> Candidates:
-        """Return the candidates of a task's template."""
-        number = task.template.number
+        """Return the candidates of a task's template, or of an individual task."""
+        number = self.number(task)
         known = self._store.get(number)
+        if known is not None and known.is_outdated and self.answers.views.is_asked_anew(task):
+            self._store.drop(number)
+            known = None
         if known is None:
             known = Candidates(self.answers, task)
             self._store.put(number, known)
         return known
 
+    def number(self, task: Task) -> int:
+        """Return a number of a task that tasks share of which nodes are the same candidates."""
+        return self.answers.views.number(task)
+
     def pre_predicate(self, task: Task) -> Refusal | None:
         """Run the checks that need no nodes. A task with a required rule that no plugin serves waits."""
-        refusal = self.answers.beyond_bounds(task)
+        views = self.answers.views
+        refusal = self.answers.beyond_bounds(task) or views.refusal(task)
         refusal = refusal or first_refusal(
-            self._extensions.functions(contract.PRE_PREDICATE), task, failed=self._extensions.note_failure
+            self._extensions.functions(contract.PRE_PREDICATE), views.early(task), failed=self._extensions.note_failure
         )
         return refusal or self._unserved_rule(task)
 
@@ -75,7 +83,7 @@ class CandidateNodes:
         """
         if self.answers.reserved and self.answers.reserved.use_of(task).usable:
             return True  # reserved room counts, too
-        if task.template.number in self._store:
+        if self.number(task) in self._store:
             return True  # the scores decide at no further cost
         version, room = self._room
         if room is None or version != len(self._nodes.log):
@@ -83,7 +91,13 @@ class CandidateNodes:
             self._room = (len(self._nodes.log), room)
         fits = self._nodes.needs(task.template).thresholds <= room
         roomy = np.logical_and.reduce(fits, axis=0)
-        return bool(roomy.any()) and bool((roomy & self.answers.permitted_by_facts(task)).any())
+        return bool(roomy.any()) and bool((roomy & self._permitted_to_its_like(task)).any())
+
+    def _permitted_to_its_like(self, task: Task) -> BoolArray:
+        """Return which nodes permit any task of a task's template by facts, shape (N,); do not write."""
+        if self.answers.views.asks_each_task:
+            return np.ones(len(self._nodes), dtype=np.bool_)
+        return self.answers.permitted_by_facts(task)
 
     def refused_everywhere(self, task: Task) -> Refusal | None:
         """Return why no node has room for a task's template now or later in this session; None if one may."""
@@ -99,7 +113,7 @@ class CandidateNodes:
         known = self._fits_empty.get(task.template.number)
         if known is None:
             thresholds = self._nodes.needs(task.template).thresholds
-            known = self._node_sizes.fits(thresholds, self.answers.permitted_by_facts(task))
+            known = self._node_sizes.fits(thresholds, self._permitted_to_its_like(task))
             self._fits_empty[task.template.number] = known
         return known
 
@@ -108,7 +122,7 @@ class CandidateNodes:
         known = self._places_empty.get(task.template.number)
         if known is None:
             request = self._nodes.needs(task.template).request
-            known = self._node_sizes.places_for(request, self.answers.permitted_by_facts(task))
+            known = self._node_sizes.places_for(request, self._permitted_to_its_like(task))
             self._places_empty[task.template.number] = known
         return known
 
@@ -125,8 +139,9 @@ class CandidateNodes:
         if domain is not None or self.answers.functions.verdicts[None] or self.answers.beyond(task) is not None:
             return explain(self.answers, task, domain)
         # what depends on the node alone is the same for every task of the template until something is placed
-        version, refusal = self._explained.get(task.template.number, (-1, None))
+        number = self.number(task)
+        version, refusal = self._explained.get(number, (-1, None))
         if refusal is None or version != len(self._nodes.log):
             refusal = explain(self.answers, task, None)
-            self._explained[task.template.number] = (len(self._nodes.log), refusal)
+            self._explained[number] = (len(self._nodes.log), refusal)
         return refusal

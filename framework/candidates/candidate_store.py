@@ -49,6 +49,10 @@ class CandidateStore:
             oldest = next(iter(self._stored))
             self._bytes -= self._stored.pop(oldest).array_bytes
 
+    def drop(self, number: int) -> None:
+        """Drop the candidates of a template."""
+        self._bytes -= self._stored.pop(number).array_bytes
+
     def clear(self) -> None:
         """Drop all."""
         self._stored.clear()

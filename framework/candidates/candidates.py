@@ -30,7 +30,6 @@ MOST_AMOUNTS: Final = 8192
 _NEVER: Final = float("-inf")
 _FEW: Final = 8
 """Touched nodes that are looked up one by one; more are evaluated together. Without effect on the outcome."""
-_FAILED: Final = object()
 _LEVELS: Final = 8
 """Number of look-ahead steps per call: a balance of wasted and repeated work. Decisions do not depend on it."""
 
@@ -85,10 +84,11 @@ class Candidates:
         self._steady = answers.permitted_by_facts(task)
         base = self._sum(self._functions.scores[Locality.FACTS], task, columns)
         self._base: FloatArray = np.zeros(count) if base is None else base
-        self._amount_verdicts = self._concerned(self._functions.verdicts[Locality.AMOUNTS], task, columns)
-        self._amount_scores = self._concerned(self._functions.scores[Locality.AMOUNTS], task, columns)
-        self._pod_verdicts = self._concerned(self._functions.verdicts[Locality.NODE], task, columns)
-        self._pod_scores = self._concerned(self._functions.scores[Locality.NODE], task, columns)
+        verdicts, scores = self._functions.verdicts, self._functions.scores
+        self._amount_verdicts = self._concerned(verdicts[Locality.AMOUNTS], task, columns)
+        self._amount_scores = self._concerned(scores[Locality.AMOUNTS], task, columns, is_score=True)
+        self._pod_verdicts = self._concerned(verdicts[Locality.NODE], task, columns)
+        self._pod_scores = self._concerned(scores[Locality.NODE], task, columns, is_score=True)
         self._use = answers.reserved.use_of(task) if answers.reserved else NO_USE
         self._rooms = answers.reserved.columns_of(self._use) if self._use.usable else {}
         """Usable Reservations by column."""
@@ -124,6 +124,11 @@ class Candidates:
         """Bytes of its arrays, as they stay."""
         own = (self._base, self.allowed, self.fits_idle, self.fits_future, self.scores, self._ranked)
         return sum(each.nbytes for each in own) + sum(raw.nbytes for _, raw in self._normalised)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether nodes changed since the last refresh."""
+        return self._cursor != len(self._answers.nodes.log)
 
     # Keeping true -----------------------------------------------------------------------------------------------------
 
@@ -205,11 +210,11 @@ class Candidates:
                 idle[position], future[position] = now, later
         return idle, future
 
-    def _concerned(self, functions: Functions, task: Task, columns: NodeColumns) -> Functions:
-        """Return the functions that concern this template. None over all nodes means never."""
-        return tuple(
-            each for each in functions if self._answers.extensions.ask_or(each, _FAILED, task, columns) is not None
-        )
+    def _concerned(
+        self, functions: Functions, task: Task, columns: NodeColumns, *, is_score: bool = False
+    ) -> Functions:
+        """Return the functions that concern this template."""
+        return tuple([each for each in functions if self._answers.concerns(each, task, columns, is_score=is_score)])
 
     def _permitted(self, functions: Functions, task: Task, columns: NodeColumns) -> BoolArray | None:
         permitted: BoolArray | None = None
@@ -295,7 +300,8 @@ class Candidates:
         if beyond is None or beyond.grouped is None:
             return None
         each = beyond.grouped
-        scores: GroupedScores | None = self._answers.extensions.ask_or(each, None, task, asking=each.grouped)
+        seen = self._answers.views.late(task)
+        scores: GroupedScores | None = self._answers.extensions.ask_or(each, None, seen, asking=each.grouped)
         return scores
 
     def stands_alone(self, task: Task) -> bool:
@@ -334,8 +340,7 @@ class Candidates:
         pairs = self._functions.verdicts[None]
         if not pairs:
             return True
-        node = self._answers.nodes.view(column)
-        return all(self._answers.ask_pair(each, task, node) is None for each in pairs)
+        return all(self._answers.ask_pair(each, task, column) is None for each in pairs)
 
     def best_among(self, task: Task, mask: BoolArray) -> int | None:
         """Return the best of some nodes, room and shard apart; None if there is none."""

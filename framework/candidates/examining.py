@@ -111,28 +111,30 @@ def addends_of(answers: NodeAnswers, task: Task, columns: IntArray) -> Iterator[
     maps = answers.extensions.functions(contract.NODE_MAP)
     if not (batches or maps):
         return
-    views = [answers.nodes.view(column) for column in columns.tolist()]
+    seen, views = answers.pairs_to_score(task, columns.tolist())
     for each in batches:
-        answer = None if each.is_outside else answers.extensions.ask_or(each, None, task, views)
+        answer = None if each.is_outside else answers.extensions.ask_or(each, None, seen, views)
         if answer is not None and not isinstance(answer, Refusal):
             yield each, _addend(each, numbers_by_name(answers, each, answer, views), columns.size)
     reducers = {each.plugin: each for each in answers.extensions.functions(contract.NODE_REDUCE)}
     for each in maps:
         if each.plugin in reducers:
-            yield each, _addend(each, reduced(answers, task, each, reducers[each.plugin], views), columns.size)
+            yield each, _addend(each, reduced(answers, seen, each, reducers[each.plugin], views), columns.size)
 
 
 def _node_order(
     answers: NodeAnswers, each: Registered[Any], task: Task, columns: IntArray
 ) -> Sequence[Addend] | Iterator[Addend]:
     if each.locality is None:
-        scores = [answers.ask_pair_score(each, task, answers.nodes.view(column)) for column in columns.tolist()]
+        seen, views = answers.pairs_to_score(task, columns.tolist())
+        scores = [answers.ask_pair_score(each, seen, view) for view in views]
         return (_addend(each, np.array(scores), columns.size),)
     if each.locality is Locality.GLOBAL and not answers.cares(each, task):
         return ()
     some = answers.nodes.columns(columns)
     if each.addends is not None:
-        found: Sequence[Addend] = answers.extensions.ask_or(each, (), task, some, asking=each.addends)
+        seen_some = answers.for_score(task, some)
+        found: Sequence[Addend] = answers.extensions.ask_or(each, (), *seen_some, asking=each.addends)
         return [_named(each, addend) for addend in found]
     raw = answers.ask_scores(each, task, some)
     if raw is None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.views import SessionViews, ViewPredicate
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Registered
 from pyroclast.framework.extension.registration import Extensions
@@ -24,6 +25,7 @@ __all__ = ["Beyond", "Functions", "NodeAnswers", "NodeFunctions", "finite"]
 
 Functions = tuple[Registered[Any], ...]
 
+_FAILED: Final = object()
 _MOST_MASK_BYTES: Final = 32 * 2**20
 """Maximum number of cached masks, and of their keys. Above it, all are computed again."""
 
@@ -52,14 +54,19 @@ class NodeFunctions:
 
 
 class Beyond:
-    """The functions that depend on more than the node and concern one task; at least one."""
+    """The functions that depend on more than the node and concern one task; at least one, unless it is individual."""
 
-    __slots__ = ("grouped", "scores", "verdicts")
+    __slots__ = ("grouped", "is_individual", "scores", "verdicts")
 
-    def __init__(self, verdicts: Functions, scores: Functions) -> None:
+    def __init__(
+        self, verdicts: Functions, scores: Functions, *, is_individual: bool = False, has_own_scores: bool = False
+    ) -> None:
         self.verdicts = verdicts
         self.scores = scores
-        self.grouped = scores[0] if len(scores) == 1 and not verdicts and scores[0].grouped is not None else None
+        self.is_individual = is_individual
+        """Whether the task is seen otherwise than its template, so that there may be no such functions."""
+        is_alone = len(scores) == 1 and not (verdicts or is_individual or has_own_scores)
+        self.grouped = scores[0] if is_alone and scores[0].grouped is not None else None
         """The only one of them, where it scores groups of nodes."""
 
 
@@ -67,9 +74,16 @@ class NodeAnswers:
     """Asks the functions of plugins about the nodes of one session."""
 
     def __init__(
-        self, extensions: Extensions, nodes: SessionNodes, snapshot: Snapshot, reserved: SessionReservations
+        self,
+        extensions: Extensions,
+        nodes: SessionNodes,
+        snapshot: Snapshot,
+        reserved: SessionReservations,
+        views: SessionViews,
     ) -> None:
         self.extensions = extensions
+        self.views = views
+        """What the functions see instead of tasks and nodes."""
         self.reserved = reserved
         self.nodes = nodes
         self.snapshot = snapshot
@@ -96,7 +110,8 @@ class NodeAnswers:
     def functions(self) -> NodeFunctions:
         """The functions of all plugins about nodes."""
         return NodeFunctions(
-            self.extensions.functions(contract.PREDICATE), self.extensions.functions(contract.NODE_ORDER)
+            (*self.views.predicates, *self.extensions.functions(contract.PREDICATE)),
+            self.extensions.functions(contract.NODE_ORDER),
         )
 
     @cached_property
@@ -114,7 +129,7 @@ class NodeAnswers:
     def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Query a predicate over arrays. A failing one refuses every node."""
         try:
-            verdicts: ReasonArray | None = each.function(task, columns)
+            verdicts: ReasonArray | None = each.function(*self._for_predicate(each, task, columns))
             if verdicts is not None and verdicts.shape != columns.index.shape:
                 raise ValueError(f"verdicts of shape {verdicts.shape} for {len(columns)} columns")  # noqa: TRY301  # the plugin's failure
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
@@ -122,16 +137,31 @@ class NodeAnswers:
             return np.full(len(columns), len(self.reasons_of(each, task)) + 1, dtype=np.uint8)
         return verdicts
 
+    def _for_predicate(self, each: Registered[Any], task: Task, columns: NodeColumns) -> tuple[Task, NodeColumns]:
+        """Return what a predicate is asked about."""
+        if not self.views.is_active or isinstance(each, ViewPredicate):
+            return task, columns
+        return self.views.for_predicates(task, columns)
+
+    def for_score(self, task: Task, columns: NodeColumns) -> tuple[Task, NodeColumns]:
+        """Return what a score is asked about."""
+        return self.views.for_scores(task, columns) if self.views.is_active else (task, columns)
+
+    def concerns(self, each: Registered[Any], task: Task, columns: NodeColumns, *, is_score: bool) -> bool:
+        """Return whether a function over arrays concerns a template. None over all nodes means never."""
+        seen = self.for_score(task, columns) if is_score else self._for_predicate(each, task, columns)
+        return self.extensions.ask_or(each, _FAILED, *seen) is not None
+
     def reasons_of(self, each: Registered[Any], task: Task) -> Sequence[Reason]:
         """Return what the verdicts of a predicate over arrays mean for a task, the first one first."""
         if each.reasons_of is None:
             return each.reasons
-        reasons: Sequence[Reason] = self.extensions.ask_or(each, (), task, asking=each.reasons_of)
+        reasons: Sequence[Reason] = self.extensions.ask_or(each, (), self.views.late(task), asking=each.reasons_of)
         return reasons
 
     def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
         """Query a score over arrays. A failing one adds nothing."""
-        scores: FloatArray | None = self.extensions.ask_or(each, None, task, columns)
+        scores: FloatArray | None = self.extensions.ask_or(each, None, *self.for_score(task, columns))
         if scores is not None and scores.shape != columns.index.shape:
             self.extensions.note_failure(
                 each.plugin, ValueError(f"scores of shape {scores.shape} for {len(columns)} columns")
@@ -141,7 +171,7 @@ class NodeAnswers:
 
     def cares(self, each: Registered[Any], task: Task) -> bool:
         """Return whether a task is a concern of a function; where that fails the function is asked itself."""
-        return each.cares is None or bool(self.extensions.ask_or(each, True, task, asking=each.cares))
+        return each.cares is None or bool(self.extensions.ask_or(each, True, self.views.late(task), asking=each.cares))
 
     def beyond(self, task: Task) -> Beyond | None:
         """Return the functions beyond the node that currently concern a task; None if there are none."""
@@ -157,11 +187,17 @@ class NodeAnswers:
         functions = self.functions
         verdicts, scores = functions.verdicts[Locality.GLOBAL], functions.global_scores
         try:  # asked for every task: one call less for each function
-            verdicts = tuple([each for each in verdicts if each.cares is None or each.cares(task)])
-            scores = tuple([each for each in scores if each.cares is None or each.cares(task)])
+            seen = self.views.late(task)
+            verdicts = tuple([each for each in verdicts if each.cares is None or each.cares(seen)])
+            scores = tuple([each for each in scores if each.cares is None or each.cares(seen)])
         except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails
             verdicts = tuple(each for each in verdicts if self.cares(each, task))
             scores = tuple(each for each in scores if self.cares(each, task))
+        if self.views.is_active:
+            is_individual = self.views.is_individual(task)
+            has_own_scores = bool(scores) and self.views.changes_scores(task)
+            if is_individual or has_own_scores:
+                return Beyond(verdicts, scores, is_individual=is_individual, has_own_scores=has_own_scores)
         return Beyond(verdicts, scores) if verdicts or scores else None
 
     def normalised(self, each: Registered[Any], raw: FloatArray) -> FloatArray | float:
@@ -173,8 +209,22 @@ class NodeAnswers:
             self.extensions.note_failure(each.plugin, error)
             return 0.0
 
-    def ask_pair(self, each: Registered[Any], task: Task, node: NodeView) -> Reason | None:
+    def ask_pair(self, each: Registered[Any], task: Task, column: int) -> Reason | None:
         """Query a predicate about one node; None if it permits."""
+        seen, (node,) = self._pairs(contract.BEFORE_FILTER, task, (column,))
+        return self._ask_pair(each, seen, node)
+
+    def _pairs(self, point: contract.Point[Any], task: Task, columns: Sequence[int]) -> tuple[Task, Sequence[NodeView]]:
+        """Return a task and nodes as functions of one task and one node see them."""
+        if not self.views.is_active:
+            return task, [self.nodes.view(column) for column in columns]
+        return self.views.nodes_for(point, task, columns)
+
+    def pairs_to_score(self, task: Task, columns: Sequence[int]) -> tuple[Task, Sequence[NodeView]]:
+        """Return a task and candidates as scores of one task and one node see them."""
+        return self._pairs(contract.BEFORE_SCORE, task, columns)
+
+    def _ask_pair(self, each: Registered[Any], task: Task, node: NodeView) -> Reason | None:
         try:
             answer = each.function(task, node)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
@@ -183,9 +233,11 @@ class NodeAnswers:
 
     def ask_pairs(self, each: Registered[Any], task: Task, columns: Sequence[int]) -> list[Reason | None]:
         """Query a predicate about several nodes, in one call if possible; None for each node that it permits."""
-        nodes = [self.nodes.view(column) for column in columns]
+        if not columns:
+            return []
+        task, nodes = self._pairs(contract.BEFORE_FILTER, task, columns)
         if each.many is None or len(nodes) <= 1:
-            return [self.ask_pair(each, task, node) for node in nodes]
+            return [self._ask_pair(each, task, node) for node in nodes]
         try:
             answers = list(each.many(task, nodes))
             if len(answers) != len(nodes):
@@ -213,7 +265,7 @@ class NodeAnswers:
 
     def beyond_bounds(self, task: Task) -> Refusal | None:
         """Refuse a task with more placement rules than are checked, once per template."""
-        number = task.template.number
+        number = task.template.number  # of the pod itself: a view has no more rules than are checked
         if number not in self._bounds:
             self._bounds[number] = _too_many(beyond_bounds(task.template.spec))
         return self._bounds[number]
@@ -223,7 +275,8 @@ class NodeAnswers:
 
         Candidates cost many times as much, since they also hold scores and amounts.
         """
-        known = self._permitted.get(task.template.number)
+        number = self.views.number(task)
+        known = self._permitted.get(number)
         if known is None:
             is_bounded = self.beyond_bounds(task) is None
             known = np.full(len(self.nodes), is_bounded, dtype=np.bool_)
@@ -237,7 +290,7 @@ class NodeAnswers:
                 self._permitted.clear()
             known.setflags(write=False)
             known = self._masks.setdefault(known.tobytes(), known)
-            self._permitted[task.template.number] = known
+            self._permitted[number] = known
         return known
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
@@ -96,8 +97,11 @@ class Taken:
 class SessionReservations:
     """The Reservations of one session."""
 
-    def __init__(self, snapshot: Snapshot, nodes: SessionNodes, extensions: Extensions, now: float) -> None:
+    def __init__(
+        self, snapshot: Snapshot, nodes: SessionNodes, extensions: Extensions, views: SessionViews, now: float
+    ) -> None:
         columns = snapshot.nodes.column
+        self._views = views
         self._nodes, self._extensions = nodes, extensions
         self._pods_row = snapshot.resources.rows[PODS]
         self.rooms: Mapping[TaskId, ReservedRoom] = {
@@ -107,7 +111,7 @@ class SessionReservations:
         }
         """What is left of each, by UID, in the order of names."""
         self._uses: dict[int, ReservationUse] = {}
-        """Answers by template number."""
+        """Answers by number of the views."""
         self._used_by: dict[TaskId, ReservedRoom] = {
             task: room for room in self.rooms.values() for task in room.capacity.users
         }
@@ -123,15 +127,17 @@ class SessionReservations:
 
     def use_of(self, task: Task) -> ReservationUse:
         """Return which Reservations a task may use."""
-        known = self._uses.get(task.template.number)
+        number = self._views.early_number(task)
+        known = self._uses.get(number)
         if known is None:
             known = NO_USE
+            seen = self._views.early(task)
             for each in self._extensions.functions(contract.RESERVATION_USE):
-                answer = self._extensions.ask_or(each, None, task)
+                answer = self._extensions.ask_or(each, None, seen)
                 if answer is not None:
                     known = answer
                     break
-            self._uses[task.template.number] = known
+            self._uses[number] = known
         return known
 
     def columns_of(self, use: ReservationUse) -> dict[int, list[ReservedRoom]]:
@@ -200,7 +206,7 @@ class SessionReservations:
 
     def future_room_of_any(self, tasks: Sequence[Task], columns: IntArray) -> IntArray:
         """Return the most that any of some tasks has on nodes, as `future_room` does; at least one task."""
-        like = {task.template.number: task for task in tasks} if self.rooms else {}
+        like = {self._views.early_number(task): task for task in tasks} if self.rooms else {}
         rooms = [self.future_room(each, columns) for each in like.values()]
         room: IntArray = np.maximum.reduce(rooms) if rooms else self._nodes.columns(columns).future_idle
         return room

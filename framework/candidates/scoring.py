@@ -87,12 +87,12 @@ class ScoredNodes:
         maps = answers.extensions.functions(contract.NODE_MAP)
         if not (answers.functions.pair_scores or batches or maps):
             return
-        views = [answers.nodes.view(column) for column in self._columns.tolist()]
+        seen, views = answers.pairs_to_score(self._task, self._columns.tolist())
         for each in answers.functions.pair_scores:
-            self.scores += np.array([answers.ask_pair_score(each, self._task, view) for view in views])
+            self.scores += np.array([answers.ask_pair_score(each, seen, view) for view in views])
         dict.pop(answers.unscored, self._task.id, None)
         for each in batches:
-            answer = answers.extensions.ask_or(each, {}, self._task, views)
+            answer = answers.extensions.ask_or(each, {}, seen, views)
             if isinstance(answer, Refusal):
                 dict.setdefault(answers.unscored, self._task.id, answer)
             else:
@@ -100,17 +100,17 @@ class ScoredNodes:
         reducers = {each.plugin: each for each in answers.extensions.functions(contract.NODE_REDUCE)}
         for each in maps:
             if each.plugin in reducers:
-                self.scores += reduced(answers, self._task, each, reducers[each.plugin], views)
+                self.scores += reduced(answers, seen, each, reducers[each.plugin], views)
 
     def _ask_choosers(self, choosers: Sequence[Registered[Any]]) -> int | None:
         by_score: dict[float, list[NodeView]] = {}
         columns: dict[NodeName, int] = {}
-        for column, score in zip(self._columns.tolist(), self.scores.tolist(), strict=True):
-            view = self._answers.nodes.view(column)
+        seen, views = self._answers.pairs_to_score(self._task, self._columns.tolist())
+        for view, score in zip(views, self.scores.tolist(), strict=True):
             by_score.setdefault(score, []).append(view)
-            columns[view.name] = column
+            columns[view.name] = view.column
         for each in choosers:
-            name = self._answers.extensions.ask_or(_among(each, columns), None, self._task, by_score)
+            name = self._answers.extensions.ask_or(_among(each, columns), None, seen, by_score)
             if name is not None:
                 return columns[name]
         return None

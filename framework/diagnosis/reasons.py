@@ -9,13 +9,25 @@ from typing import Any
 
 from pyroclast.framework.candidates.explaining import NO_NODE_FITS
 from pyroclast.framework.diagnosis.messages import behind_gates
+from pyroclast.framework.extension import contract
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["reasons_of"]
+__all__ = ["reasons_of", "show_unplaced"]
+
+
+def show_unplaced(session: Session) -> None:
+    """Show plugins the jobs with tasks that no action placed, in the order of their ids."""
+    functions = session.extensions.functions(contract.AFTER_POST_FILTER)
+    for _, job in sorted(session.jobs.known().items()) if functions else ():
+        waiting = {task.id for task in job.in_status(TaskStatus.PENDING) if not task.gated}
+        refusals = {each: why for each, why in job.reasons.task_refusals.items() if each in waiting}
+        if refusals or (waiting and job.reasons.refusals):
+            for each in functions:
+                session.extensions.ask_or(each, None, job, refusals)
 
 
 def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict[TaskId, tuple[Refusal, ...]]]:
@@ -83,7 +95,7 @@ def _nodes_behind_queues(session: Session) -> Callable[[Task, Refusal], tuple[Re
     def refusals_of(task: Task, refusal: Refusal) -> tuple[Refusal, ...]:
         if not refusal.amounts or refusal.reason == NO_NODE_FITS:
             return (refusal,)
-        number = task.template.number
+        number = session.candidates.number(task)
         if number not in known:
             of_nodes = session.candidates.refused_everywhere(task)
             known[number] = () if of_nodes is None else (of_nodes,)

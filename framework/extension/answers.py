@@ -10,17 +10,23 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
-from pyroclast.framework.extension.contract import Addend, Locality, Move, Vote
+from pyroclast.framework.extension.contract import Addend, Locality, Move, View, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.label_keys import is_annotation_key
+from pyroclast.model.matching.bounds import beyond_bounds
+from pyroclast.model.nodes import Node, NodeFacts
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.reservations.use import ReservationUse
+from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import shortened
+from pyroclast.model.wire import PodSpec
+from pyroclast.model.wire.sealing import seal
 
 __all__ = ["READ_PARTS", "READ_POINTS", "Reader", "anything", "number", "part_reader", "reader_of"]
 
@@ -30,6 +36,12 @@ Reader = Callable[[Any, Sequence[Any]], Any]
 _MOST_ADDENDS: Final = 32
 """Maximum number of weighted scores that one function adds up."""
 _LONGEST_KEY_SHOWN: Final = 100
+_MOST_VIEW_BYTES: Final = 1 << 18
+"""Maximum size of the labels, of the annotations, and of the specification of a view: that of annotations of a pod."""
+_MOST_AMOUNT: Final = 1 << 53
+"""Maximum amount in a view, so that sums of amounts do not overflow."""
+_MOST_VIEW_RESOURCES: Final = 1024
+"""Maximum number of resources that the request of a view names."""
 _INTEGERS: Final = "biu"
 _NUMBERS: Final = "biuf"
 """Kinds of numpy's types."""
@@ -359,6 +371,100 @@ def _grouped(value: Any, _about: Sequence[Any]) -> _Groups | None:
     return None if value is None else _Groups(value)
 
 
+# Views ----------------------------------------------------------------------------------------------------------------
+
+_OF_TASKS: Final = frozenset({"labels", "annotations", "spec", "request"})
+_OF_NODES: Final = frozenset({"allocatable", "used", "releasing", "pipelined"})
+
+
+def _views(*, has_nodes: bool = False, has_kept: bool = False, may_refuse: bool = False) -> Reader:
+    """Return a reader of views with the parts that a point permits."""
+    parts = _OF_TASKS | (_OF_NODES | {"facts"} if has_nodes else set()) | ({"kept"} if has_kept else set())
+
+    def read(value: Any, about: Sequence[Any]) -> View | Refusal | None:
+        if value is None:
+            return None
+        if may_refuse and isinstance(value, Refusal):
+            return _refusal(value)
+        if not isinstance(value, View):
+            raise _expected("a view, a refusal or None" if may_refuse else "a view or None", value)
+        for part in (*_OF_TASKS, *_OF_NODES, "facts", "kept"):
+            if part not in parts and getattr(value, part) is not None:
+                raise ValueError(f"a view has no {part} at this point")
+        columns = about[1] if len(about) > 1 else None
+        amounts = {part: _amounts_of_nodes(getattr(value, part), columns) for part in _OF_NODES & parts}
+        return View(
+            labels=None if value.labels is None else _bounded_texts(_texts(value.labels)),
+            annotations=None if value.annotations is None else _bounded_texts(_annotations(value.annotations)),
+            spec=None if value.spec is None else _specification(value.spec),
+            request=None if value.request is None else _request(value.request),
+            kept=None if value.kept is None else _kept(value.kept, columns),
+            facts=None if value.facts is None else _facts(value.facts, columns),
+            **amounts,
+        )
+
+    return read
+
+
+def _bounded_texts(texts: dict[str, str]) -> Mapping[str, str]:
+    size = sum(len(key) + len(text) for key, text in texts.items())
+    if size > _MOST_VIEW_BYTES:
+        raise ValueError(f"expected texts of at most {_MOST_VIEW_BYTES} characters, got {size}")
+    return SealedDict(texts)
+
+
+def _specification(value: Any) -> PodSpec:
+    """Read a specification as that of a pod is read, since parts of wrong types would fail in other plugins."""
+    if not isinstance(value, PodSpec):
+        raise _expected("a specification", value)
+    encoded = msgspec.json.encode(value, enc_hook=dict)
+    if len(encoded) > _MOST_VIEW_BYTES:
+        raise ValueError(f"expected a specification of at most {_MOST_VIEW_BYTES} bytes, got {len(encoded)}")
+    spec = msgspec.json.decode(encoded, type=PodSpec)
+    if too_many := beyond_bounds(spec):
+        raise ValueError(f"a specification with {too_many}")
+    seal(spec)
+    return spec
+
+
+def _request(value: Any) -> Mapping[str, int]:
+    amounts = {_text(name): _count(amount, ()) for name, amount in _mapping(value).items()}
+    if len(amounts) > _MOST_VIEW_RESOURCES or max(amounts.values(), default=0) > _MOST_AMOUNT:
+        raise ValueError(f"expected at most {_MOST_VIEW_RESOURCES} amounts, of at most {_MOST_AMOUNT}")
+    return SealedDict(amounts)
+
+
+def _amounts_of_nodes(value: Any, columns: Any) -> Any:
+    """Read amounts of nodes; those that are no amounts would overflow in sums."""
+    if value is None:
+        return None
+    amounts = np.array(_array(value, columns.allocatable.shape, _INTEGERS), dtype=np.int64)
+    if amounts.size and not -_MOST_AMOUNT <= amounts.min() <= amounts.max() <= _MOST_AMOUNT:
+        raise ValueError(f"expected amounts of at most {_MOST_AMOUNT}")
+    amounts.flags.writeable = False
+    return amounts
+
+
+def _kept(value: Any, columns: Any) -> Any:
+    kept = np.array(_array(value, columns.index.shape, "b"), dtype=np.bool_)
+    kept.flags.writeable = False
+    return kept
+
+
+def _facts(value: Any, columns: Any) -> NodeFacts:
+    """Read facts of nodes: the same nodes in the same order, each as it is or another `Node`."""
+    if not isinstance(value, NodeFacts):
+        raise _expected("facts of nodes", value)
+    nodes: Sequence[Node] = columns.facts.nodes
+    given: Any = value.nodes
+    if not isinstance(given, tuple) or len(given) != len(nodes):
+        raise ValueError(f"expected facts of {len(nodes)} nodes")
+    for there, each in zip(nodes, given, strict=True):
+        if each is not there and not (isinstance(each, Node) and each.name == there.name):
+            raise ValueError(f"expected facts of node {there.name}")
+    return value
+
+
 # Keys -----------------------------------------------------------------------------------------------------------------
 
 
@@ -443,6 +549,11 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "task_order": _ordering,
     "sub_job_order": _ordering,
     "cluster_order": _ordering,
+    "before_pre_filter": _always(_views(may_refuse=True)),
+    "after_pre_filter": _always(_views(has_kept=True)),
+    "before_filter": _always(_views(has_nodes=True)),
+    "before_score": _always(_views(has_nodes=True, has_kept=True)),
+    "after_post_filter": _always(_nothing),
     "pre_predicate": _always(_answer),
     "predicate": lambda locality, reasons: _answer_of_node if locality is None else _verdicts(reasons),
     "node_order": lambda locality, _: _score if locality is None else _scores,

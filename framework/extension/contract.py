@@ -22,6 +22,7 @@ victims             per tier: answers are intersected; the first tier with victi
 first               the first function that gives an answer
 union               per tier: what any function names; the first tier that names anything decides
 limits              each function narrows what the one before left, in the order of the configuration
+views               each function gets the view that the one before returned, in the order of the configuration
 each                all functions are called, and answer nothing
 ==================  =====================================================================================
 """
@@ -34,17 +35,20 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypedDict
 
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
-from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.elastic.facts import QuotaFacts
-from pyroclast.model.ids import NodeName, QueueName
+from pyroclast.model.ids import NodeName, QueueName, TaskId
+from pyroclast.model.nodes import NodeFacts
 from pyroclast.model.plain_members import with_plain_members
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import CycleReport
 from pyroclast.model.reservations.use import ReservationUse
+from pyroclast.model.resources import Amounts
 from pyroclast.model.sealed import SealedList
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+from pyroclast.model.wire import PodSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -303,6 +307,37 @@ class Addend(NamedTuple):
     """Weighted scores, shape (n,)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """What later functions see instead of a task and of nodes; a part that is None stays as it is.
+
+    A view changes neither the cluster nor the books of the session. The request of the pod and the amounts of the node
+    decide whether the node has room, and these are what a placement counts. R resources, n columns.
+    """
+
+    labels: Mapping[str, str] | None = None
+    """Labels of the pod, all of them."""
+    annotations: Mapping[str, str] | None = None
+    """Annotations of the pod, all of them."""
+    spec: PodSpec | None = None
+    """Specification of the pod: the rules for nodes, ports and images. Other fields stay those of the pod."""
+    request: Amounts | None = None
+    """Request of the pod, thousandths by resource name; `pods` stays."""
+    kept: BoolArray | None = None
+    """Which of the nodes may take the task, shape (n,)."""
+    allocatable: IntArray | None = None
+    """Allocatable amounts of the nodes, base units, shape (R, n)."""
+    used: IntArray | None = None
+    """Used amounts of the nodes, base units, shape (R, n)."""
+    releasing: IntArray | None = None
+    """Amounts of the nodes that are being released, base units, shape (R, n)."""
+    pipelined: IntArray | None = None
+    """Amounts of the nodes that wait for released room, base units, shape (R, n)."""
+    facts: NodeFacts | None = None
+    """Facts of all nodes of the session, in the order of their columns. Return the same object where nothing changed:
+    it has a memo of what is derived from it."""
+
+
 class RegistrationOptions(TypedDict, total=False):
     """Options of a registration beside the function. All of them are optional."""
 
@@ -311,11 +346,13 @@ class RegistrationOptions(TypedDict, total=False):
     one task and one node, anew each time."""
     reasons: Sequence[Reason] | Callable[[Task], Sequence[Reason]]
     """For predicates over arrays: the n-th verdict (from 1) means the n-th reason. A function gives them where they
-    name parts of a task; they must be the same for all tasks of a template."""
+    name parts of a task; they must be the same for all tasks of a template. For functions whose views narrow nodes: the
+    first is the reason of the nodes left out."""
     normalise: Callable[[FloatArray], FloatArray] | None
     """For scores over arrays: rescales raw scores over the candidates, shape (candidates,)."""
     cares: Callable[[Task], bool] | None
-    """For locality `GLOBAL`: whether the function concerns a task; every task where there is none."""
+    """For locality `GLOBAL`: whether the function concerns a task; every task where there is none. It is asked about
+    the view after `AFTER_PRE_FILTER`, for functions that return views about the pod itself."""
     grouped: Callable[[Task], GroupedScores | None] | None
     """For scores of locality `GLOBAL`: the same scores by group of nodes, so that runs of equal tasks are placed in one
     go; asked anew for each run."""
@@ -497,6 +534,82 @@ class ClusterOrder(Protocol):
 
 
 CLUSTER_ORDER: Final = Point[ClusterOrder]("cluster_order", ClusterOrder, flag="enabledClusterOrder", combine="keys")
+
+
+# Views ----------------------------------------------------------------------------------------------------------------
+
+
+class BeforePreFilter(Protocol):
+    """Once for a template, before `PRE_PREDICATE`; for each task with locality `GLOBAL`.
+
+    Answers a view with labels, annotations, spec or request; None leaves all as it is. All later functions about the
+    task and its nodes see it. A refusal leaves the task without a node. Without a locality the answer must be the same
+    for all tasks of a template, whose labels and annotations may differ.
+    """
+
+    def __call__(self, task: Task, /) -> View | Refusal | None: ...
+
+
+BEFORE_PRE_FILTER: Final = Point[BeforePreFilter](
+    "before_pre_filter", BeforePreFilter, flag="enablePredicate", combine="views"
+)
+
+
+class AfterPreFilter(Protocol):
+    """Once for a template, when its nodes are first looked at; for each task with locality `GLOBAL`.
+
+    Answers a view with the parts of `BEFORE_PRE_FILTER`, for predicates and scores, and `kept`, which narrows the nodes
+    for good. The first of the `reasons` at registration explains the other nodes. It is given all nodes, and must not
+    depend on their amounts or pods. If it fails, no node takes the task.
+    """
+
+    def __call__(self, task: Task, nodes: NodeColumns, /) -> View | None: ...
+
+
+AFTER_PRE_FILTER: Final = Point[AfterPreFilter](
+    "after_pre_filter", AfterPreFilter, flag="enablePredicate", combine="views"
+)
+
+
+class BeforeFilter(Protocol):
+    """For the nodes that predicates are about to be asked about.
+
+    Answers a view for predicates alone: of the task, of amounts or of facts. The parts about the task and about facts
+    must not depend on amounts, on pods, or on which nodes are asked about: predicates over facts are asked once. With
+    locality `AMOUNTS` it depends on the amounts in the columns and nothing else. With `GLOBAL` it is asked anew for
+    each task, and otherwise again for touched columns. If it fails, the nodes do not take the task.
+    """
+
+    def __call__(self, task: Task, nodes: NodeColumns, /) -> View | None: ...
+
+
+BEFORE_FILTER: Final = Point[BeforeFilter]("before_filter", BeforeFilter, flag="enablePredicate", combine="views")
+
+
+class BeforeScore(Protocol):
+    """For the nodes that scores are about to be asked about.
+
+    Answers a view for scores and for `BEST_NODE`, as `BEFORE_FILTER` does for predicates, and `kept`, the nodes that
+    are scored. The task gets none of the others. If it fails, scores see what they would see without it.
+    """
+
+    def __call__(self, task: Task, nodes: NodeColumns, /) -> View | None: ...
+
+
+BEFORE_SCORE: Final = Point[BeforeScore]("before_score", BeforeScore, flag="enableNodeOrder", combine="views")
+
+
+class AfterPostFilter(Protocol):
+    """For each job with tasks that no action of the cycle placed, after all actions.
+
+    Takes notice of it. Given the refusals of its waiting tasks by their ids; `job.all_refusals` has those of the job.
+    A job that is not tried, because nothing changed for it, is not shown again.
+    """
+
+    def __call__(self, job: SessionJob, refusals: Mapping[TaskId, Refusal], /) -> None: ...
+
+
+AFTER_POST_FILTER: Final = Point[AfterPostFilter]("after_post_filter", AfterPostFilter, flag=None, combine="each")
 
 
 # Nodes ----------------------------------------------------------------------------------------------------------------

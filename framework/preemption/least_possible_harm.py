@@ -82,7 +82,7 @@ class LeastPossibleHarm:
 
     def _permitted(self, tasks: Sequence[Task], where: BoolArray | None) -> BoolArray:
         """Return the nodes that any of some tasks might use, shape (N,)."""
-        like = {task.template.number: task for task in tasks}.values()
+        like = {self._session.candidates.number(task): task for task in tasks}.values()
         permitted: BoolArray = np.logical_or.reduce(
             [self._session.candidates.answers.permitted_by_facts(each) for each in like]
         )

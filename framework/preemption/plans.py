@@ -362,7 +362,7 @@ class PreemptionPlanner:
         session, effort = self._session, self._effort(trial.job)
         victims = np.zeros(len(session.nodes), dtype=np.int64)
         columns: dict[int, Task] = {}
-        for task in {task.template.number: task for task in reversed(tasks)}.values():
+        for task in {session.candidates.number(task): task for task in reversed(tasks)}.values():
             columns.update((column, task) for each in self._columns(trial, task) for column in each.tolist())
         for column, task in sorted(columns.items()):
             if effort.on_trial <= 0:
@@ -419,8 +419,9 @@ class PreemptionPlanner:
             fits = fits if attempt.domain is None else fits & attempt.domain
             return int(np.count_nonzero(fits)), -float((needs.request / total).max())
 
-        ranks = {task.template.number: rank(task) for task in tasks}
-        return sorted(tasks, key=lambda task: ranks[task.template.number])
+        number_of = session.candidates.number
+        ranks = {number_of(task): rank(task) for task in tasks}
+        return sorted(tasks, key=lambda task: ranks[number_of(task)])
 
     def _place_first(self, job: SessionJob, domain: BoolArray | None, fill: Callable[[PlanBuilder], bool]) -> bool:
         """Commit the first plan; return whether there is one."""

@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.configuration import Profile
 from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.outside import Outside
@@ -100,10 +101,11 @@ class Session:
         self.scratch = Scratch(caller)
         self.nodes = SessionNodes(snapshot.nodes, snapshot.resources, uncounted=snapshot.uncounted, caller=caller)
         """The nodes with their amounts of this moment."""
-        self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, now)
+        views = SessionViews(self.extensions, self.nodes)
+        self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, views, now)
         """The Reservations, and what is left of them."""
         self._tracing, self._shadows = tracing, shadows
-        answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved)
+        answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved, views)
         self.candidates = _candidates(answers, tracing, shadows)
         """Nodes that fit a task, and the refusals of the others."""
         of_queues = (snapshot.queues, self.extensions)

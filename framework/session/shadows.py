@@ -28,6 +28,7 @@ from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.examining import addends_of
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.configuration import PluginOption, Profile
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.budgets import Budgets
@@ -84,7 +85,8 @@ class ShadowPlugin:
     ) -> None:
         self.instance = instance
         self.extensions = extensions
-        self.candidates = CandidateNodes(NodeAnswers(extensions, nodes, snapshot, reserved))
+        views = SessionViews(extensions, nodes)
+        self.candidates = CandidateNodes(NodeAnswers(extensions, nodes, snapshot, reserved, views))
         """Which nodes take a task by this plugin alone."""
 
     def scores(self, task: Task, columns: Any) -> Any:

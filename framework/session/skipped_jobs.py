@@ -63,6 +63,8 @@ class SkippedJobs:
         waiting: BoolArray = unchanged & pending
         mask = waiting & ~by_queue
         too_great = np.zeros_like(mask)
+        if self._candidates.answers.views.asks_each_task:
+            mask[:] = False  # a task of a template says nothing about the others
         for number in np.unique(templates[mask]).tolist():
             columns = mask & (templates == number)
             jobs = table.select(columns)

@@ -53,6 +53,40 @@ class NodeColumns:
         """Return the number of columns."""
         return self.index.size
 
+    def seen_as(
+        self,
+        *,
+        allocatable: IntArray | None = None,
+        used: IntArray | None = None,
+        releasing: IntArray | None = None,
+        pipelined: IntArray | None = None,
+        facts: NodeFacts | None = None,
+    ) -> "NodeColumns":
+        """Return the columns with other amounts, each of shape (R, n), or facts; None leaves a part as it is.
+
+        What is used more or less also counts for Kubernetes' filters (`viewed`).
+        """
+        changed = ((self.rows.releasing, releasing), (self.rows.pipelined, pipelined))
+        state = self._state
+        if used is not None or any(amounts is not None for _, amounts in changed):
+            state = state.copy()
+            if used is not None:
+                state[self.rows.viewed] += used - state[self.rows.used]
+                state[self.rows.used] = used
+            for rows, amounts in changed:
+                if amounts is not None:
+                    state[rows] = amounts
+            state.flags.writeable = False
+        return NodeColumns(
+            self.index,
+            state,
+            self.allocatable if allocatable is None else allocatable,
+            self.reported if allocatable is None else np.minimum(self.reported, allocatable),
+            rows=self.rows,
+            facts=self.facts if facts is None else facts,
+            is_all=self.is_all,
+        )
+
     @property
     def used(self) -> IntArray:
         """Requests of what runs or is about to, shape (R, n)."""
@@ -140,6 +174,36 @@ class NodeView:
 
     def _amounts(self, vector: IntArray) -> Mapping[str, int]:
         return MappingProxyType(self._nodes.resources.amounts(vector))
+
+
+class _TransformedView(NodeView):
+    """One node of some columns that show it otherwise than it is."""
+
+    __slots__ = ("_position", "_seen")
+
+    def __init__(self, nodes: "SessionNodes", column: int, seen: NodeColumns, position: int) -> None:
+        super().__init__(nodes, column)
+        self._seen, self._position = seen, position
+
+    @property
+    def facts(self) -> Node:
+        return self._seen.facts.nodes[self.column]
+
+    @property
+    def allocatable(self) -> Mapping[str, int]:
+        return self._amounts(self._seen.allocatable[:, self._position])
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        return self._amounts(self._seen.used[:, self._position])
+
+    @property
+    def idle(self) -> Mapping[str, int]:
+        return self._amounts(self._seen.idle[:, self._position])
+
+    @property
+    def future_idle(self) -> Mapping[str, int]:
+        return self._amounts(self._seen.future_idle[:, self._position])
 
 
 class Needs:
@@ -326,9 +390,9 @@ class SessionNodes:
     ) -> NodeColumns:
         return NodeColumns(index, state, allocatable, reported, rows=self.rows, facts=self.table.facts, is_all=is_all)
 
-    def view(self, column: int) -> NodeView:
-        """Show one node."""
-        return NodeView(self, column)
+    def view(self, column: int, seen: NodeColumns | None = None, position: int = 0) -> NodeView:
+        """Show one node; as it is at a position of some columns, if these are given."""
+        return NodeView(self, column) if seen is None else _TransformedView(self, column, seen, position)
 
     def tasks_on(self, column: int) -> Mapping[TaskId, Task]:
         """Return the tasks on a node, those of this session included."""

@@ -42,7 +42,7 @@ MISSING: Final[dict[str, Callable[[], bool]]] = {
     "Gathering gangs": lambda: is_unserved("GATHERING"),
     "CPU binding and NUMA alignment": lambda: is_unserved("CPU_BINDING") and is_unserved("NUMA_ALIGNMENT"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
-    "Transformers": lambda: not re.search("TRANSFORM|RESIZE|RESTORE", " ".join(vars(contract))),
+    "Plugins that resize pods": lambda: not re.search("RESIZE", " ".join(vars(contract))),
     "Ascend devices": refuses_ascend,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }

@@ -60,7 +60,7 @@ def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Memb
     by_kind: dict[Any, list[Task]] = {}
     for task in tasks:
         part = job.part_of(task) if job.has_sub_group_policy or job.has_topology else None
-        own = () if plain else _identity(task)
+        own = () if plain else _identity(session, task)
         key = (task.template.number, task.role, None if part is None else part.id, session.queues.kind(task), own)
         by_kind.setdefault(key, []).append(task)
     return Members(kinds=list(by_kind.values()), parts=[key[2] for key in by_kind], is_plain=plain)
@@ -69,14 +69,15 @@ def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Memb
 def is_plain(session: Session, task: Task) -> bool:
     """Return whether the nodes of a task depend on other placements only by free resources."""
     beyond = session.candidates.answers.beyond(task)
-    if beyond is not None and beyond.verdicts:
+    if beyond is not None and (beyond.verdicts or beyond.is_individual):
         return False
     return not (session.candidates.of(task).refusing_by_pods or session.extensions.chooses_for(task))
 
 
-def _identity(task: Task) -> tuple[Any, ...]:
+def _identity(session: Session, task: Task) -> tuple[Any, ...]:
     """Return what of a pod beside its template plugins may look at."""
-    if task.pod.spec.volumes or task.pod.spec.resource_claims:
+    is_individual = session.candidates.answers.views.is_individual(task)
+    if is_individual or task.pod.spec.volumes or task.pod.spec.resource_claims:
         return (task.id,)
     metadata = task.pod.metadata
     return tuple(

@@ -51,8 +51,9 @@ class RoomInDomains:
     def _count(self) -> IntArray:
         session = self._session
         total = np.zeros(len(self._topology.domains), dtype=np.int64)
-        times = Counter(task.template.number for task in self._tasks)
-        first = {task.template.number: task for task in reversed(self._tasks)}
+        number_of = session.candidates.number
+        times = Counter(map(number_of, self._tasks))
+        first = {number_of(task): task for task in reversed(self._tasks)}
         for number, many in times.items():
             per_node = fits_per_node(session, first[number])
             total += np.minimum(self._topology.sums(per_node), many)

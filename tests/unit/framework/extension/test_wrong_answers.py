@@ -96,6 +96,8 @@ KINDS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {
         "use of no identifiers": saying(lambda: ReservationUse(usable=([],))),  # type: ignore[arg-type]  # the fault
         "use of one text": saying(lambda: ReservationUse(usable="uid")),  # type: ignore[arg-type]  # the fault
         "use with a number": saying(lambda: ReservationUse(is_required=7)),  # type: ignore[arg-type]  # the fault
+        "view of labels of numbers": saying(lambda: contract.View(labels={1: 2})),  # type: ignore[dict-item]  # the fault
+        "view of no amounts": saying(lambda: contract.View(request={"cpu": "much"})),  # type: ignore[dict-item]  # the fault
         "exception": raising(RuntimeError("broken")),
         "long exception": raising(RuntimeError("broken" * 1_000_000)),
         "exception without text": raising(Unprintable()),
@@ -301,6 +303,11 @@ ROWS: Final[Mapping[str, Row]] = {
     "task_order": advice(contract.TASK_ORDER, PLACING, KEYS),
     "sub_job_order": advice(contract.SUB_JOB_ORDER, IN_PARTS, KEYS),
     "cluster_order": advice(contract.CLUSTER_ORDER, PLACING, KEYS),
+    "before_pre_filter": row(contract.BEFORE_PRE_FILTER, PLACING, NONE),
+    "after_pre_filter": row(contract.AFTER_PRE_FILTER, PLACING, NONE),
+    "before_filter": row(contract.BEFORE_FILTER, PLACING, NONE),
+    "before_score": advice(contract.BEFORE_SCORE, PLACING, NONE),
+    "after_post_filter": row(contract.AFTER_POST_FILTER, PLACING, NONE, refuses=False),
     "pre_predicate": row(contract.PRE_PREDICATE, PLACING, ANSWER),
     "predicate": row(contract.PREDICATE, PLACING, ANSWER | {"text", "turns"}),
     "node_order": advice(contract.NODE_ORDER, PLACING, NUMBER),
