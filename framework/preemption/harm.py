@@ -5,6 +5,7 @@ equals the plan counts as less harmful that stops fewer elastic jobs, which run 
 A plan that places fewer tasks only postpones evictions: the job gets the others by a plan of the next cycle.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -229,8 +230,9 @@ def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: E
     """Return the least harmful plan that can be found; None if there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
-    protected in turn, as long as a better plan comes of that and steps are left; those of plans that leave a task out
-    are protected with it. Searches that could not find a better plan, as their bounds show, do not begin.
+    protected in turn, as long as a better plan comes of that and steps are left. The victims of equal plans, and of
+    plans that leave a task out, are then protected together with those before. Searches that could not find a better
+    plan, as their bounds show, do not begin.
 
     Args:
         modes: Whether whole gangs may be evicted, in the order in which plans are searched.
@@ -255,7 +257,7 @@ class _Searches:
         """Return the least harmful plan, whichever elastic jobs it stops; None if there is no plan."""
         best = self.below(frozenset())
         while best is not None and best.harm.victims > 0 and self.may_be_better(best, frozenset()):
-            better = self.better(best, best, frozenset())
+            better = self.better(best)
             if better is None:
                 return best
             best = better
@@ -284,22 +286,33 @@ class _Searches:
         self._count += 1
         return self.below(protected)
 
-    def better(self, best: Found, plan: Found, protected: frozenset[TaskId]) -> Found | None:
-        """Return a better plan than the best one, found by protecting victims of a plan; None if none is found.
+    def better(self, best: Found) -> Found | None:
+        """Return a better plan than the best one, found by protecting victims; None if none is found.
 
-        A plan that is no better, and leaves a task out, may have victims that stand in the way of others.
+        First, each victim of the best plan is protected alone. A plan that is found then and is no better may lead to a
+        better one, if it is equal or leaves a task out: its victims are protected together with those before. All sets
+        of n protected victims are tried before those of n + 1, since most better plans need few.
         """
-        for task in _victims(plan):
-            if self._ends():
-                return None
-            spared = protected | {task.id}
-            begun = self._effort.steps
-            found = self._below_if_better(best, spared)
-            self._effort.left -= self._effort.steps - begun
-            if found is not None and found.rank >= best.rank and found.is_partial:
-                found = self.better(best, found, spared)
-            if found is not None and found.rank < best.rank:
-                return found
+        plans = deque([(best, frozenset[TaskId]())])
+        seen: set[frozenset[TaskId]] = set()
+        while plans:
+            plan, protected = plans.popleft()
+            for task in _victims(plan):
+                spared = protected | {task.id}
+                if spared in seen:
+                    continue
+                if self._ends():
+                    return None
+                seen.add(spared)
+                begun = self._effort.steps
+                found = self._below_if_better(best, spared)
+                self._effort.left -= self._effort.steps - begun
+                if found is None:
+                    continue
+                if found.rank < best.rank:
+                    return found
+                if found.is_partial or found.rank == best.rank:
+                    plans.append((found, spared))
         return None
 
     def _ends(self) -> bool:

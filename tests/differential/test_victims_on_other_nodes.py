@@ -51,6 +51,7 @@ def victims_of(plain: Anywhere, names: list[str]) -> list[Pod]:
 @example(1001903)
 @example(2001089)
 @example(2001968)
+@example(3001932)
 def test_the_least_harmful_plan_is_found(seed: int) -> None:
     """There is a plan if any set of victims serves, its victims can be evicted, and it is the least harmful one."""
     each = limited(Random(seed))
@@ -59,8 +60,7 @@ def test_the_least_harmful_plan_is_found(seed: int) -> None:
     some, every = plain.least_harm_of_plans()
     victims = victims_of(plain, evicted)
 
-    more = len(plain.waiting_group.pods) - 1
-    assert some <= (plain.harm_of(victims) if victims else NO_PLAN) <= (every[0], every[1], every[2] + more)
+    assert some <= (plain.harm_of(victims) if victims else NO_PLAN) <= every
     if victims:
         assert plain.hold(victims, places)
         assert plain.may_go_in_some_order(victims)

@@ -6,8 +6,7 @@ them may be evicted after the others, no gang is broken in part, and all pods of
 
 A queue that has no more than it deserves loses nothing, so a set may be permitted in one order of evictions and not in
 another. The plan of the product is at least as harmful as the least harmful set that is permitted in some order, and at
-most as harmful as the least harmful one that is permitted in every order. Nearly always the two are equal. The product
-places one pod of a gang after the other, so its plan may have one victim more for each further pod.
+most as harmful as the least harmful one that is permitted in every order. Nearly always the two are equal.
 """
 
 from collections import Counter

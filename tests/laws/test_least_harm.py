@@ -158,3 +158,33 @@ def test_a_cheap_victim_does_not_leave_the_next_pod_without_a_place() -> None:
     assert plan is not None
     assert [victim.name for victim in plan.evictions] == ["two-cards-2"]
     assert [place.node for place in plan.nominations] == ["n1", "n1"]
+
+
+def test_an_equal_plan_leads_to_one_with_fewer_victims() -> None:
+    """One large pod makes three places; it is found by protecting a victim of an equal plan with two small ones."""
+    scenario = Scenario().queue("ours", weight=3).queue("theirs")
+    scenario = scenario.node("n0", cpu=5).node("n1", cpu=6, gpu=3).node("n2", cpu=5, gpu=4).node("n3", cpu=4, gpu=2)
+    for name, value in PRIORITIES.items():
+        scenario = scenario.priority_class(name, value)
+    for name, on, queue, kind, cpu, gpu, minimum in (
+        ("large", ["n1", "n1"], "theirs", "low", 3, 1, 1),
+        ("cards", ["n2", "n3"], "theirs", "mid", 3, 2, 2),
+        ("small", ["n0", "n0"], "theirs", "low", 1, None, 1),
+        ("own", ["n0", "n2"], "ours", "mid", 2, None, 2),
+        ("pair", ["n0", "n3"], "theirs", "low", 1, None, 2),
+    ):
+        scenario = scenario.running(
+            name,
+            on=on,
+            min_available=minimum,
+            queue=queue,
+            cpu=cpu,
+            gpu=gpu,
+            priority_class=kind,
+            priority=PRIORITIES[kind],
+        )
+    scenario = scenario.job("wait", tasks=3, min_available=3, queue="ours", priority_class="high", priority=9)
+    plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=ELASTIC))
+    assert plan is not None
+    assert len(plan.nominations) == 3
+    assert [victim.name for victim in plan.evictions] == ["large-1"]
