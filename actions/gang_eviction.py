@@ -12,7 +12,7 @@ from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.preemption.domains import domains_of
 from pyroclast.framework.preemption.gang_plans import GangEviction, GangPlanner
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
-from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
+from pyroclast.framework.preemption.victim_rules import Looks, Rule, Vetoes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyroclast.actions.eviction import RUNNING_OR_BOUND, preemptors
 from pyroclast.actions.gang_eviction import GangEvictionArgs, evict_for, in_turn, planner_of
 from pyroclast.framework.extension.contract import Action
-from pyroclast.framework.preemption.rules import Vetoes
+from pyroclast.framework.preemption.victim_rules import Vetoes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal

@@ -14,7 +14,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.gangs.choices import choices_of_members
 from pyroclast.framework.preemption.gang_plans import GangPlanner
-from pyroclast.framework.preemption.rules import Vetoes
+from pyroclast.framework.preemption.victim_rules import Vetoes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal

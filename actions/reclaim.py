@@ -26,7 +26,7 @@ from pyroclast.framework.preemption.domains import domains_of
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
 from pyroclast.framework.preemption.plans import PreemptionPlanner
 from pyroclast.framework.preemption.refusals import no_domain
-from pyroclast.framework.preemption.rules import Looks, Rule, Vetoes
+from pyroclast.framework.preemption.victim_rules import Looks, Rule, Vetoes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal

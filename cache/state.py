@@ -3,8 +3,8 @@
 Every object comes in through `apply` and leaves through `remove`; plans are assumed on top. Nothing here reads a clock
 or calls a server. A snapshot costs as much as changed since the last one, plus a copy of the changing amounts.
 
-The stores hold one kind each. `_DEPENDENTS` lists which pods, nodes and jobs are translated again when another object
-changes.
+The stores hold one kind each. `PodDependents` and `_DEPENDENTS` list which pods, nodes and jobs are translated again
+when another object changes.
 
 Invariant: the state equals the one that `rebuild` makes from the stored objects and the assumptions.
 """
@@ -31,16 +31,16 @@ from pyroclast.cache.stores.native_groups import NativeGroupStore
 from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
+from pyroclast.cache.stores.pod_dependents import PodDependents, either
 from pyroclast.cache.stores.pods import PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.queues import QueueStore
 from pyroclast.cache.stores.quotas import QuotaStore, UsesByClaim
 from pyroclast.cache.stores.reservations import ReservationStore
 from pyroclast.cache.stores.resource_rows import ResourceRows
-from pyroclast.cache.stores.reverse_index import ReverseIndex
 from pyroclast.cache.stores.topology import TopologyStore
 from pyroclast.cache.stores.uncounted import Uncounted
-from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits, volume_names
+from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits
 from pyroclast.cache.sync.heartbeats import is_device_heartbeat, is_node_heartbeat
 from pyroclast.cache.sync.object_filter import ObjectFilter
 from pyroclast.cache.sync.shards import shard_mask
@@ -108,7 +108,7 @@ class ClusterState:
         self._queues = QueueStore(self.translator.queue, self._fault)
         self._priorities = PriorityClasses()
         self._lookups = ObjectLookups()
-        self._claims_by_volume = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
+        self._pod_dependents = PodDependents(self._pods)
         self._volume_lookup = VolumeLookup(
             claims=self._lookups.of("PersistentVolumeClaim"),
             volumes=self._lookups.of("PersistentVolume"),
@@ -720,31 +720,17 @@ class ClusterState:
     def _update_dependents(self, kind: str, old: Any, new: Any) -> None:
         """Update everything that depends on an object; None stands for its absence."""
         self._generation += 1
+        self._translate_pods(self._pod_dependents.of(kind, old, new))
         update = self._DEPENDENTS.get(kind)
         if update is not None:
             update(self, old, new)
 
-    def _follow_claim(self, old: wire.PersistentVolumeClaim | None, new: wire.PersistentVolumeClaim | None) -> None:
-        key = _either(old, new).metadata.key
-        self._claims_by_volume.note(key, old, new)
-        self._translate_pods(self._pods.of_claims([key]))
-
-    def _follow_volume(self, old: wire.PersistentVolume | None, new: wire.PersistentVolume | None) -> None:
-        claims = self._claims_by_volume.users([_either(old, new).metadata.name])
-        self._translate_pods(self._pods.of_claims(claims))
-
-    def _follow_storage_class(self, _old: Any, _new: Any) -> None:
-        self._translate_pods(self._pods.of_claims(self._pods.claims()))
-
-    def _follow_resource_claim(self, old: Any, new: Any) -> None:
-        self._translate_pods(self._pods.of_device_claim(_either(old, new).metadata.key))
-
     def _follow_budget(self, old: Any, new: Any) -> None:
-        namespace = _either(old, new).metadata.namespace
+        namespace = either(old, new).metadata.namespace
         self._translate_pods(self._assumptions.release(self._pods.objects, namespace))
 
     def _follow_node_object(self, old: Any, new: Any) -> None:
-        node = self._node_objects.get(NodeName(_either(old, new).metadata.name))
+        node = self._node_objects.get(NodeName(either(old, new).metadata.name))
         if node is not None:
             self._translate_node(node)
 
@@ -756,7 +742,7 @@ class ClusterState:
         self._shard_mask = None
 
     def _follow_quota(self, old: wire.ElasticQuota | None, new: wire.ElasticQuota | None) -> None:
-        amounts = self._quotas.set(_either(old, new).metadata.key, new)
+        amounts = self._quotas.set(either(old, new).metadata.key, new)
         self._rows.cover(map(self._rows.names.fold, amounts))
 
     def _follow_reservation(self, old: wire.Reservation | None, new: wire.Reservation | None) -> None:
@@ -776,16 +762,12 @@ class ClusterState:
                     self._reservations.note_offer(TaskId(each.metadata.uid))
 
     def _follow_gang_group(self, old: Any, new: Any) -> None:
-        self._gangs.note_pod_group(_either(old, new).metadata.key)
+        self._gangs.note_pod_group(either(old, new).metadata.key)
 
     def _follow_native_group(self, old: Any, new: Any) -> None:
-        self._natives.note_group(_either(old, new).metadata.key)
+        self._natives.note_group(either(old, new).metadata.key)
 
     _DEPENDENTS: ClassVar[Mapping[str, Callable[["ClusterState", Any, Any], None]]] = {
-        "PersistentVolumeClaim": _follow_claim,  # pods that mount it
-        "PersistentVolume": _follow_volume,  # pods that mount the claims bound to it
-        "StorageClass": _follow_storage_class,  # pods with any claim
-        "ResourceClaim": _follow_resource_claim,  # pods that name it
         "PodDisruptionBudget": _follow_budget,  # pods of the namespace whose eviction a budget refused
         "CSINode": _follow_node_object,  # the node with its name
         "Device": _follow_device,  # the node with its name
@@ -795,7 +777,7 @@ class ClusterState:
         "NativePodGroup": _follow_native_group,  # its job
         "Reservation": _follow_reservation,  # the pod that stands for it, and the waiting pods of its owners
     }
-    """The dependents of the objects that are looked up by name. Plugins read the other kinds in each cycle."""
+    """What else depends on objects that are looked up by name. Plugins read the other kinds in each cycle."""
 
     # Resources and templates
 
@@ -856,10 +838,6 @@ class ClusterState:
 def _offer_of(reservation: wire.Reservation) -> tuple[Any, ...]:
     """Return what decides which pods may use a Reservation."""
     return reservation.spec.owners, reservation.status.phase, reservation.status.node_name
-
-
-def _either(old: Any, new: Any) -> Any:
-    return old if new is None else new
 
 
 def _is_same_version(known: Any, new: Any) -> bool:

@@ -6,10 +6,11 @@ from typing import Final
 
 from pyroclast.model import wire
 from pyroclast.model.api import names
+from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
-from pyroclast.model.resources import NO_AMOUNTS, Amounts
+from pyroclast.model.resources import CPU, MEMORY, NO_AMOUNTS, UNLIMITED, Amounts, ResourceSpace
 
-__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "rooted", "with_ancestors"]
+__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "capability_limits", "rooted", "with_ancestors"]
 
 OPEN: Final = "Open"
 ROOT_QUEUE: Final = QueueName(names.ROOT_QUEUE)
@@ -68,3 +69,13 @@ def with_ancestors(queues: Mapping[QueueName, Queue], name: QueueName) -> Iterat
         if name == ROOT_QUEUE:
             return
         name = queues[name].parent or ROOT_QUEUE
+
+
+def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:
+    """Return a queue's capability as limits, shape (R,): cpu and memory of 0 mean unlimited, as in Volcano."""
+    limits = space.limits(queue.capability).copy()
+    for name in (CPU, MEMORY):
+        row = space.rows[name]
+        if limits[row] <= 0:
+            limits[row] = UNLIMITED
+    return limits

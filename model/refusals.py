@@ -20,7 +20,7 @@ NO_PLAN: Final = "NoEvictionHelps"
 _NOTHING: Final[SealedDict[str, Any]] = SealedDict()
 """One for all refusals without counts or amounts."""
 _USAGE: Final = re.compile(r"\S+ of \S+ (\S+) used(, \S+ reserved for [^;]*)?; requested [^\s;.,]+(\.\d+)?")
-"""Amounts of an account, as `queue_limits.usage_text` writes them."""
+"""Amounts of an account, as `queue_refusals.usage_text` writes them."""
 
 
 def _nothing() -> SealedDict[str, Any]:
@@ -73,7 +73,7 @@ class Refusal:
     lendable: bool = False
     """Whether only a share refuses, so that idle resources may be lent beyond it (`framework.queues.lending`)."""
     details: str = field(default="", compare=False)
-    """A sentence with the amounts behind the message, as `queue_limits.usage_text` writes it; other amounts are no
+    """A sentence with the amounts behind the message, as `queue_refusals.usage_text` writes it; other amounts are no
     news."""
     fits_when: tuple[JobId, ...] = ()
     """Jobs on nodes that would free enough resources if they all ended; empty if none are known."""

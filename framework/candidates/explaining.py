@@ -13,7 +13,7 @@ import numpy as np
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.extension.contract import Locality, Registered
 from pyroclast.framework.state.nodes import NodeColumns
-from pyroclast.framework.state.queue_limits import quantities
+from pyroclast.framework.state.queue_refusals import quantities
 from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.requests import ATTACHABLE_VOLUMES

@@ -16,7 +16,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.state.nodes import NodeColumns, SessionNodes
-from pyroclast.framework.state.queue_limits import quantities
+from pyroclast.framework.state.queue_refusals import quantities
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal

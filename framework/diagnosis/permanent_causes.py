@@ -14,7 +14,7 @@ import numpy as np
 from pyroclast.framework.queues.capabilities import beyond_capability
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_limits import quantities
+from pyroclast.framework.state.queue_refusals import quantities
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, TaskStatus
 

@@ -24,7 +24,7 @@ from pyroclast.framework.preemption.refusals import (
     too_few_tasks,
     whoever_goes,
 )
-from pyroclast.framework.preemption.rules import Rule
+from pyroclast.framework.preemption.victim_rules import Rule
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import IntArray

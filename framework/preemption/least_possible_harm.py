@@ -10,8 +10,8 @@ import numpy as np
 
 from pyroclast.framework.preemption.harm import NO_VICTIM, Effort, Harm, HarmLimits
 from pyroclast.framework.preemption.harm_bounds import SINGLE, Evictable, least_harm
-from pyroclast.framework.preemption.rules import Rule
 from pyroclast.framework.preemption.victim_gangs import active_count, might_spare
+from pyroclast.framework.preemption.victim_rules import Rule
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray

@@ -50,7 +50,6 @@ from pyroclast.framework.preemption.refusals import (
     too_few_tasks,
     whoever_goes,
 )
-from pyroclast.framework.preemption.rules import Looks, Rule
 from pyroclast.framework.preemption.victim_gangs import (
     Surplus,
     active_count,
@@ -61,6 +60,7 @@ from pyroclast.framework.preemption.victim_gangs import (
     whole_gang,
 )
 from pyroclast.framework.preemption.victim_order import LongOrder, in_order
+from pyroclast.framework.preemption.victim_rules import Looks, Rule
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob, SubJob

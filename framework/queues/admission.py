@@ -28,7 +28,7 @@ from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_limits import usage_text
+from pyroclast.framework.state.queue_refusals import usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.jobs import Job, JobTable

@@ -7,10 +7,9 @@ import numpy as np
 
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
-from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
-from pyroclast.model.queues import with_ancestors
+from pyroclast.model.queues import capability_limits, with_ancestors
 from pyroclast.model.resources import UNLIMITED
 from pyroclast.model.tasks import Task
 

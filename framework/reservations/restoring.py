@@ -17,6 +17,7 @@ import numpy as np
 
 from pyroclast.framework.placement.topology.required import nodes_by_topology, unserved_topology
 from pyroclast.framework.reservations.giving_way import Claimant, claimants, columns_to_give
+from pyroclast.framework.reservations.hold_times import HoldTimes
 from pyroclast.framework.reservations.recording import read_from_objects, read_from_pods
 from pyroclast.framework.reservations.waiting_gangs import why_never_together
 from pyroclast.framework.session.held import HeldCapacities, HeldCapacity
@@ -28,12 +29,8 @@ from pyroclast.model.ids import JobId, NodeName
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import NO_AMOUNTS
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, TaskStatus
-from pyroclast.model.wire import unix_seconds
 
-__all__ = ["PATIENCE_SECONDS", "hold_capacity"]
-
-PATIENCE_SECONDS: Final = 300.0
-"""Time that places are held after the last terminating pod should be gone."""
+__all__ = ["hold_capacity"]
 
 _HAVE_ROOM: Final = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
 
@@ -154,12 +151,11 @@ class _Holding:
         """Jobs to which it gives way, where they are of higher priority."""
         self._is_lent = False
         """Whether a place is beyond the share of the queue."""
-        self._leaving: dict[NodeName, float] = {}
-        """Time at which the last terminating pod of a node should be gone, seconds since 1970, by node."""
+        self._times = HoldTimes(session)
 
     def hold(self, places: Sequence[_HeldPlace]) -> float | None:
-        """Bind or hold; returns when patience ends, None if nothing is held."""
-        refusal = self._unfit(places) or self._out_of_patience(places)
+        """Bind or hold; return the next time at which a place is given up, None if nothing is held."""
+        refusal = self._unfit(places) or self._out_of_time(places)
         if refusal is not None:
             self._give_up(places, refusal)
             return None
@@ -168,7 +164,7 @@ class _Holding:
             taken = [each for each in places if self._took(statement, each, waits=False)]
             if self._session.jobs.job_ready(self._job) and statement.operations:
                 self._bind(statement)
-                return self._patience_ends(taken) if self._job.waiting_count else None
+                return self._next_end(taken) if self._job.waiting_count else None
             # all wait together: a part that counted as placed would let others of the job be bound without it
             statement.undo_to(0)
             taken = [each for each in self._in_time(taken) if self._took(statement, each, waits=True)]
@@ -177,7 +173,7 @@ class _Holding:
             if taken:
                 statement.hold()
                 self._session.report.nominate(each.task.id for each in taken if each.held.ends is None)
-                return self._patience_ends(taken)
+                return self._next_end(taken)
         return None
 
     def _without_given(self, places: Sequence[_HeldPlace]) -> Sequence[_HeldPlace]:
@@ -271,7 +267,9 @@ class _Holding:
         domain = np.zeros(len(self._session.nodes), dtype=np.bool_)
         domain[column] = True
         refusal = self._session.candidates.explain(place.task, domain)
-        is_passing = refusal.resolvable and candidates.fits_future[column] and self._gone_by(place.node) is not None
+        is_passing = (
+            refusal.resolvable and candidates.fits_future[column] and self._times.last_gone(place.node) is not None
+        )
         return None if is_passing else refusal
 
     def _bind(self, statement: Statement) -> None:
@@ -286,26 +284,20 @@ class _Holding:
             statement.commit()
         session.action = ""
 
-    # Patience ---------------------------------------------------------------------------------------------------------
+    # Times ------------------------------------------------------------------------------------------------------------
 
-    def _gone_by(self, node: NodeName) -> float | None:
-        """Return when the last terminating pod of a node should be gone; None if there is none."""
-        known = self._leaving.get(node)
-        if known is None:
-            column = self._session.nodes.table.column.get(node)
-            tasks = () if column is None else self._session.nodes.table.tasks[column].values()
-            leaving = [_gone_at(task) for task in tasks if task.status is TaskStatus.RELEASING]
-            known = self._leaving[node] = max(leaving, default=-1.0)
-        return None if known < 0 else known
-
-    def _patience_ends(self, places: Sequence[_HeldPlace]) -> float:
+    def _next_end(self, places: Sequence[_HeldPlace]) -> float:
+        """Return the first time at which one of some places is given up, seconds since 1970."""
         ends = [each.held.ends for each in places if each.held.ends is not None]
-        moments = [max(each.held.begins, self._gone_by(each.node) or 0.0) for each in _made(places)]
-        return min([*ends, max(moments) + PATIENCE_SECONDS] if moments else ends)
+        after_evictions = self._end_after_evictions(places)
+        return min(ends if after_evictions is None else [*ends, after_evictions])
 
-    def _out_of_patience(self, places: Sequence[_HeldPlace]) -> Refusal | None:
-        made = _made(places)
-        is_over = bool(made) and self._session.now >= self._patience_ends(made)
+    def _end_after_evictions(self, places: Sequence[_HeldPlace]) -> float | None:
+        return self._times.end_after_evictions((each.node, each.held) for each in _made(places))
+
+    def _out_of_time(self, places: Sequence[_HeldPlace]) -> Refusal | None:
+        end = self._end_after_evictions(places)
+        is_over = end is not None and self._session.now >= end
         return _given_up("the capacity has not become free in time") if is_over else None
 
     # Giving up --------------------------------------------------------------------------------------------------------
@@ -332,10 +324,3 @@ def _made(places: Sequence[_HeldPlace]) -> list[_HeldPlace]:
 def _given_up(why: str) -> Refusal:
     message = why if why.startswith("capacity that was held") else f"capacity that was held for it was released: {why}"
     return Refusal(plugin="scheduler", reason="HeldCapacityReleased", message=message)
-
-
-def _gone_at(task: Task) -> float:
-    try:
-        return unix_seconds(task.pod.metadata.deletion_timestamp)
-    except ValueError:
-        return 0.0  # a broken time is the business of the object it stands in

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Final
 
 from pyroclast.framework.queues.never_running import why_never_run
+from pyroclast.framework.reservations.hold_times import end_for_gang
 from pyroclast.framework.session.held import job_holder
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
@@ -39,7 +40,7 @@ def keep_places(session: Session, statement: Statement, job: SessionJob) -> None
             if not (task.gated or task.template.best_effort):
                 _place(session, statement, job, task)
     for task in statement.placed().values():
-        session.held.hold(task, holder=job_holder(job.id), ends=session.now + group.patience(task.role))
+        session.held.hold(task, holder=job_holder(job.id), ends=end_for_gang(session.now, group, task.role))
     if statement.operations:
         statement.hold()
 

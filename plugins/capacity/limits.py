@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyroclast.framework.state.queue_limits import capability_limits
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
-from pyroclast.model.queues import ROOT_QUEUE, Queue
+from pyroclast.model.queues import ROOT_QUEUE, Queue, capability_limits
 from pyroclast.model.resources import UNLIMITED, ResourceSpace
 from pyroclast.plugins.capacity.tree import Tree
 

@@ -22,7 +22,7 @@ from pyroclast.framework.queues.lifted_gates import LiftedGates
 from pyroclast.framework.queues.notes import queue_note, zero_notes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_limits import amounts_beyond, in_words, usage_text
+from pyroclast.framework.state.queue_refusals import amounts_beyond, in_words, usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.jobs import NO_QUEUE

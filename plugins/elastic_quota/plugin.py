@@ -12,7 +12,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_limits import amounts_beyond
+from pyroclast.framework.state.queue_refusals import amounts_beyond
 from pyroclast.model.elastic.tree import QuotaBook
 from pyroclast.model.elastic.uses import is_preemptible
 from pyroclast.model.queues import Queue

@@ -24,11 +24,11 @@ from pyroclast.framework.queues.never_running import unusable_requests
 from pyroclast.framework.queues.notes import zero_notes
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_limits import amounts_beyond, capability_limits, in_words, usage_text
+from pyroclast.framework.state.queue_refusals import amounts_beyond, in_words, usage_text
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.jobs import NO_QUEUE
-from pyroclast.model.queues import Queue
+from pyroclast.model.queues import Queue, capability_limits
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task

@@ -1,14 +1,12 @@
-"""Queue limits: the limits of queues and the refusals when they are reached, for all plugins that share capacity."""
+"""Queue refusals: the texts and the amounts of refusals by queues, for all plugins that share capacity."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pyroclast.model.arrays import IntArray
-from pyroclast.model.queues import Queue
 from pyroclast.model.requests import quantity_text
-from pyroclast.model.resources import CPU, MEMORY, MILLI, UNLIMITED, ResourceSpace
+from pyroclast.model.resources import MILLI, ResourceSpace
 
-__all__ = ["amounts_beyond", "capability_limits", "in_words", "quantities", "usage_text"]
+__all__ = ["amounts_beyond", "in_words", "quantities", "usage_text"]
 
 _MOST_NAMED: Final = 3
 """Jobs that one sentence names."""
@@ -88,13 +86,3 @@ def quantities(space: ResourceSpace, amounts: Sequence[int], rows: Iterable[int]
         f"{quantity_text(space.names[row], amounts[row] * MILLI // space.scales[row])} {space.names[row]}"
         for row in rows
     )
-
-
-def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:
-    """Return a queue's capability as limits, shape (R,): cpu and memory of 0 mean unlimited, as in Volcano."""
-    limits = space.limits(queue.capability).copy()
-    for name in (CPU, MEMORY):
-        row = space.rows[name]
-        if limits[row] <= 0:
-            limits[row] = UNLIMITED
-    return limits

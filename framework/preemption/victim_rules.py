@@ -1,4 +1,4 @@
-"""Rules of eviction: the differences between the evicting actions."""
+"""Victim rules: which pods an evicting action may evict for a job, beside what plugins permit."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
