@@ -22,6 +22,8 @@ class Assumption:
 
     node: NodeName | None
     annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the bind adds to the pod."""
     deadline: float
     """When it is overdue, seconds of the caller's clock."""
 
@@ -36,12 +38,19 @@ class Assumption:
         if self.node is None:
             return task.moved(TaskStatus.RELEASING, task.node)
         moved = task.moved(TaskStatus.BINDING, self.node)
-        if not self.annotations:
+        if not (self.annotations or self.labels):
             return moved
-        metadata = task.pod.metadata
-        annotations = {**metadata.annotations, **self.annotations}
-        pod = msgspec.structs.replace(task.pod, metadata=msgspec.structs.replace(metadata, annotations=annotations))
-        return msgspec.structs.replace(moved, pod=pod)
+        return msgspec.structs.replace(
+            moved, pod=msgspec.structs.replace(task.pod, metadata=self.added_to(task.pod.metadata))
+        )
+
+    def added_to(self, metadata: wire.ObjectMeta) -> wire.ObjectMeta:
+        """Return the metadata of the pod with what the bind adds."""
+        return msgspec.structs.replace(
+            metadata,
+            annotations={**metadata.annotations, **self.annotations},
+            labels={**metadata.labels, **self.labels} if self.labels else metadata.labels,
+        )
 
 
 class Assumptions:

@@ -239,7 +239,8 @@ class ClusterState:
             return faults
         deadline = now + self.options.assume_seconds
         for bind in plan.binds:
-            assumption = Assumption(node=bind.node, annotations=bind.annotations, deadline=deadline)
+            labels = bind.labels or {}
+            assumption = Assumption(node=bind.node, annotations=bind.annotations, labels=labels, deadline=deadline)
             self._assume(bind.task, assumption)
         for eviction in plan.evictions:
             self._assume(eviction.task, Assumption(node=None, deadline=deadline))

@@ -21,6 +21,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError, NoAnswerError
 from pyroclast.kube.node_lock import NodeLocker
+from pyroclast.kube.pod_patch import PodPatcher
 from pyroclast.kube.reserving import make_available
 from pyroclast.kube.resources import PODS
 from pyroclast.kube.retrying import RetryLimiter
@@ -29,6 +30,7 @@ from pyroclast.kube.write_priority import WritePriority
 from pyroclast.model import wire
 from pyroclast.model.devices.locks import LOCK_NODE
 from pyroclast.model.errors import PyroclastError
+from pyroclast.model.patches import PATCH_POD
 from pyroclast.model.plan import Bind, Plan, Preparation
 
 __all__ = ["ApiBinder"]
@@ -67,8 +69,8 @@ class ApiBinder:
 
         Args:
             client: Client of the API server.
-            preparers: Preparer of each kind of preparation; volumes are bound by `VolumePreparer`, and nodes locked by
-                `NodeLocker`, unless given here.
+            preparers: Preparer of each kind of preparation; volumes are bound by `VolumePreparer`, nodes locked by
+                `NodeLocker` and pods labelled by `PodPatcher`, unless given here.
             delegate: Binds the pods for which a plan names a delegate.
             is_leader: Whether this process may still act; checked before each batch and each attempt.
             write_priority: Counts binds under way, so that other writes wait.
@@ -80,6 +82,7 @@ class ApiBinder:
         self.preparers: dict[str, Preparer] = {
             BIND_VOLUME: VolumePreparer(client, clock=clock),
             LOCK_NODE: NodeLocker(client, clock=clock),
+            PATCH_POD: PodPatcher(client, clock=clock),
             **(preparers or {}),
         }
         self._client = client
@@ -212,7 +215,7 @@ def _what_shows(bind: Bind, pod: wire.Pod) -> BindOutcome | None:
 
 def _binding(bind: Bind) -> bytes:
     metadata: dict[str, object] = {"name": bind.name, "namespace": bind.namespace, "uid": bind.task}
-    if bind.annotations:
+    if bind.annotations and not bind.labels:  # else the patch with the labels has written them
         metadata["annotations"] = dict(bind.annotations)
     return msgspec.json.encode(
         {

@@ -38,6 +38,8 @@ class Bind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Sent with the Binding; the API server merges them into the pod."""
     preparations: tuple[Preparation, ...] = ()
     """Preparations in order; undone in reverse order."""
+    labels: Mapping[str, str] | msgspec.UnsetType = msgspec.UNSET
+    """Labels that the pod gets before the bind, by a preparation. Unset without labels."""
     delegate: str | msgspec.UnsetType = msgspec.UNSET
     """Plugin instance that binds the pod instead of the scheduler. Unset otherwise, so most records stay unchanged."""
     reservation: str | msgspec.UnsetType = msgspec.UNSET

@@ -78,7 +78,5 @@ def _with_assumption(pod: wire.Pod, assumption: Assumption | None) -> wire.Pod:
     replace = msgspec.structs.replace
     if assumption.node is None:
         return replace(pod, metadata=replace(pod.metadata, deletion_timestamp=_BEGUN_DELETION))
-    annotations = {**pod.metadata.annotations, **assumption.annotations}
-    return replace(
-        pod, metadata=replace(pod.metadata, annotations=annotations), spec=replace(pod.spec, node_name=assumption.node)
-    )
+    spec = replace(pod.spec, node_name=assumption.node)
+    return replace(pod, metadata=assumption.added_to(pod.metadata), spec=spec)

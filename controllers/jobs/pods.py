@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from pyroclast.controllers.admission.rules.names import is_label_value
 from pyroclast.controllers.jobs.claims import claims_of
 from pyroclast.controllers.runtime.writer import owner_reference
 from pyroclast.kube.resources import JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, TaskSpec
+from pyroclast.model.label_keys import is_label_value
 
 __all__ = ["build_pod", "pod_group_name", "pod_name", "task_key"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from pyroclast.framework.extension.contract import Addend, Locality, Move, View, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.ids import JobId, TaskId
-from pyroclast.model.label_keys import is_annotation_key
+from pyroclast.model.label_keys import is_annotation_key, is_label_key, is_label_value
 from pyroclast.model.matching.bounds import beyond_bounds
 from pyroclast.model.nodes import Node, NodeFacts
 from pyroclast.model.plan import Preparation
@@ -36,6 +36,8 @@ Reader = Callable[[Any, Sequence[Any]], Any]
 _MOST_ADDENDS: Final = 32
 """Maximum number of weighted scores that one function adds up."""
 _LONGEST_KEY_SHOWN: Final = 100
+_MOST_LABELS: Final = 64
+"""Maximum number of labels that a plugin adds to a pod."""
 _MOST_VIEW_BYTES: Final = 1 << 18
 """Maximum size of the labels, of the annotations, and of the specification of a view: that of annotations of a pod."""
 _MOST_AMOUNT: Final = 1 << 53
@@ -272,6 +274,18 @@ def _annotations(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
     for key in found:
         if not is_annotation_key(key):
             raise ValueError(f"expected the key of an annotation, got {shortened(key, _LONGEST_KEY_SHOWN)!r}")
+    return found
+
+
+def _labels(value: Any, _about: Sequence[Any]) -> dict[str, str]:
+    """Read labels of a pod, likewise."""
+    found = _texts(value)
+    if len(found) > _MOST_LABELS:
+        raise ValueError(f"expected at most {_MOST_LABELS} labels, got {len(found)}")
+    for key, text in found.items():
+        if not (is_label_key(key) and is_label_value(text)):
+            shown = shortened(f"{key}={text}", _LONGEST_KEY_SHOWN)
+            raise ValueError(f"expected a label, got {shown!r}")
     return found
 
 
@@ -605,6 +619,7 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "reasons_of": _reasons,
     "addends": _addends,
     "annotations": _annotations,
+    "labels": _labels,
     "plan_annotations": _texts_by_task,
     "preparations": _preparations,
     "delegate": _boolean,

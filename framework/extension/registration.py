@@ -78,6 +78,7 @@ class Extensions:
         self._opened_hooks: list[tuple[str, Callable[[], None]]] = []
         self._preparers: list[tuple[str, Callable[[Task, int], Sequence[Preparation]]]] = []
         self._annotators: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
+        self._labellers: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
         self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
         self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
         self._serving: list[tuple[str, str]] = []
@@ -189,6 +190,15 @@ class Extensions:
         self._refuse_late(plugin, "annotations")
         self._annotators.append((self._registrant(plugin), self._checked("annotations", annotate)))
 
+    def register_labels(self, plugin: str, label: Callable[[Task, int], Mapping[str, str]]) -> None:
+        """Let a plugin add labels to a pod before it is bound to the node of a column.
+
+        Labels and annotations of all plugins are one patch of the pod. It is undone if the pod is not bound.
+        """
+        self._read_registration(uses.read_function, plugin, label)
+        self._refuse_late(plugin, "labels")
+        self._labellers.append((self._registrant(plugin), self._checked("labels", label)))
+
     def register_plan_annotations(
         self, plugin: str, annotate: Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]
     ) -> None:
@@ -232,9 +242,18 @@ class Extensions:
 
     def annotations_for(self, task: Task, column: int) -> dict[str, str]:
         """Return what the binding of a task to the node of a column shall carry; raises `BindingRefused`."""
-        if not self._annotators:
+        return self._texts_for(self._annotators, task, column)
+
+    def labels_for(self, task: Task, column: int) -> dict[str, str]:
+        """Return the labels that a pod shall get before it is bound; raises `BindingRefused`."""
+        return self._texts_for(self._labellers, task, column)
+
+    def _texts_for(
+        self, functions: Sequence[tuple[str, Callable[[Task, int], Mapping[str, str]]]], task: Task, column: int
+    ) -> dict[str, str]:
+        if not functions:
             return {}
-        found = [self._ask_for_binding(each, task, column) for each in self._annotators]
+        found = [self._ask_for_binding(each, task, column) for each in functions]
         return {key: value for each in found for key, value in each.items()}
 
     def annotations_for_plan(self, tasks: Sequence[Task]) -> dict[TaskId, dict[str, str]]:
@@ -331,6 +350,7 @@ class Extensions:
         self._set_ledgers(tuple(each for each in self._ledgers if each[0] != instance))
         _forget(self._preparers, instance)
         _forget(self._annotators, instance)
+        _forget(self._labellers, instance)
         _forget(self._plan_annotators, instance)
         _forget(self._delegates, instance)
         _forget(self._serving, instance)

@@ -10,6 +10,7 @@ from pyroclast.framework.session.statement import Operation
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import LENT
 from pyroclast.model.ids import TaskId
+from pyroclast.model.patches import patch_of
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus
@@ -74,14 +75,20 @@ def _binds(
     for change in changes:
         for task, column in zip(change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
+            annotations = SealedDict(_annotations(extensions, task, column, together, is_lent=is_lent))
+            preparations = extensions.preparations_for(task, column)
+            labels = {} if task.id in reserve_tasks else extensions.labels_for(task, column)
+            if labels:  # last, so that it is closest to the bind
+                preparations = (*preparations, patch_of(task, labels, annotations))
             yield Bind(
                 task=task.id,
                 job=task.job,
                 namespace=task.namespace,
                 name=task.name,
                 node=task.node,
-                annotations=SealedDict(_annotations(extensions, task, column, together, is_lent=is_lent)),
-                preparations=extensions.preparations_for(task, column),
+                annotations=annotations,
+                preparations=preparations,
+                labels=SealedDict(labels) if labels else UNSET,
                 delegate=extensions.delegate_for(task, column) or UNSET,
                 reservation=reserve_tasks.get(task.id, UNSET),
             )

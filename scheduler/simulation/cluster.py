@@ -216,7 +216,11 @@ class SimulatedCluster:
             nominated_node_name="",
             start_time=wire.time_text(now),
         )
-        metadata = replace(pod.metadata, annotations={**pod.metadata.annotations, **bind.annotations})
+        metadata = replace(
+            pod.metadata,
+            annotations={**pod.metadata.annotations, **bind.annotations},
+            labels={**pod.metadata.labels, **(bind.labels or {})},
+        )
         spec = replace(pod.spec, node_name=bind.node)
         self._set("Pod", replace(pod, metadata=metadata, spec=spec, status=status))
 

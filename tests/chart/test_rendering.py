@@ -251,6 +251,16 @@ def test_cards_need_rights_of_their_own() -> None:
     assert after - without == {("", "nodes", "get"), ("", "nodes", "patch")}
 
 
+def test_plugins_that_label_pods_need_a_right_of_their_own() -> None:
+    """None by default."""
+    plain, more = rendered(), rendered("scheduler.labelPods=true")
+    after, without = (
+        kinds_of(by_kind(objects, "ClusterRole", "pyro-pyroclast-scheduler")) for objects in (more, plain)
+    )
+
+    assert after - without == {("", "pods", "patch")}
+
+
 def rights(objects: list[dict[str, Any]], name: str) -> set[tuple[str, str, str]]:
     """Return what the roles of this name allow, wherever."""
     roles = [each for each in objects if each["kind"] in {"Role", "ClusterRole"} and each["metadata"]["name"] == name]

@@ -11,7 +11,6 @@ __all__ = [
     "QUALIFIED_NAME",
     "is_dns_label",
     "is_dns_subdomain",
-    "is_label_value",
     "is_qualified_name",
 ]
 
@@ -42,11 +41,6 @@ def is_dns_label(text: str) -> bool:
 def is_dns_subdomain(text: str) -> bool:
     """Return whether a text is a DNS subdomain (RFC 1123)."""
     return len(text) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
-
-
-def is_label_value(text: str) -> bool:
-    """Return whether a text may be the value of a label."""
-    return not text or (len(text) <= _LONGEST_PART and _NAME_PART.fullmatch(text) is not None)
 
 
 def is_qualified_name(text: str) -> bool:

@@ -15,13 +15,14 @@ from pyroclast.controllers.admission.faults import Fault, the_first
 from pyroclast.controllers.admission.lookups import Lookups
 from pyroclast.controllers.admission.patches import Patch, add
 from pyroclast.controllers.admission.resource_groups import ResourceGroup
-from pyroclast.controllers.admission.rules.names import is_label_value, is_qualified_name
+from pyroclast.controllers.admission.rules.names import is_qualified_name
 from pyroclast.controllers.admission.rules.shape import member, read
 from pyroclast.model import wire
 from pyroclast.model.api.meta import LabelSelector, ObjectMeta, Wire
 from pyroclast.model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
 from pyroclast.model.elastic.names import QUOTA_NAME
 from pyroclast.model.elastic.quota import age, listed_namespaces
+from pyroclast.model.label_keys import is_label_value
 from pyroclast.model.matching.selectors import IN, NOT_IN, OPERATORS
 
 __all__ = ["BUDGETS", "budget_faults", "defaulted", "faults_of"]

@@ -7,10 +7,10 @@ from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.rules.names import (
     LABEL_VALUE,
     QUALIFIED_NAME,
-    is_label_value,
     is_qualified_name,
 )
 from pyroclast.controllers.admission.rules.templates.structs import TemplateSpec, TemplateSpreadConstraint
+from pyroclast.model.label_keys import is_label_value
 from pyroclast.model.wire import NodeAffinity, NodeSelectorTerm, PodAffinity, SelectorRequirement, Toleration
 
 __all__ = ["placement_faults"]

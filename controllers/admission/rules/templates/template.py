@@ -11,7 +11,6 @@ from pyroclast.controllers.admission.rules.names import (
     QUALIFIED_NAME,
     is_dns_label,
     is_dns_subdomain,
-    is_label_value,
     is_qualified_name,
 )
 from pyroclast.controllers.admission.rules.shape import read
@@ -19,6 +18,7 @@ from pyroclast.controllers.admission.rules.templates.containers import container
 from pyroclast.controllers.admission.rules.templates.placement import placement_faults
 from pyroclast.controllers.admission.rules.templates.structs import Template, TemplateSpec
 from pyroclast.controllers.admission.rules.templates.volumes import volume_faults
+from pyroclast.model.label_keys import is_label_value
 from pyroclast.model.wire import TemplateMeta
 
 __all__ = ["label_faults", "template_faults", "unreadable"]

@@ -136,7 +136,9 @@ def test_what_goes_with_a_function(registration: Any) -> None:
     assert len(outcome.bindings) == 7
 
 
-@pytest.mark.parametrize("what", ["register_annotations", "register_plan_annotations", "register_preparations"])
+@pytest.mark.parametrize(
+    "what", ["register_annotations", "register_labels", "register_plan_annotations", "register_preparations"]
+)
 def test_bindings_that_cannot_be_prepared_are_not_made(what: str) -> None:
     """Their jobs are told, and the room is free again."""
     outcome = decided(lambda session: getattr(session.extensions, what)("broken", broken))
@@ -163,6 +165,7 @@ def test_half_a_plugin_is_no_plugin() -> None:
         session.extensions.register(contract.PREDICATE, "broken", broken)
         session.extensions.register_annotations("broken", broken)
         session.extensions.register_plan_annotations("broken", broken)
+        session.extensions.register_labels("broken", broken)
         raise RuntimeError("broken in the middle")
 
     outcome = decided(half)

@@ -98,6 +98,7 @@ REGISTRATIONS: dict[str, Callable[[Session], None]] = {
     "preparations": lambda session: session.extensions.register_preparations("late", lambda *_: ()),
     "annotations": lambda session: session.extensions.register_annotations("late", lambda *_: {}),
     "plan annotations": lambda session: session.extensions.register_plan_annotations("late", lambda _: {}),
+    "labels": lambda session: session.extensions.register_labels("late", lambda *_: {}),
     "delegate": lambda session: session.extensions.register_delegate("late", lambda *_: False),
     "rule": lambda session: session.extensions.register_rule("late", "a reservation"),
     "hook": lambda session: session.extensions.on_opened("late", lambda: None),

@@ -444,6 +444,57 @@ def test_annotations_and_preparations_travel_with_the_bind() -> None:
     assert task.pod.metadata.annotations["note"] == "a-0"
 
 
+def test_labels_of_all_plugins_are_one_patch_before_the_bind() -> None:
+    """With the annotations, and with the values before; the next cycle sees them on the pod."""
+
+    class Labels(Saying):
+        def on_session_open(self, session: Session) -> None:
+            session.extensions.register_labels(self.name, lambda task, _: {"pool": self.name, self.name: task.name})
+            session.extensions.register_annotations(self.name, lambda *_: {"note": self.name})
+
+    plugins = ("gang", Labels("one", {}), Labels("two", {}))
+    scenario = Scenario().node("n1").job("a", tasks=1, labels={"pool": "old"})
+    outcome = scenario.run("allocate", plugins=plugins, cycles=2)
+    (bind,) = outcome.rounds[0].plans[0].binds
+    (job,) = outcome.rounds[1].snapshot.jobs.values()
+    (task,) = job.tasks.values()
+
+    assert bind.labels == {"pool": "two", "one": "a-0", "two": "a-0"}
+    assert bind.annotations == {"note": "two"}
+    assert [(each.kind, each.name, each.details) for each in bind.preparations] == [
+        ("patch-pod", "a-0", {"labels:pool": "old"})
+    ]
+    assert task.pod.metadata.labels.items() >= bind.labels.items()
+
+
+def test_a_bind_without_labels_is_one_request() -> None:
+    """No plugin adds any, or none for this pod."""
+
+    class Labels(Saying):
+        def on_session_open(self, session: Session) -> None:
+            session.extensions.register_labels(self.name, lambda *_: {})
+
+    outcome = Scenario().node("n1").job("a").run("allocate", plugins=("gang", Labels("none", {})))
+    (bind,) = outcome.rounds[0].plans[0].binds
+
+    assert not bind.labels
+    assert bind.preparations == ()
+
+
+@pytest.mark.parametrize("labels", [{"a": "b c"}, {"a b": "c"}, {"a": "x" * 64}, {f"k{n}": "" for n in range(65)}])
+def test_labels_that_the_server_would_refuse_are_wrong_answers(labels: dict[str, str]) -> None:
+    """The plugin is named, and nothing is bound."""
+
+    class Labels(Saying):
+        def on_session_open(self, session: Session) -> None:
+            session.extensions.register_labels(self.name, lambda *_: labels)
+
+    outcome = Scenario().node("n1").job("a").run("allocate", plugins=("gang", Labels("wrong", {})))
+
+    assert outcome.bindings == {}
+    assert outcome.failed_plugins == ["wrong"]
+
+
 @pytest.mark.parametrize(
     "point",
     [each for each in contract.ALL_POINTS if each.flag is not None],

@@ -437,6 +437,7 @@ OTHERS: Final[Mapping[str, Row]] = {
         lambda _, tasks: tasks,
     ),
     "annotations": method("register_annotations", {"empty mapping"}),
+    "labels": method("register_labels", {"empty mapping"}),
     "plan_annotations": method("register_plan_annotations", {"empty mapping"}),
     "preparations": method("register_preparations", EMPTY),
     "delegate": method("register_delegate", BOOLEAN),

@@ -1,0 +1,97 @@
+"""Pod patches: labels, and the annotations beside them, that a pod gets before it is bound.
+
+A Binding carries annotations, and not all API servers copy labels from it. So a pod that plugins label is patched once,
+with labels and annotations together, as the last preparation of its bind. A bind that fails puts back what the pod had
+when it was decided, where the pod still has the value of the patch. Another pod of the same name is left alone.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.errors import ApiError
+from pyroclast.kube.resources import PODS
+from pyroclast.kube.retrying import retry
+from pyroclast.model import wire
+from pyroclast.model.errors import ConflictError
+from pyroclast.model.patches import values_before
+from pyroclast.model.plan import Bind, Preparation
+
+__all__ = ["PodPatcher"]
+
+_PATIENCE_SECONDS: Final = 10.0
+"""Time for which temporary refusals are retried."""
+_TIMEOUT: Final = 10.0
+
+
+class PodPatcher:
+    """Patches pods before they are bound, and reverts the patches."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
+        """Create a patcher."""
+        self._client = client
+        self._clock = clock or SystemClock()
+
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:
+        """Write labels and annotations of a bind.
+
+        Raises:
+            ConflictError: Another pod of the same name took its place.
+            ApiError: The server refused.
+        """
+
+        async def attempt() -> None:
+            pod = await self._pod(preparation)
+            if pod.metadata.uid != bind.task:
+                raise ConflictError("another pod of the same name took its place")
+            await self._write(pod, {field: dict(texts) for field, texts in _patched(bind).items()})
+
+        await self._patiently(attempt)
+
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:
+        """Put back what the pod had, where nothing else has written it since."""
+        before = values_before(preparation)
+
+        async def attempt() -> None:
+            try:
+                pod = await self._pod(preparation)
+            except ApiError as error:
+                if error.is_not_found:
+                    return
+                raise
+            there = {"labels": pod.metadata.labels, "annotations": pod.metadata.annotations}
+            changes = {
+                field: {key: before[field].get(key) for key, text in texts.items() if there[field].get(key) == text}
+                for field, texts in _patched(bind).items()
+            }
+            if pod.metadata.uid == bind.task and any(changes.values()):
+                await self._write(pod, changes)
+
+        await self._patiently(attempt)
+
+    async def _pod(self, preparation: Preparation) -> wire.Pod:
+        path = PODS.path(preparation.namespace, preparation.name)
+        return PODS.decoder.decode(await self._client.request("GET", path, timeout=_TIMEOUT))
+
+    async def _write(self, pod: wire.Pod, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+        metadata: dict[str, Any] = {"uid": pod.metadata.uid, **changes}  # of another pod the server refuses it
+        await self._client.request(
+            "PATCH",
+            PODS.path(pod.metadata.namespace, pod.metadata.name),
+            body=msgspec.json.encode({"metadata": metadata}),
+            media_type=MediaType.MERGE_PATCH,
+            timeout=_TIMEOUT,
+        )
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
+        await retry(attempt, clock=self._clock, backoff=backoff, patience_seconds=_PATIENCE_SECONDS)
+
+
+def _patched(bind: Bind) -> dict[str, Mapping[str, str]]:
+    labels = bind.labels if isinstance(bind.labels, Mapping) else {}
+    return {"labels": labels, "annotations": bind.annotations}
