@@ -111,8 +111,8 @@ def _get(given: Any, path: str) -> tuple[int, bytes]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyroclast explain",
-        description="Explain why a pod is on its node, or on none: the scores of each plugin, and which rule refuses "
-        "which node.",
+        description="Explain why a pod is on its node, or unscheduled: scores of each plugin, and the rule that "
+        "refuses each node.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

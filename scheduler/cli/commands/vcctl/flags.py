@@ -56,7 +56,9 @@ def add_output(parser: argparse.ArgumentParser, *, has_table: bool = True) -> No
 def add_names(parser: argparse.ArgumentParser, kind: str, *, is_optional: bool = False) -> None:
     """Add the names of objects, as positional arguments or, as in vcctl, as `--name`."""
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"name of a {kind}")
-    parser.add_argument("-N", "--name", dest="named", action="append", default=[], help=f"name of a {kind}, as NAME")
+    parser.add_argument(
+        "-N", "--name", dest="named", action="append", default=[], metavar="NAME", help=f"also the name of a {kind}"
+    )
     parser.set_defaults(kind=kind, needs_names=not is_optional, parser=parser)
 
 
