@@ -3,6 +3,8 @@
 Objects are written on demand: a pod once per session, a task once in each of its states, a node once after each change.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -16,11 +18,10 @@ from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.nodes import Node
 from pyroclast.model.quantity import QuantityError, millis
 from pyroclast.model.queues import Queue
+from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 from pyroclast.model.tasks import Task, TaskStatus
-from pyroclast.plugins.extender.amounts import resource
-from pyroclast.plugins.extender.objects import plain
 
-__all__ = ["Bodies"]
+__all__ = ["Bodies", "plain"]
 
 _STATUS: Final = {
     TaskStatus.PENDING: 1,
@@ -36,6 +37,7 @@ _STATUS: Final = {
 }
 _READY: Final = 1
 """Phase of a node; snapshots contain no others."""
+_OWN_FIELDS: Final = frozenset({CPU, MEMORY, PODS})
 
 
 class Bodies:
@@ -62,7 +64,7 @@ class Bodies:
         pod = self._pods.get(task.id)
         if pod is None:
             pod = self._pods[task.id] = _raw(plain(task.pod))
-        request = resource(task.template.request)
+        request = _resource(task.template.request)
         return {
             "UID": task.id,
             "Job": task.job or "",
@@ -128,7 +130,7 @@ class Bodies:
             "Others": {},
             "OversubscriptionNode": bool(facts.oversubscribed),
             "OfflineJobEvicting": False,
-            "OversubscriptionResource": resource(facts.oversubscribed),
+            "OversubscriptionResource": _resource(facts.oversubscribed),
             "ImageStates": None,
             "Generation": 0,
             "BindGeneration": 0,
@@ -142,7 +144,7 @@ class Bodies:
         return known
 
     def _amounts(self, vector: IntArray) -> dict[str, Any]:
-        return resource(self._session.resources.amounts(vector))
+        return _resource(self._session.resources.amounts(vector))
 
     def job(self, job: SessionJob) -> dict[str, Any]:
         """Return a job in its current state as JSON."""
@@ -227,8 +229,51 @@ def _capacity(facts: Node) -> dict[str, Any]:
             amounts[name] = millis(quantity)
         except QuantityError:
             continue
-    return resource(amounts)
+    return _resource(amounts)
 
 
 def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value, enc_hook=dict))  # msgspec does not know read-only mappings
+
+
+def _resource(amounts: Amounts) -> dict[str, Any]:
+    """Return amounts, in thousandths by name, as a `Resource`: whole bytes, number of pods, others in thousandths."""
+    pods = amounts.get(PODS, 0) // MILLI
+    scalars = {name: millis for name, millis in sorted(amounts.items()) if name not in _OWN_FIELDS}
+    if pods:
+        scalars[PODS] = pods
+    return {
+        "MilliCPU": amounts.get(CPU, 0),
+        "Memory": amounts.get(MEMORY, 0) // MILLI,
+        "ScalarResources": scalars or None,
+        "MaxTaskNum": pods,
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return an object as JSON values, with the field names of its API.
+
+    Empty texts, lists and maps, and absent values, are omitted, as are fields that the scheduler does not read. Other
+    fields are written even if they have their default, because the defaults of another language may differ.
+    """
+    if isinstance(value, msgspec.Struct):
+        return {
+            name: plain(each)
+            for attribute, name in _fields(type(value))
+            if not _is_absent(each := getattr(value, attribute))
+        }
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(each) for each in value]
+    return value
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, tuple, list, Mapping)) and not value)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of a struct with their JSON names."""
+    return tuple((field.name, field.encode_name) for field in msgspec.structs.fields(kind))

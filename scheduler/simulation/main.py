@@ -3,18 +3,21 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pyroclast.cache.files.objects import unfolded
 from pyroclast.cache.options import SINGLE, WAIT, StateOptions
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.tracing import MOST_NODES
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.errors import ConfigError, PyroclastError
+from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import ROOT_QUEUE
 from pyroclast.scheduler.cli.argument_types import positive, up_to
 from pyroclast.scheduler.cli.file_errors import why
 from pyroclast.scheduler.data import default_configuration
@@ -24,7 +27,6 @@ from pyroclast.scheduler.registry import load_registry
 from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.batch import Simulation, answer_lines, simulate
 from pyroclast.scheduler.simulation.case import Case, moment_of_dump, read_moment
-from pyroclast.scheduler.simulation.default_queues import with_default_queues
 from pyroclast.scheduler.simulation.object_reader import STANDARD_INPUT, read_objects, read_text
 from pyroclast.scheduler.simulation.pod_defaults import as_admitted
 from pyroclast.scheduler.simulation.table import table
@@ -79,7 +81,7 @@ def _case(given: Any, config: str) -> Case:
     return Case(
         id=None,
         config=config,
-        objects=with_default_queues(as_admitted(objects), options.default_queue),
+        objects=_with_default_queues(as_admitted(objects), options.default_queue),
         state=options,
         scheduler_names=names,
         rounds=given.rounds,
@@ -169,3 +171,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--plugins-dir", default="", metavar="DIR", help="folder of additional plugins")
     return parser
+
+
+def _with_default_queues(objects: Iterable[Mapping[str, Any]], default: QueueName) -> tuple[Mapping[str, Any], ...]:
+    """Add the queues that the scheduler would create in a cluster without them."""
+    known = tuple(unfolded(objects))
+    names = {_name(each) for each in known if each.get("kind") == "Queue"}
+    return (*known, *(_queue(name) for name in (ROOT_QUEUE, default) if name not in names))
+
+
+def _name(each: Mapping[str, Any]) -> str:
+    metadata = each.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, Mapping) else ""
+
+
+def _queue(name: QueueName) -> Mapping[str, Any]:
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {"weight": 1},
+        "status": {"state": "Open"},
+    }

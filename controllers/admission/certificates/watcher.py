@@ -4,28 +4,30 @@ A failed renewal is retried in the next round. The current certificate stays in 
 """
 
 import asyncio
+import base64
 import os
 import ssl
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Protocol
 
 import structlog
 
 from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.pairs import Pair
 from pyroclast.controllers.admission.certificates.rotation import Material
-from pyroclast.controllers.admission.certificates.trust import update_ca_bundles
 from pyroclast.controllers.admission.metrics import CERTIFICATE_EXPIRY
-from pyroclast.kube.client import Client
+from pyroclast.kube.client import Client, MediaType
 from pyroclast.kube.clock import Clock
 from pyroclast.kube.errors import ApiError
 from pyroclast.model.errors import ConfigError
 
-__all__ = ["CertificateSource", "CertificateWatcher", "new_context", "show"]
+__all__ = ["CertificateSource", "CertificateWatcher", "new_context", "show", "update_ca_bundles"]
 
 _UPDATE_SECONDS: Final = 10.0
 """Time between two rounds. Applying the chart again may empty the bundle, and files may have changed."""
 
 _log = structlog.get_logger(__name__)
+_ROOT: Final = "/apis/admissionregistration.k8s.io/v1"
 
 
 class CertificateSource(Protocol):
@@ -140,3 +142,41 @@ def show(context: ssl.SSLContext, pair: Pair) -> None:
         context.load_cert_chain(f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
+
+
+async def update_ca_bundles(client: Client, name: str, authorities: bytes) -> None:
+    """Write the CA bundle into the mutating and the validating configuration of a name.
+
+    The configurations belong to the chart. Only this field is written, and only where it differs. A configuration that
+    does not exist is skipped.
+
+    Raises:
+        ApiError: The API server refused, or did not answer.
+    """
+    bundle = base64.b64encode(authorities).decode()
+    for plural in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+        path = f"{_ROOT}/{plural}/{name}"
+        try:
+            configuration = await client.request_json("GET", path)
+        except ApiError as error:
+            if error.is_not_found:
+                continue
+            raise
+        patches = list(_patches(configuration, bundle))
+        if patches:
+            await client.request_json("PATCH", path, body=patches, media_type=MediaType.JSON_PATCH)
+            _log.info("ca_bundle_written", kind=plural, name=name)
+
+
+def _patches(configuration: Mapping[str, Any], bundle: str) -> Iterator[dict[str, Any]]:
+    """Yield the operations, after a test that the list has not changed meanwhile."""
+    wrong = [
+        number
+        for number, webhook in enumerate(configuration.get("webhooks") or ())
+        if (webhook.get("clientConfig") or {}).get("caBundle") != bundle
+    ]
+    if wrong:
+        version = configuration["metadata"]["resourceVersion"]
+        yield {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+    for number in wrong:
+        yield {"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": bundle}

@@ -6,17 +6,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.placement.affinity import companions_of
-from pyroclast.framework.placement.anti_affinity import shunnings_of
 from pyroclast.framework.placement.gangs.choices import Surplus
 from pyroclast.framework.placement.gangs.exclusions import exclusions
-from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Companions, Shunning
 from pyroclast.framework.placement.spreading import spreads_of
+from pyroclast.framework.session.pods import session_pods
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import SubJobId
+from pyroclast.model.matching.pods import PodTerm
+from pyroclast.model.required_rules import POD_AFFINITY
 from pyroclast.model.tasks import Task
 
 __all__ = ["Masks", "Members", "is_plain", "members_of", "opens_later", "problem_of", "room_of"]
@@ -111,7 +112,7 @@ def problem_of(
     spreads = spreads_of(session, tasks)
     for spread in spreads:
         allowed[spread.kinds] &= spread.domains >= 0
-    companions = companions_of(session, tasks)
+    companions = _companions_of(session, tasks)
     for each in companions:
         allowed[each.sources] &= each.domains >= 0
     once = exclusions(tasks) if tasks else np.zeros((len(members.kinds), 0), dtype=np.int64)
@@ -131,7 +132,7 @@ def problem_of(
         opens=[opens_later(kind[0]) for kind in members.kinds],
         spreads=spreads,
         companions=companions,
-        shunnings=shunnings_of(session, tasks),
+        shunnings=_shunnings_of(session, tasks),
     )
 
 
@@ -187,3 +188,63 @@ def _numbers_of_labels(session: Session) -> IntArray:
         known = np.array([numbers.setdefault(each, len(numbers)) for each in labels], dtype=np.int64)
         session.scratch[_LABELS] = known
     return known
+
+
+def _shunnings_of(session: Session, tasks: Sequence[Task]) -> list[Shunning]:
+    """Return which kinds share no domain with which because of required anti-affinity.
+
+    Args:
+        session: The session.
+        tasks: One task of each kind.
+    """
+    if not session.extensions.serves(POD_AFFINITY):
+        return []
+    pods, facts = session_pods(session), session.nodes.facts
+    by_term: dict[PodTerm, list[bool]] = {}
+    for kind, task in enumerate(tasks):
+        terms = pods.terms(task).required_anti_affinity if task.template.spec.affinity is not None else ()
+        for term in terms:
+            by_term.setdefault(term, [False] * len(tasks))[kind] = True
+    shunnings = []
+    for term, kinds in by_term.items():
+        shunned = [term.pods.matches(task.namespace, task.pod.metadata.labels) for task in tasks]
+        if any(shunned):
+            domains, _ = facts.label_codes(term.topology_key)
+            shunnings.append(Shunning(shunning=np.array(kinds), shunned=np.array(shunned), domains=domains))
+    return shunnings
+
+
+def _companions_of(session: Session, tasks: Sequence[Task]) -> list[Companions]:
+    """Return which kinds need others beside them because of required affinity.
+
+    Members with affinity to their own kind all share one domain (`regions`). Each other member needs in its domain one
+    member that its affinity selects, which may be placed before it.
+
+    Args:
+        session: The session.
+        tasks: One task of each kind.
+    """
+    if not session.extensions.serves(POD_AFFINITY):
+        return []
+    pods = session_pods(session)
+    sources: dict[tuple[Any, str], list[bool]] = {}
+    for kind, task in enumerate(tasks):
+        terms = pods.terms(task).required_affinity if task.template.spec.affinity is not None else ()
+        every = tuple(dict.fromkeys(term.pods for term in terms))
+        for term in terms:
+            sources.setdefault((every, term.topology_key), [False] * len(tasks))[kind] = True
+    found = []
+    for (every, key), kinds in sources.items():
+        labels = [(task.namespace, task.pod.metadata.labels) for task in tasks]
+        targets = [all(matcher.matches(*each) for matcher in every) for each in labels]
+        if not any(a and b for a, b in zip(kinds, targets, strict=True)):
+            counts = pods.domains(every, key)
+            found.append(
+                Companions(
+                    sources=np.array(kinds),
+                    targets=np.array(targets),
+                    domains=counts.codes,
+                    before=counts.counts.copy(),
+                )
+            )
+    return found

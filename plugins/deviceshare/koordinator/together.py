@@ -5,19 +5,20 @@ first is chosen if there is one, so there may be more devices than requested. If
 at the same switches although that is required, the next best choice is tried.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 from pyroclast.model.devices.cards import Use
-from pyroclast.model.devices.koordinator.device_hints import Joint
+from pyroclast.model.devices.koordinator.device_hints import Joint, PartitionWish
 from pyroclast.model.devices.koordinator.names import GPU
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
 from pyroclast.plugins.deviceshare.koordinator.free import Free
-from pyroclast.plugins.deviceshare.koordinator.generic import one_by_one
-from pyroclast.plugins.deviceshare.koordinator.gpus import gpu_choices, why_no_gpus
+from pyroclast.plugins.deviceshare.koordinator.generic import amounts_of, one_by_one
 from pyroclast.plugins.deviceshare.koordinator.needs import Need
+from pyroclast.plugins.deviceshare.koordinator.partitions import by_partition
 from pyroclast.plugins.deviceshare.koordinator.rules import Rules
+from pyroclast.plugins.deviceshare.koordinator.scopes import by_scope, is_within
 
 __all__ = ["allocate"]
 
@@ -45,7 +46,7 @@ _Terms = tuple[DeviceDemand, Rules]
 
 def _choices(free: Free, need: Need, terms: _Terms) -> Iterable[tuple[Use, ...]]:
     if need.type == GPU:
-        return gpu_choices(free, need, *terms)
+        return _gpu_choices(free, need, *terms)
     uses = one_by_one(free, need, terms[1].scoring)
     return () if uses is None else (uses,)
 
@@ -55,7 +56,7 @@ def _alone(free: Free, need: Need, terms: _Terms) -> tuple[Use, ...] | str:
 
 
 def _why_none(free: Free, need: Need, terms: _Terms) -> str:
-    return why_no_gpus(free, need, terms[0]) if need.type == GPU else reasons.insufficient(need.type)
+    return _why_no_gpus(free, need, terms[0]) if need.type == GPU else reasons.insufficient(need.type)
 
 
 def _together(free: Free, needs: Mapping[str, Need], joint: Joint, terms: _Terms) -> dict[str, tuple[Use, ...]] | str:
@@ -101,3 +102,41 @@ def _switches(free: Free, uses: Iterable[Use]) -> dict[str, None]:
     """Return the distinct PCIe switches of devices."""
     places = (free.layout.devices[use.card].place for use in uses)
     return dict.fromkeys(place.pcie for place in places if place is not None)
+
+
+def _gpu_choices(free: Free, need: Need, demand: DeviceDemand, rules: Rules) -> Iterator[tuple[Use, ...]]:
+    """Yield GPUs for a need, the best choice first."""
+    layout = free.layout
+    if layout.partitions is not None and not need.is_shared:
+        wish = demand.wishes.partition or PartitionWish()
+        for chosen in by_partition(free, layout.partitions, need, wish, ascending=rules.small_scores_first):
+            if is_within(layout, chosen, need):
+                yield _uses(chosen, need)
+    if _is_by_partition_alone(free, need, demand):
+        return
+    has_tree = all(layout.devices[at].place is not None for at in layout.by_type[GPU])
+    if has_tree and (need.devices == 1 or not need.is_shared):
+        for chosen in by_scope(free, need, rules.scoring):
+            yield _uses(chosen, need)
+    else:
+        uses = one_by_one(free, need, rules.scoring)
+        if uses is not None:
+            yield uses
+
+
+def _why_no_gpus(free: Free, need: Need, demand: DeviceDemand) -> str:
+    """Return the reason why there are no GPUs."""
+    if _is_by_partition_alone(free, need, demand):
+        return reasons.PARTITIONED
+    return reasons.SCOPED if need.hint.scope else reasons.insufficient(GPU)
+
+
+def _is_by_partition_alone(free: Free, need: Need, demand: DeviceDemand) -> bool:
+    if need.is_shared:
+        return False
+    table = free.layout.partitions
+    return demand.wishes.partition is not None or (table is not None and table.is_mandatory)
+
+
+def _uses(chosen: tuple[int, ...], need: Need) -> tuple[Use, ...]:
+    return tuple(Use(at, 0, amounts=amounts_of(need.each)) for at in chosen)

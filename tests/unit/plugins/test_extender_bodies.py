@@ -6,8 +6,7 @@ import msgspec
 
 from pyroclast.framework.session.session import Session
 from pyroclast.model import wire
-from pyroclast.plugins.extender.bodies import Bodies
-from pyroclast.plugins.extender.objects import plain
+from pyroclast.plugins.extender.bodies import Bodies, plain
 from pyroclast.testing import Scenario
 from tests.unit.plugins.extending import Service, opened
 

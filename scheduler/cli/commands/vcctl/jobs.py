@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import EVENTS, JOBS, PODS
@@ -16,13 +16,16 @@ from pyroclast.scheduler.cli.commands.vcctl.ages import age
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_line
 from pyroclast.scheduler.cli.commands.vcctl.job_description import description, events_of, lent_pods
-from pyroclast.scheduler.cli.commands.vcctl.job_manifests import job_of_flags, jobs_of_file
 from pyroclast.scheduler.cli.commands.vcctl.job_parser import parser
 from pyroclast.scheduler.cli.commands.vcctl.object_actions import command, delete
 from pyroclast.scheduler.cli.commands.vcctl.object_output import fetch, show_made, show_objects
 from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, Object, table
+from pyroclast.scheduler.simulation.object_reader import read_objects
 
 __all__ = ["columns", "main"]
+
+_LABEL: Final = "job.volcano.sh"
+"""Label on the pods of jobs created from flags. Its value is the name of the job."""
 
 
 def columns(now: datetime, *, has_namespace: bool) -> tuple[Column[Job], ...]:
@@ -99,7 +102,7 @@ async def _pods_of(client: CommandClient, name: str) -> list[Object]:
 
 async def run(given: argparse.Namespace, client: CommandClient) -> None:
     """Create jobs."""
-    jobs = jobs_of_file(given.filename) if given.filename else [job_of_flags(given, name) for name in names_of(given)]
+    jobs = _jobs_of_file(given.filename) if given.filename else [_job_of_flags(given, name) for name in names_of(given)]
     placed = [(job, _namespace(job, given.namespace) or client.namespace) for job in jobs]
 
     async def make(job_in_namespace: tuple[Object, str]) -> None:
@@ -124,6 +127,14 @@ def _namespace(job: Object, asked: str) -> str:
     return str(own)
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Run one command on jobs."""
+    given = parser().parse_args(arguments)
+    if not getattr(given, "filename", ""):
+        names_of(given)
+    return run_command(given, JOBS, partial(_ACTS[given.action], given))
+
+
 _ACTS: Final[Mapping[str, Callable[[argparse.Namespace, CommandClient], Awaitable[None]]]] = {
     "list": show,
     "view": view,
@@ -134,9 +145,52 @@ _ACTS: Final[Mapping[str, Callable[[argparse.Namespace, CommandClient], Awaitabl
 }
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one command on jobs."""
-    given = parser().parse_args(arguments)
-    if not getattr(given, "filename", ""):
-        names_of(given)
-    return run_command(given, JOBS, partial(_ACTS[given.action], given))
+def _job_of_flags(given: argparse.Namespace, name: str) -> Object:
+    """Return a job of one task with one container."""
+    container: Object = {
+        "name": name,
+        "image": given.image,
+        "imagePullPolicy": "IfNotPresent",
+        "resources": _resources(given.requests, given.limits),
+    }
+    if given.command:
+        container["command"] = given.command
+    template = {
+        "metadata": {"name": name, "labels": {_LABEL: name}},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
+    spec: Object = {
+        "schedulerName": given.scheduler,
+        "minAvailable": given.min,
+        "tasks": [{"name": "default0", "replicas": given.replicas, "template": template}],
+    }
+    if given.queue:
+        spec["queue"] = given.queue
+    return {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _resources(requests: Mapping[str, str], limits: Mapping[str, str]) -> Object:
+    parts = {"requests": dict(requests), "limits": dict(limits)}
+    return {name: part for name, part in parts.items() if part}
+
+
+def _jobs_of_file(path: str) -> list[Object]:
+    """Read jobs from a manifest, YAML or JSON, or from the manifests of a folder; `-` is standard input.
+
+    Raises:
+        ReadError: It cannot be read.
+        ConfigError: It holds other objects.
+    """
+    documents = read_objects([path])
+    if not documents:
+        raise ConfigError(f"{path}: no objects passed to create")
+    return [_job(document, path) for document in documents]
+
+
+def _job(document: Mapping[str, Any], path: str) -> Object:
+    found = (document.get("apiVersion"), document.get("kind"))
+    if found != (JOBS.api_version, JOBS.kind):
+        raise ConfigError(f"{path}: got {found[1]} of {found[0]}, expected {JOBS.kind} of {JOBS.api_version}")
+    if not isinstance(document.get("metadata"), dict):
+        raise ConfigError(f"{path}: metadata is missing")
+    return dict(document)

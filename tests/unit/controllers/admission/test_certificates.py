@@ -21,8 +21,12 @@ from pyroclast.controllers.admission.certificates.files import CertificateFiles
 from pyroclast.controllers.admission.certificates.pairs import Pair, certificates_of, issue, make_authority, pair_of
 from pyroclast.controllers.admission.certificates.rotation import Lives, Material, renewed
 from pyroclast.controllers.admission.certificates.secret import SharedSecret
-from pyroclast.controllers.admission.certificates.trust import update_ca_bundles
-from pyroclast.controllers.admission.certificates.watcher import CertificateWatcher, new_context, show
+from pyroclast.controllers.admission.certificates.watcher import (
+    CertificateWatcher,
+    new_context,
+    show,
+    update_ca_bundles,
+)
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from pyroclast.emulator.run import Emulator
 from pyroclast.kube.client import Client
