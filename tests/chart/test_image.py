@@ -99,7 +99,7 @@ def test_versions_are_those_of_the_lock(image: Path) -> None:
     assert {each for each in found if each[0] not in {"pip", "setuptools", "pyroclast-scheduler"}} <= locked
 
 
-def test_the_image_runs_as_nobody() -> None:
+def test_the_image_runs_as_a_user_without_rights() -> None:
     """The last stage names a number that is not root's, has a health check and starts the scheduler."""
     last = dict(instructions(STAGES[-1]))
 

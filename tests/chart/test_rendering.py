@@ -459,7 +459,7 @@ def test_one_replica_has_no_budget() -> None:
 
 
 @pytest.mark.parametrize("policy", ["Ignore", "Fail"])
-def test_unanswered_custom_resources_pass_unless_told_otherwise_and_pods_always_do(policy: str) -> None:
+def test_unanswered_custom_resources_pass_unless_configured_otherwise_and_pods_always_do(policy: str) -> None:
     """Ignore is what an install without a word gives."""
     sets = ("admission.pods=true", *(["admission.failurePolicy=Fail"] if policy == "Fail" else []))
     policies = {path: hook["failurePolicy"] for path, hook in webhooks(*sets).items()}

@@ -55,7 +55,7 @@ def upstream_folder() -> Path:
 
 
 def upstream_is_required() -> bool:
-    """Tell whether their absence is a failure."""
+    """Return whether their absence is a failure."""
     return os.environ.get("PYROCLAST_REQUIRE_UPSTREAM", "") not in {"", "0"}
 
 

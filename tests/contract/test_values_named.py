@@ -23,7 +23,7 @@ NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(VALUES)})(?:\.[a-zA-Z_]+)+(?![\w/
 
 
 def is_value(path: str) -> bool:
-    """Tell whether the chart has a value; what stands below an empty one is the operator's to choose."""
+    """Return whether the chart has a value; what stands below an empty one is the operator's to choose."""
     found: Any = VALUES
     for name in path.split("."):
         if found == {}:

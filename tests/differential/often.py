@@ -6,7 +6,7 @@ __all__ = ["at_least"]
 
 
 def at_least(wanted: int, found: Iterable[bool]) -> bool:
-    """Tell whether so many are true; asks for no more once they are."""
+    """Return whether so many are true; asks for no more once they are."""
     counted = 0
     for each in found:
         counted += each

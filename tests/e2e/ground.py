@@ -150,7 +150,7 @@ class Ground:
         return [pod["spec"].get("nodeName", "") for pod in self.pods(gang)]
 
     def is_placed(self, gang: str) -> bool:
-        """Tell whether each pod of a gang has a node."""
+        """Return whether each pod of a gang has a node."""
         return all(self.nodes_of(gang))
 
     def phases_of(self, gang: str) -> list[str]:

@@ -46,7 +46,7 @@ def _is_locked(port: int) -> bool:
 
 
 def _is_free(port: int) -> bool:
-    """Tell whether nobody listens there."""
+    """Return whether nobody listens there."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -11,7 +11,7 @@ PROBE_SECONDS = 5.0
 
 
 def answers_ok(url: str, tls: ssl.SSLContext | None = None) -> bool:
-    """Tell whether a GET is answered with a success; refused connections and errors are a no."""
+    """Return whether a GET is answered with a success; refused connections and errors are a no."""
     # No proxy of the environment stands before the loopback.
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=tls))
     try:

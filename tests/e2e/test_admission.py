@@ -131,7 +131,7 @@ class Plane:
         return found
 
     def is_trusted(self) -> bool:
-        """Tell whether all webhooks know whom to trust."""
+        """Return whether all webhooks know whom to trust."""
         for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
             found = json.loads(self.cluster.kubectl("get", kind, NAME, "-o", "json"))
             if not all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]):

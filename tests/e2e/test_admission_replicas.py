@@ -56,7 +56,7 @@ class Plane:
         return ""
 
     def is_judged(self) -> bool:
-        """Tell whether a Job that asks for three of its two pods is refused, by us."""
+        """Return whether a Job that asks for three of its two pods is refused, by us."""
         return "is greater than 'replicas'" in self.create(job(task(minAvailable=3), name=f"bad-{next(self.numbers)}"))
 
     def read(self, *words: str) -> Json:

@@ -249,7 +249,7 @@ def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Pat
 
 
 def is_grouped(ground: Ground, pod: str) -> bool:
-    """Tell whether the controllers have given a pod a group."""
+    """Return whether the controllers have given a pod a group."""
     group = r"jsonpath={.metadata.annotations.scheduling\.k8s\.io/group-name}"
     return ground.kubectl("get", "pod", pod, "--ignore-not-found", "-o", group).startswith("podgroup-")
 

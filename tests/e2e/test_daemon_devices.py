@@ -63,7 +63,7 @@ def cards_of(ground: Ground, name: str) -> str:
 
 
 def waits(ground: Ground, name: str) -> bool:
-    """Tell whether a pod was told that no card is left."""
+    """Return whether a pod was told that no card is left."""
     return bool(ground.condition_of(name).get("message") == FULL)
 
 

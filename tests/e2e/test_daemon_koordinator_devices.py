@@ -63,7 +63,7 @@ def devices_of(ground: Ground, name: str) -> Any:
 
 
 def waits(ground: Ground, name: str) -> bool:
-    """Tell whether a pod was told that no GPU is left."""
+    """Return whether a pod was told that no GPU is left."""
     return bool(ground.condition_of(name).get("message") == FULL)
 
 

@@ -42,7 +42,7 @@ def followed(daemon: Daemon) -> dict[str, str]:
     return {item["metadata"]["name"]: item["status"]["nodeMetric"]["nodeUsage"]["resources"]["cpu"] for item in found}
 
 
-def test_loads_are_followed_while_they_are_wanted(
+def test_loads_are_watched_while_a_plugin_reads_them(
     ground: Ground, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not at first; then one node is busy, then the other; then no more. The dump decides the same."""

@@ -93,7 +93,7 @@ def measured(dump: Any) -> dict[str, float]:
 
 
 def has_measured(daemon: Daemon, loads: Mapping[str, float]) -> bool:
-    """Tell whether these are the loads that a daemon knows of."""
+    """Return whether these are the loads that a daemon knows of."""
     return measured(daemon.get_json("/debug/snapshot")) == loads
 
 

@@ -239,7 +239,7 @@ def rehearse(ground: Ground, pod: str) -> tuple[int, str]:
 
 
 def budget_is_told(ground: Ground, name: str) -> bool:
-    """Tell whether the controller has looked at a budget."""
+    """Return whether the controller has looked at a budget."""
     path = f"/apis/policy/v1/namespaces/{ground.name}/poddisruptionbudgets/{name}"
     status = ground.client.send("GET", path).body.get("status", {})
     return bool(status.get("observedGeneration")) and status.get("currentHealthy", 0) > 0

@@ -110,24 +110,24 @@ def lease(ground: Ground, name: str = "volcano") -> dict[str, Any]:
 
 
 def is_dated(ground: Ground, ahead_seconds: float) -> bool:
-    """Tell whether the lease was renewed by a holder whose clock is so far ahead."""
+    """Return whether the lease was renewed by a holder whose clock is so far ahead."""
     renewed = datetime.fromisoformat(lease(ground)["renewTime"]).timestamp()
     return abs(renewed - time.time() - ahead_seconds) < 60.0
 
 
 def has_passed_on(ground: Ground, transitions: int) -> bool:
-    """Tell whether the lease has passed on once."""
+    """Return whether the lease has passed on once."""
     passed: int = lease(ground)["leaseTransitions"]
     return passed == transitions + 1
 
 
 def is_past(moment: float) -> bool:
-    """Tell whether a moment of the monotonic clock is over."""
+    """Return whether a moment of the monotonic clock is over."""
     return time.monotonic() > moment
 
 
 def all_run(ground: Ground, names: list[str]) -> bool:
-    """Tell whether each gang is there as a whole."""
+    """Return whether each gang is there as a whole."""
     return all(ground.phases_of(name) == ["Running"] * MEMBERS for name in names)
 
 
@@ -264,7 +264,7 @@ def job_status(ground: Ground, name: str) -> dict[str, Any]:
 
 
 def is_completed(ground: Ground, name: str) -> bool:
-    """Tell whether a Job has come to its end."""
+    """Return whether a Job has come to its end."""
     return bool(job_status(ground, name).get("state", {}).get("phase") == "Completed")
 
 
@@ -357,7 +357,7 @@ def job_names(ground: Ground) -> list[str]:
 
 
 def is_gone(ground: Ground, job: str) -> bool:
-    """Tell whether a Job was deleted."""
+    """Return whether a Job was deleted."""
     return job not in job_names(ground)
 
 

@@ -218,7 +218,7 @@ def test_gangs_and_jobs_run_to_their_end_on_its_definitions(
 
 
 def is_at_rest(ground: Ground, daemon: Daemon) -> bool:
-    """Tell whether nobody writes anything for twenty cycles."""
+    """Return whether nobody writes anything for twenty cycles."""
     before = versions_of(ground)
     daemon.wait_cycles(20)
     return versions_of(ground) == before

@@ -95,7 +95,7 @@ def without(scenario: Scenario, jobs: tuple[str, ...]) -> Scenario:
 
 
 def runs(outcome: Outcome) -> bool:
-    """Tell whether the minimum of the job was bound."""
+    """Return whether the minimum of the job was bound."""
     return outcome.phases["p"] == "Running"
 
 

@@ -127,7 +127,7 @@ def cpu_of(scenario: Scenario, job: str) -> int:
 
 
 def is_hard(scenario: Scenario, job: str) -> bool:
-    """Tell whether a job must stay within a rack."""
+    """Return whether a job must stay within a rack."""
     name = job.rpartition("/")[2]
     group = next(each for each in scenario.objects if each["kind"] == "PodGroup" and each["metadata"]["name"] == name)
     return "networkTopology" in group["spec"]

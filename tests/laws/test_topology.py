@@ -39,7 +39,7 @@ class Site:
         return scenario
 
     def crosses(self, used: set[str], tier: int) -> bool:
-        """Tell whether nodes lie in no domain up to a tier."""
+        """Return whether nodes lie in no domain up to a tier."""
         return bool(used) and not any(used <= set(of) for level, of in self.domains.values() if level <= tier)
 
     def plain_choice(self, tasks: int, cpu: int, tier: int) -> set[str] | None:

@@ -60,7 +60,7 @@ def test_one_job_may_have_pods_of_several_quotas() -> None:
     assert sorted(outcome.bindings) == ["mixed-0", "mixed-1", "mixed-2", "mixed-4", "mixed-6"]
 
 
-def test_equal_jobs_of_several_quotas_are_told_apart_in_later_cycles() -> None:
+def test_equal_jobs_of_several_quotas_are_distinguished_in_later_cycles() -> None:
     """What one quota refused says nothing of the same pods of another, also where the answer is remembered."""
     scenario = TWO.add(elastic_quota("full", most={"cpu": 0}), elastic_quota("free", most={"cpu": 8}))
     scenario = scenario.job("first", labels=uses("full"))

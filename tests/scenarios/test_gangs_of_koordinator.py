@@ -342,7 +342,7 @@ def test_row_20_an_unknown_mode_is_strict() -> None:
     )
 
 
-def test_a_list_without_the_gang_itself_is_told_as_it_is_taken() -> None:
+def test_a_list_without_the_gang_itself_is_reported_and_completed() -> None:
     """It does not count as absent: the other gang is waited for."""
     outcome = run(gang(ONE, "a", least=1, waiting=1, groups=("default/b",)))
     assert outcome.condition_message("a-0") == "the gang group is not complete: there is no gang default/b"

@@ -39,7 +39,7 @@ def test_two_pods_go_once() -> None:
 
 
 @pytest.mark.parametrize(("job", "pods", "would"), [("a", ("a-3", "a-4"), 8000), ("b", ("b-2", "b-3", "b-4"), 6000)])
-def test_who_waits_hears_what_the_node_lacks_and_why_its_queue_may_not_reclaim(
+def test_the_refusal_names_what_the_node_lacks_and_why_the_queue_may_not_reclaim(
     job: str, pods: tuple[str, ...], would: int
 ) -> None:
     """1 CPU is idle and 2 are asked for; with one pod more the queue would be over the 5 CPU that it deserves."""

@@ -245,7 +245,7 @@ class Deciding:
             yield from miscounted(repeated.headroom, report, replace(following, snapshot=after))
 
     def _quotas_ask_for_less(self, following: Beginning, after: Snapshot) -> bool:
-        """Tell whether pods are gone that were asked for: what others lend to a quota changes by that."""
+        """Return whether pods are gone that were asked for: what others lend to a quota changes by that."""
         if not any(each.plugin == "elastic-quota" for each in following.configuration.profiles[0].plugins):
             return False
         before, left = (
@@ -254,7 +254,7 @@ class Deciding:
         return not before <= left
 
     def _has_happened(self, report: CycleReport, after: Snapshot) -> bool:
-        """Tell whether nobody who was to go stayed; who has gone by now holds as little as one who is going."""
+        """Return whether nobody who was to go stayed; who has gone by now holds as little as one who is going."""
         gone = {each.task for plan in report.plans for each in plan.evictions}
         stayed = (task for job in after.jobs.values() for task in job.tasks.values() if task.id in gone)
         return all(task.status is TaskStatus.RELEASING for task in stayed)

@@ -451,7 +451,7 @@ class Workload:
                     await self._ground.post(PODS_PATH, _pod(job, job.made))
 
     def _may_make(self, job: Job, number: int) -> bool:
-        """Tell whether a job's n-th pod is made: under a quota the minimum is, once the group is admitted."""
+        """Return whether a job's n-th pod is made: under a quota the minimum is, once the group is admitted."""
         if "resourcequota" not in self.plugins:
             return True
         group = self.group(job.name) or {}

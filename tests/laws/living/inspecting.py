@@ -72,7 +72,7 @@ class Inspector(Action):
                     yield f"{plan.action} for {plan.job} cannot be repeated"
 
     def _does(self, session: Session, plan: Plan, victims: Sequence[Eviction], held: Mapping[TaskId, NodeName]) -> bool:
-        """Tell whether some victims are enough for a plan, where others hold places, and leave every gang intact."""
+        """Return whether some victims are enough for a plan, where others hold places, and leave every gang intact."""
         with session.statement() as trial:
             for task in sorted(held.keys() & _pending(session)):
                 is_placed(session, trial, task, held[task], evicts=True)
@@ -93,7 +93,7 @@ def _choices(plan: Plan) -> Iterator[list[Eviction]]:
 
 
 def _all_intact(session: Session, plan: Plan) -> bool:
-    """Tell whether every job that lost something, but the beneficiary, has its minimums or nothing left."""
+    """Return whether every job that lost something, but the beneficiary, has its minimums or nothing left."""
     losers: set[JobId] = {each.job for each in plan.evictions if each.job is not None and each.job != plan.job}
     return all((job := session.jobs.get(loser)) is not None and is_intact(job) for loser in losers)
 

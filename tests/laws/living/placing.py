@@ -102,7 +102,7 @@ def _in_closed_zones(
 
 
 def _is_open(window: str, second: int) -> bool:
-    """Tell whether a window holds a second of the day, both its ends included; no window is never open."""
+    """Return whether a window holds a second of the day, both its ends included; no window is never open."""
     if not window:
         return False
     begin, end = (

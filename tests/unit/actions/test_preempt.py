@@ -342,7 +342,7 @@ def test_evictions_name_their_reason() -> None:
     ]
 
 
-def test_a_gang_that_counts_on_a_pod_without_requests_evicts_nobody_unless_that_has_a_place_too() -> None:
+def test_a_gang_that_needs_a_best_effort_member_evicts_no_pod_unless_that_fits_too() -> None:
     """Two places for pods: a victim makes one, but then none is left for the member that asks for nothing."""
     scenario = ONE_QUEUE.node("n1", cpu=4, pods=2)
     scenario = scenario.running("v", on=["n1"] * 2, queue="q1", priority_class="low", priority=10)

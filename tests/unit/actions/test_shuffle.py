@@ -176,7 +176,7 @@ def test_a_node_that_is_given_back_counts_more_than_a_gang() -> None:
     assert len(shuffle(running(3, minimum=3), Frees).evictions) == 3
 
 
-def test_the_first_tier_that_names_anybody_decides() -> None:
+def test_the_first_tier_that_names_a_pod_decides() -> None:
     """The tier before has a strategy that fails."""
     outcome = running(1).run("shuffle", plugins=((Fails,), (Frees,), (Names,)))
 

@@ -259,7 +259,7 @@ def test_pods_beyond_the_reservations_of_their_queue_are_evicted_at_once() -> No
     assert victims(there, "a", "b", "c") == ["b"]
 
 
-def test_more_than_deserved_of_what_nobody_spoke_of_does_not_count() -> None:
+def test_resources_without_a_deserved_amount_do_not_count() -> None:
     """One GPU is deserved and held; that the pod also has 4 CPU makes it no victim of a CPU pod."""
     there = world(
         queue("q", deserved={"cpu": "4"}),

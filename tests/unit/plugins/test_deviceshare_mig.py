@@ -112,7 +112,7 @@ def test_two_containers_have_two_instances() -> None:
     assert annotations_of(outcome)["p-0"][IDS] == "GPU-0[group2-0],NVIDIA,8000,0:;GPU-0[group2-3],NVIDIA,4000,0:"
 
 
-def test_a_card_that_nobody_has_is_cut_anew() -> None:
+def test_an_unused_card_is_partitioned_again() -> None:
     """As long as somebody has an instance of group1 it is cut so; when he leaves, all of it may be given."""
     held = cluster(40960).running(
         "r", on=["n"], pod=one(number=1, memory=1), annotations={IDS: "GPU-0[group1-0],NVIDIA,1,0:"}

@@ -384,7 +384,7 @@ def test_the_object_of_the_default_quota_overrides_arguments_by_resource() -> No
     assert why(session, "l-0") == over(DEFAULT_QUOTA, "cpu", "maximum")
 
 
-def test_use_is_guaranteed_where_it_is_wanted() -> None:
+def test_use_is_guaranteed_if_configured() -> None:
     """enableGuaranteeUsage: what is in use is guaranteed and shown as allocated, and not lent."""
     scenario = BIG.add(
         elastic_quota("q", least={"cpu": 5}, most={"cpu": 90}, uid="q"),

@@ -278,7 +278,7 @@ def test_a_surplus_is_not_spent_on_a_role_without_surplus() -> None:
     assert permitted(there, "ps", "w1", "w2", "w3") == ["w1", "w2"]
 
 
-def test_roles_that_do_not_count_spare_anybody() -> None:
+def test_roles_without_a_minimum_protect_no_pod() -> None:
     """They ask for three where two are the minimum, so only the total matters."""
     pods = [*running("ps", role="ps"), *running("w1", "w2", role="worker")]
     there = world(*pods, minimum=2, min_task_member={"ps": 1, "worker": 2})
@@ -382,7 +382,7 @@ def test_a_waiting_task_is_no_mere_leaving() -> None:
         assert not has_placed_all(there.job("job"))
 
 
-def test_a_gang_that_does_not_fit_hears_how_many_lack_and_why() -> None:
+def test_the_condition_of_a_gang_has_the_number_of_missing_members_and_the_reason() -> None:
     """Three of 6 CPU each on two nodes of 8: the third has no room, and nothing is bound."""
     there = acted(world(*(pod(f"p{index}", cpu="6") for index in range(3)), minimum=3))
     there.close()

@@ -153,7 +153,7 @@ def test_where_a_partition_must_be_and_cannot(scenario: Scenario, wish: Any, rea
     assert given(asking(scenario, ratio=50)) == {"gpu": [0]}, "shares need no partition"
 
 
-def test_a_partition_within_the_scope_that_is_wanted() -> None:
+def test_a_partition_within_the_requested_scope() -> None:
     """One over two switches is no choice for who wants one switch."""
     there = tabled([[1, 2], 9], [[4, 5], 1])
 

@@ -95,7 +95,7 @@ def test_pods_of_daemon_sets_go_anywhere() -> None:
     assert there.scores("p")["n1"] > 0
 
 
-def test_nodes_without_measurements_take_everybody_and_score_nothing() -> None:
+def test_nodes_without_measurements_accept_all_pods_and_score_nothing() -> None:
     """No NodeMetric, one that says nothing yet, one that cannot be read."""
     objects = (
         HUNDRED,

@@ -81,7 +81,7 @@ def test_affinity_goes_before_anti_affinity_goes_before_that_of_others() -> None
     assert without_db.verdicts("p") == {"n1": UNWELCOME, "n2": UNWELCOME, "n3": UNWELCOME}
 
 
-def test_first_pod_that_wants_its_own_kind_may_go_wherever_the_keys_are() -> None:
+def test_the_first_pod_with_affinity_to_its_own_kind_fits_all_nodes_with_the_keys() -> None:
     """Without any match the self-match counts; a node without the key still fails."""
     cluster = opened(*ZONES, node("n4"), pod("p", labels=WEB, affinity=beside(term("web"))))
 

@@ -37,6 +37,6 @@ CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
         ),
     ],
 )
-def test_what_is_wanted(plugins: list[Any], expected: OnDemandKinds) -> None:
+def test_kinds_that_plugins_need_are_watched(plugins: list[Any], expected: OnDemandKinds) -> None:
     """Loads by load-aware, the device ConfigMap by deviceshare with virtual cards, and nothing by others."""
     assert required(*plugins) == expected

@@ -78,7 +78,7 @@ def test_a_slow_call_is_reported_once(tmp_path: Path) -> None:
     assert told[2].where.startswith(str(tmp_path / "slow.py") + ":")
 
 
-def test_a_call_that_lasts_beyond_the_deadline_hangs_and_is_told_once_more(tmp_path: Path) -> None:
+def test_a_call_beyond_the_deadline_is_reported_as_hanging_once_more(tmp_path: Path) -> None:
     """First it is slow, then it hangs."""
     calls, told = SlowCalls(1.0, 30.0), list[SlowCall | None]()
     moments = chain([10.0, 12.0, 41.0], repeat(50.0))

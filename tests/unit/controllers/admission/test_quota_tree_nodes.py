@@ -62,7 +62,7 @@ async def lists_come(cluster: AdmissionCluster, given: Given, *plurals: str) -> 
     return cluster.is_synced
 
 
-async def test_pods_wait_for_nobody_who_knows_no_trees() -> None:
+async def test_pods_do_not_wait_where_no_trees_are_known() -> None:
     """Who is not ready is asked nothing; who were ready without the profiles would let pods of trees go anywhere."""
     async with following([]) as (cluster, given):
         assert not await lists_come(cluster, given, "queues", "namespaces")

@@ -126,7 +126,7 @@ def test_running_in_time_is_no_event() -> None:
     assert world.phase() == "Running"
 
 
-def test_a_failure_is_answered_after_its_timeout_by_whoever_is_there_then() -> None:
+def test_a_failure_is_answered_after_its_timeout_by_the_controller_that_runs_then() -> None:
     """The time runs from the end of the container, so that a new process knows it."""
     world = running(policy("RestartJob", "PodFailed", timeout="5m"))
     world.set_pod("job-worker-0", "Failed")
@@ -152,7 +152,7 @@ def test_an_eviction_whose_successor_runs_in_time_is_forgiven() -> None:
     assert world.status().get("retryCount", 0) == 0
 
 
-def test_an_eviction_is_answered_after_its_timeout_by_whoever_is_there_then() -> None:
+def test_an_eviction_is_answered_after_its_timeout_by_the_controller_that_runs_then() -> None:
     """Since when the pod is missed stands in the status."""
     world = running(policy("RestartJob", "PodEvicted", timeout="5m"))
     world.evict("job-worker-0")

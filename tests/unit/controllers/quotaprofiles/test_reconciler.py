@@ -64,7 +64,7 @@ async def told(ground: Ground) -> list[str]:
 
 
 async def hears(ground: Ground, message: str) -> bool:
-    """Tell whether somebody was told something."""
+    """Return whether somebody was told something."""
     return any(message in each for each in await told(ground))
 
 

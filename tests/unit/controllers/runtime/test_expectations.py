@@ -22,7 +22,7 @@ class World:
         self.expectations = Expectations(clock=self.clock, patience_seconds=60)
 
     def is_ready(self) -> bool:
-        """Tell whether the job may be decided about."""
+        """Return whether the job may be decided about."""
         return self.expectations.wait(JOB) is None
 
 

@@ -220,7 +220,7 @@ def test_nested_structures_match_names_without_regard_to_case() -> None:
     assert warnings == []
 
 
-def test_faults_are_told_all_at_once_with_the_path_inside_the_value() -> None:
+def test_all_faults_are_reported_at_once_with_the_path_inside_the_value() -> None:
     """Values that Volcano exits on refuse the configuration."""
     raw = {"volumebinding.weight": "x", "volumebinding.shape": [{"utilization": 1}, {"utilization": "y"}]}
 
@@ -365,7 +365,7 @@ def test_faults_inside_a_value_have_their_whole_path(raw: object, where: str) ->
     assert warnings == [f"{PATH}.{where}; the default [{{name: 'first', marks: None, byName: {{}}}}] is kept"]
 
 
-def test_everything_that_is_wrong_inside_a_value_is_told_at_once() -> None:
+def test_all_faults_inside_a_value_are_reported_at_once() -> None:
     """Nobody should have to start three times."""
     with pytest.raises(ConfigError) as caught:
         decode(Nested, {"marks": {"low": "x", "highMark": "y"}, "rules": 5}, PATH)

@@ -31,7 +31,7 @@ def two_parts(cpu: int = 4) -> Scenario:
 
 
 def is_x(part: SubJob) -> bool:
-    """Tell whether a part is that of the first two pods."""
+    """Return whether a part is that of the first two pods."""
     return any(task.name == "a-0" for task in part.tasks.values())
 
 
@@ -159,7 +159,7 @@ def test_hyper_node_order_adds_the_scores_up() -> None:
     assert placed(level, one, two) == "r1"
 
 
-def test_hyper_node_order_is_told_the_nodes_of_each_domain() -> None:
+def test_hyper_node_order_receives_the_nodes_of_each_domain() -> None:
     """By name of the domain; its flag switches it off."""
     told: dict[str, list[str]] = {}
 

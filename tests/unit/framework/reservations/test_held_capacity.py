@@ -93,7 +93,7 @@ def test_between_queues_the_queue_loses() -> None:
     assert {name: text.split() for name, text in record.losers.items()} == {"queue/b": ["0/2////", "0/1////"]}
 
 
-def test_whoever_the_victim_had_won_from_has_lost_the_room_once_more() -> None:
+def test_earlier_losers_to_a_victim_lose_its_capacity_again() -> None:
     """On terms with the new owner of it: by those with the victim they could have it back from anybody else."""
     session = opened({"queue/c": "0/3//// 0/2////", "job/default/loser": "1 9"})
     evict_for(session, "rival-0", "winner-0")
@@ -229,7 +229,7 @@ def test_an_evicted_pod_keeps_its_gains_until_its_deletion() -> None:
     assert list(session.held.after()) == list(session.held.standing)
 
 
-def test_places_that_are_given_up_are_forgotten_where_nobody_lost_pods_for_them() -> None:
+def test_given_up_places_are_forgotten_if_no_pods_were_evicted_for_them() -> None:
     """Else they are no longer held, and known: its task may come to run there in spite of that."""
     record = HeldCapacity(
         holder=job_holder(JobId("a/b")),

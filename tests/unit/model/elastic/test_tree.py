@@ -211,7 +211,7 @@ def test_what_one_does_not_ask_for_goes_to_the_others() -> None:
     assert [tree.books[name].runtime[CPU] for name in "abc"] == [100_000, 0, 100_000]
 
 
-def test_guarantees_stay_whole_where_that_is_wanted() -> None:
+def test_guarantees_are_not_scaled_if_configured() -> None:
     """Together they may exceed what is there."""
     wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants, cuts_guarantees=False)

@@ -31,7 +31,7 @@ def test_a_pod_without_annotations_has_no_hints() -> None:
     assert wishes().hint("gpu") == NO_HINT
 
 
-def test_all_that_can_be_wanted() -> None:
+def test_all_hints_together() -> None:
     """Of each type of device for itself, and of all together."""
     hints = {
         "rdma": {

@@ -234,7 +234,7 @@ def test_deletion(name: str, words: str | None) -> None:
     assert [fault.rule for fault in deletion_faults(name, TREE)] == ([words] if words else [])
 
 
-def test_queues_in_use_stay_where_the_operator_wants_it() -> None:
+def test_queues_in_use_cannot_be_deleted_if_configured() -> None:
     """Off by default."""
     (fault,) = deletion_faults("busy", TREE, QueueLimits(keeps_queues_in_use=True))
 

@@ -81,7 +81,7 @@ def test_warnings_match_jobs_that_the_scheduler_never_starts(tasks: list[Json], 
 
 
 def starts(value: Json) -> bool:
-    """Tell whether the scheduler binds anything of a Job that begins."""
+    """Return whether the scheduler binds anything of a Job that begins."""
     world = World()
     world.job("job", *value["spec"]["tasks"], minAvailable=value["spec"]["minAvailable"])
     world.run()
