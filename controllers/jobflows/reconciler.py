@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 import msgspec
-from prometheus_client import Gauge
 
 from pyroclast.controllers.jobflows.decide import decide
+from pyroclast.controllers.jobflows.metrics import ENDED
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.runtime.controller import Controller
 from pyroclast.controllers.runtime.keys import controller_index, keys_of_controller, own_key
@@ -27,11 +27,6 @@ __all__ = ["JobFlows"]
 
 _BY_JOB_FLOW: Final = "jobflow"
 _BY_TEMPLATE: Final = "template"
-_ENDED: Final = {
-    "Succeed": Gauge("volcano_jobflow_succeed_phase_count", "Job flows that have succeeded.", ["jobflow_namespace"]),
-    "Failed": Gauge("volcano_jobflow_failed_phase_count", "Job flows that have failed.", ["jobflow_namespace"]),
-}
-"""Gauges by phase. They only increase: the client library appends `_total` to counters, and Volcano does not."""
 
 
 class JobFlows(Controller):
@@ -114,8 +109,8 @@ class JobFlows(Controller):
         )
         self._expected.wrote(key, self._flows, answer)
         phase = status.state.phase
-        if phase != job_flow.status.state.phase and phase in _ENDED:
-            _ENDED[phase].labels(job_flow.metadata.namespace).inc()
+        if phase != job_flow.status.state.phase and phase in ENDED:
+            ENDED[phase].labels(job_flow.metadata.namespace).inc()
 
     def _warn(self, job_flow: JobFlow, message: str) -> None:
         self._operator.record(JOB_FLOWS, job_flow, "Warning", "SyncJobFlow", message)

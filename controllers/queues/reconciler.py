@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
-from prometheus_client import Gauge
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
 from pyroclast.controllers.queues.decide import COUNTED, PATIENCE_SECONDS, Decision, Situation, decide
+from pyroclast.controllers.queues.metrics import GANGS
 from pyroclast.controllers.queues.validation import QueueValidator
 from pyroclast.controllers.runtime.ages import Ages
 from pyroclast.controllers.runtime.controller import Controller
@@ -39,13 +39,6 @@ _BY_TARGET: Final = "queues:target"
 _VALID_ACTIONS: Final = frozenset({LifecycleAction.OPEN_QUEUE.value, LifecycleAction.CLOSE_QUEUE.value})
 _COUNTS_SECONDS: Final = 1.0
 """Minimum time between two updates of a queue's counts, because thousands of gangs may change."""
-_GANGS: Final = {
-    phase.lower(): Gauge(
-        f"volcano_queue_pod_group_{phase.lower()}_count", f"Pod groups of a queue in phase {phase}.", ["queue_name"]
-    )
-    for phase in ("Pending", "Inqueue", "Running", "Unknown", "Completed")
-}
-"""Gauges by the field of a queue's status that contains the same number."""
 
 
 def build(operator: Operator, options: ControllerOptions) -> None:
@@ -257,12 +250,12 @@ def _moment(command: Command) -> tuple[str, int, str]:
 
 
 def _show_counts(queue: str, counts: Mapping[str, int]) -> None:
-    for name, gauge in _GANGS.items():
+    for name, gauge in GANGS.items():
         gauge.labels(queue).set(counts[name])
 
 
 def _forget_queue(queue: str) -> None:
     """Remove the series of a deleted queue."""
-    for gauge in _GANGS.values():
+    for gauge in GANGS.values():
         with suppress(KeyError):
             gauge.remove(queue)

@@ -7,9 +7,9 @@ from pathlib import Path
 from prometheus_client import Counter
 
 import pyroclast.controllers.admission.metrics
-import pyroclast.controllers.jobflows.reconciler
+import pyroclast.controllers.jobflows.metrics
 import pyroclast.controllers.jobs.metrics
-import pyroclast.controllers.queues.reconciler
+import pyroclast.controllers.queues.metrics
 import pyroclast.controllers.runtime.metrics
 import pyroclast.kube.metrics
 from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
@@ -18,10 +18,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
     pyroclast.kube.metrics,
     pyroclast.controllers.admission.metrics,
-    pyroclast.controllers.jobflows.reconciler,
+    pyroclast.controllers.jobflows.metrics,
     pyroclast.controllers.jobs.metrics,
     pyroclast.controllers.runtime.metrics,
-    pyroclast.controllers.queues.reconciler,
+    pyroclast.controllers.queues.metrics,
 )
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)
 
