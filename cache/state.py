@@ -55,6 +55,7 @@ from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.load import read_load
 from pyroclast.model.native.identity import is_native, job_of_native, native_group_of
 from pyroclast.model.native.reading import group_name_fault
+from pyroclast.model.nodenuma.topology import read_topology
 from pyroclast.model.numa import read_numa
 from pyroclast.model.plan import Plan
 from pyroclast.model.requests import is_counted
@@ -118,6 +119,7 @@ class ClusterState:
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
         self._topology = TopologyStore(self._fault)
         self._numa = ParsedByNode(read_numa, self._fault)
+        self._topologies = ParsedByNode(partial(read_topology, report=self._fault), self._fault)
         self._loads = ParsedByNode(partial(read_load, report=self._fault), self._fault)
         self._quotas = QuotaStore(self._fault)
         self._quota_uses = UsesByClaim()
@@ -208,6 +210,7 @@ class ClusterState:
             departed=self._broken_gangs.departed.shown(),
             usage=self._usage,
             numa=self._numa.of(objects.numatopologies),
+            topologies=self._topologies.of(objects.node_topologies),
             loads=self._loads.of(objects.node_metrics),
             elastic_quotas=self._quotas.by_name(),
             quota_uses=self._uses_by_claim(uncounted),

@@ -36,6 +36,7 @@ __all__ = [
     "NETWORK_POLICIES",
     "NODES",
     "NODE_METRICS",
+    "NODE_RESOURCE_TOPOLOGIES",
     "NODE_SHARDS",
     "NUMATOPOLOGIES",
     "PERSISTENT_VOLUMES",
@@ -195,6 +196,13 @@ WORKLOADS: Final = _named("scheduling.k8s.io/v1beta1", "workloads", wire.Workloa
 NODE_METRICS: Final = _named(
     "slo.koordinator.sh/v1alpha1", "nodemetrics", wire.NodeMetric, is_namespaced=False, is_optional=True
 )
+NODE_RESOURCE_TOPOLOGIES: Final = _named(
+    "topology.node.k8s.io/v1alpha1",
+    "noderesourcetopologies",
+    wire.NodeResourceTopology,
+    is_namespaced=False,
+    is_optional=True,
+)
 POD_GROUPS: Final = _custom(wire.PodGroup)
 QUEUES: Final = _custom(wire.Queue)
 HYPER_NODES: Final = _custom(wire.HyperNode)
@@ -210,7 +218,12 @@ JOBS: Final = _custom(Job)
 JOB_FLOWS: Final = _custom(JobFlow)
 JOB_TEMPLATES: Final = _custom(JobTemplate)
 
-WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (CONFIG_MAPS, NODE_METRICS, RESERVATIONS)
+WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (
+    CONFIG_MAPS,
+    NODE_METRICS,
+    NODE_RESOURCE_TOPOLOGIES,
+    RESERVATIONS,
+)
 """Followed only while the configuration needs them."""
 ALL: Final[tuple[Resource[Any], ...]] = (
     PODS,

@@ -11,6 +11,7 @@ from pyroclast.model import wire
 from pyroclast.model.annotations import read_json
 from pyroclast.model.colocation import QOS_CLASS
 from pyroclast.model.device_claims import named_claims
+from pyroclast.model.nodenuma.names import NUMA_SPEC, RESOURCE_SPEC
 
 __all__ = [
     "CPU_BINDING",
@@ -38,10 +39,6 @@ TOPOLOGY_SPREAD: Final = "topology spread"
 
 RESERVATION_AFFINITY: Final = "scheduling.koordinator.sh/reservation-affinity"
 """Annotation: its presence makes a reservation mandatory."""
-RESOURCE_SPEC: Final = "scheduling.koordinator.sh/resource-spec"
-"""Annotation, JSON: `requiredCPUBindPolicy`, for pods of the classes LSE and LSR."""
-NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
-"""Annotation, JSON: `numaTopologyPolicy`, `singleNUMANodeExclusive`."""
 JOINT_SPEC: Final = "scheduling.koordinator.sh/device-joint-allocate"
 """Annotation, JSON: `requiredScope`."""
 GATHER_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"

@@ -10,6 +10,7 @@ from pyroclast.model.gangs import GangGroup
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.jobs import Departed, Job, JobTable
 from pyroclast.model.load import NodeLoad
+from pyroclast.model.nodenuma.topology import NodeTopology
 from pyroclast.model.nodes import NodeTable
 from pyroclast.model.numa import NumaNode
 from pyroclast.model.queues import Queue
@@ -54,6 +55,7 @@ class ClusterObjects:
     workloads: Mapping[str, wire.Workload] = field(default_factory=SealedDict)
     native_pod_groups: Mapping[str, wire.NativePodGroup] = field(default_factory=SealedDict)
     node_metrics: Mapping[str, wire.NodeMetric] = field(default_factory=SealedDict)
+    node_topologies: Mapping[str, wire.NodeResourceTopology] = field(default_factory=SealedDict)
     devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=SealedDict)
     """Koordinator's, by node; nodes have theirs, too."""
     reservations: Mapping[str, wire.Reservation] = field(default_factory=SealedDict)
@@ -101,6 +103,8 @@ class Snapshot:
     """Last measured usage of nodes; nodes without a measurement are absent."""
     numa: Mapping[NodeName, NumaNode | None] = field(default_factory=SealedDict)
     """NUMA topology of nodes that have a Numatopology; None if it cannot be parsed."""
+    topologies: Mapping[NodeName, NodeTopology | None] = field(default_factory=SealedDict)
+    """CPUs and NUMA nodes of nodes that have a NodeResourceTopology; unreadable parts are left out."""
     loads: Mapping[NodeName, NodeLoad | None] = field(default_factory=SealedDict)
     """Usage of nodes that have a NodeMetric, and of their pods; None if it cannot be parsed."""
     elastic_quotas: Mapping[str, ParsedQuota] = field(default_factory=SealedDict)

@@ -16,6 +16,7 @@ from pyroclast.plugins.gang import Gang
 from pyroclast.plugins.load_aware import LoadAware
 from pyroclast.plugins.network_topology_aware.plugin import NetworkTopologyAware
 from pyroclast.plugins.nodegroup import NodeGroup
+from pyroclast.plugins.nodenuma import NodeNuma
 from pyroclast.plugins.nodeorder import NodeOrder
 from pyroclast.plugins.numa_aware.plugin import NumaAware
 from pyroclast.plugins.overcommit import Overcommit
@@ -48,6 +49,7 @@ BUILT_IN: Final[tuple[type[Any], ...]] = (
     LoadAware,
     NetworkTopologyAware,
     NodeGroup,
+    NodeNuma,
     NodeOrder,
     NumaAware,
     Overcommit,

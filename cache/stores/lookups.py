@@ -36,6 +36,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "Workload": "workloads",
     "NativePodGroup": "native_pod_groups",
     "NodeMetric": "node_metrics",
+    "NodeResourceTopology": "node_topologies",
     "Device": "devices",
     "Reservation": "reservations",
 }

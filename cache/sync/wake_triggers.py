@@ -12,6 +12,7 @@ from typing import Any, Final
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
+from pyroclast.model.nodenuma.names import DECISIVE
 
 __all__ = ["Trigger", "trigger_of"]
 
@@ -137,6 +138,20 @@ def _spec_change(old: Any, new: Any, _state: ClusterState) -> Trigger | None:
     return None
 
 
+def _topology(
+    old: wire.NodeResourceTopology | None, new: wire.NodeResourceTopology | None, _state: ClusterState
+) -> Trigger | None:
+    """Ignore other annotations: the agent writes its shared pools of CPUs there, which change with every pod."""
+    if old is not None and new is not None and _decisive(old) == _decisive(new):
+        return None
+    return Trigger.NEW_CAPACITY
+
+
+def _decisive(topology: wire.NodeResourceTopology) -> tuple[Any, ...]:
+    annotations = tuple(map(topology.metadata.annotations.get, DECISIVE))
+    return topology.topology_policies, topology.zones, annotations
+
+
 def _reservation(old: wire.Reservation | None, new: wire.Reservation | None, _state: ClusterState) -> Trigger | None:
     """A new one needs a node; one that becomes Available, or ends, offers capacity. Other changes of status do not."""
     if new is not None and old is None:
@@ -169,6 +184,7 @@ _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] 
     "HyperNode": _spec_change,
     "NodeShard": _spec_change,
     "Numatopology": _spec_change,
+    "NodeResourceTopology": _topology,
     "ElasticQuota": _spec_change,
     "Device": _spec_change,
     "ConfigMap": _any_change,

@@ -14,6 +14,7 @@ from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_
 from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
 from pyroclast.model.devices.koordinator.names import TELLING as DEVICE_ANNOTATIONS
 from pyroclast.model.devices.names import TELLING as CARD_ANNOTATIONS
+from pyroclast.model.nodenuma.names import RESOURCE_SPEC
 from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED, RESERVATION_NODE
@@ -42,6 +43,7 @@ _PLACEMENT_ANNOTATIONS: Final = (
     *CARD_ANNOTATIONS,
     *DEVICE_ANNOTATIONS,
     LOAD_SCALING_FACTORS,
+    RESOURCE_SPEC,
     RESERVATION_AFFINITY,
     EXACT_MATCH,
     RESERVATION_NODE,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from pyroclast.framework.extension.contract import Addend, Locality, Move, View, Vote
+from pyroclast.framework.extension.contract import Addend, Locality, Move, NumaHint, View, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.label_keys import is_annotation_key, is_label_key, is_label_value
@@ -33,6 +33,8 @@ __all__ = ["READ_PARTS", "READ_POINTS", "Reader", "anything", "number", "part_re
 Reader = Callable[[Any, Sequence[Any]], Any]
 """Given an answer and what was asked about; returns the answer as the session uses it."""
 
+_MOST_HINTED: Final = 64
+"""Maximum number of NUMA nodes, and of resources with hints."""
 _MOST_ADDENDS: Final = 32
 """Maximum number of weighted scores that one function adds up."""
 _LONGEST_KEY_SHOWN: Final = 100
@@ -291,6 +293,31 @@ def _labels(value: Any, _about: Sequence[Any]) -> dict[str, str]:
 
 def _texts_by_task(value: Any, _about: Sequence[Any]) -> dict[str, dict[str, str]]:
     return {_text(task): _annotations(texts) for task, texts in _mapping(value).items()}
+
+
+def _numa_hints(value: Any, _about: Sequence[Any]) -> dict[str, list[NumaHint]] | None:
+    if value is None:
+        return None
+    found = {_text(name): [_numa_hint(each) for each in _list(hints)] for name, hints in _mapping(value).items()}
+    if len(found) > _MOST_HINTED:
+        raise ValueError(f"expected hints for at most {_MOST_HINTED} resources, got {len(found)}")
+    return found
+
+
+def _numa_hint(value: Any) -> NumaHint:
+    if not isinstance(value, NumaHint):
+        raise _expected("a NumaHint", value)
+    return NumaHint(_mask(value.nodes), _boolean(value.preferred, ()), _count(value.score, ()))
+
+
+def _numa_nodes(value: Any, _about: Sequence[Any]) -> int | None:
+    return None if value is None else _mask(value, least=0)
+
+
+def _mask(value: Any, least: int = 1) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << _MOST_HINTED:
+        raise _expected("a bit mask of NUMA nodes", value)
+    return value
 
 
 def _preparations(value: Any, _about: Sequence[Any]) -> list[Preparation]:
@@ -623,6 +650,8 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "plan_annotations": _texts_by_task,
     "preparations": _preparations,
     "delegate": _boolean,
+    "numa_hints": _numa_hints,
+    "numa_plan": _numa_nodes,
     "apply": _applied,
     "chooses_for": _boolean,
     "hook": anything,

@@ -293,6 +293,45 @@ class GroupedScores(Protocol):
         ...
 
 
+class NumaHint(NamedTuple):
+    """A set of NUMA nodes that could serve one resource, or one type of device, of a task."""
+
+    nodes: int
+    """The set as a bit mask: bit n is NUMA node n; not empty."""
+    preferred: bool = True
+    """Whether no smaller set would do."""
+    score: int = 0
+    """Preference among equally large sets; higher is better."""
+
+
+class NumaHints(Protocol):
+    """For a task and a node on which CPUs, memory and devices must come from few NUMA nodes.
+
+    Answers the sets of NUMA nodes that could serve what the plugin allocates, by resource or type of device; None if
+    the task requests nothing of it there. The last arguments are the NUMA nodes, ascending, and whether what is being
+    released counts as free.
+    """
+
+    def __call__(
+        self,
+        task: Task,
+        column: int,
+        nodes: Sequence[int],
+        in_future: bool,
+        /,  # by position
+    ) -> Mapping[str, Sequence[NumaHint]] | None: ...
+
+
+class NumaPlan(Protocol):
+    """For a task and a node: the NUMA nodes that the plugin which merges all hints has chosen.
+
+    Answers a bit mask; None if the task is not aligned there, so that each plugin decides alone. A mask of 0 means that
+    no set serves the task. The last argument is whether what is being released counts as free.
+    """
+
+    def __call__(self, task: Task, column: int, in_future: bool, /) -> int | None: ...  # by position
+
+
 VictimAnswer = Sequence[Task] | tuple[Sequence[Task], Vote]
 """A bare list permits these; with a vote, `ABSTAIN` means that the rule does not concern the candidates."""
 

@@ -21,6 +21,8 @@ from pyroclast.framework.extension.contract import (
     Ability,
     F,
     Ledger,
+    NumaHints,
+    NumaPlan,
     Point,
     Registered,
     RegistrationOptions,
@@ -81,6 +83,8 @@ class Extensions:
         self._labellers: list[tuple[str, Callable[[Task, int], Mapping[str, str]]]] = []
         self._plan_annotators: list[tuple[str, Callable[[Sequence[Task]], Mapping[TaskId, Mapping[str, str]]]]] = []
         self._delegates: list[tuple[str, Callable[[Task, int], bool]]] = []
+        self._numa_hints: list[tuple[str, NumaHints]] = []
+        self._numa_plans: list[tuple[str, NumaPlan]] = []
         self._serving: list[tuple[str, str]] = []
         """Plugins, and the required rules that they serve."""
         self._failures: dict[str, Refusal] = {}
@@ -212,6 +216,44 @@ class Extensions:
         self._read_registration(uses.read_function, plugin, takes)
         self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
+
+    def register_numa_hints(self, plugin: str, hints: NumaHints) -> None:
+        """Let a plugin say which NUMA nodes could serve what it allocates to a task. See `NumaHints`."""
+        self._read_registration(uses.read_function, plugin, hints)
+        self._refuse_late(plugin, "NUMA hints")
+        self._numa_hints.append((self._registrant(plugin), self._checked("numa_hints", hints)))
+
+    def register_numa_plan(self, plugin: str, plan: NumaPlan) -> None:
+        """Let a plugin choose the NUMA nodes of tasks from the hints of all plugins. The first one decides."""
+        self._read_registration(uses.read_function, plugin, plan)
+        self._refuse_late(plugin, "a NUMA plan")
+        self._numa_plans.append((self._registrant(plugin), self._checked("numa_plan", plan)))
+
+    def numa_hints(self, task: Task, column: int, nodes: Sequence[int], *, in_future: bool) -> dict[str, Any]:
+        """Return the hints of all plugins by resource or type of device. A failing plugin has no set of NUMA nodes."""
+        found: dict[str, Any] = {}
+        for plugin, hints in self._numa_hints:
+            try:
+                found.update(hints(task, column, nodes, in_future) or {})
+            except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+                self.note_failure(plugin, error)
+                found[plugin] = ()
+        return found
+
+    @property
+    def plans_numa(self) -> bool:
+        """Whether a plugin chooses the NUMA nodes of tasks."""
+        return bool(self._numa_plans)
+
+    def numa_plan(self, task: Task, column: int, *, in_future: bool) -> int | None:
+        """Return the NUMA nodes of a task on a node, see `NumaPlan`; 0 if the plugin fails."""
+        for plugin, plan in self._numa_plans[:1]:
+            try:
+                return plan(task, column, in_future)
+            except Exception as error:  # noqa: BLE001  # whatever a plugin raises is noted in its name
+                self.note_failure(plugin, error)
+                return 0
+        return None
 
     def _read_registration(self, reader: Callable[[Any, Any], None], plugin: str, registered: Any) -> None:
         """Check what the running plugin registers, where it is from outside."""
@@ -353,6 +395,8 @@ class Extensions:
         _forget(self._labellers, instance)
         _forget(self._plan_annotators, instance)
         _forget(self._delegates, instance)
+        _forget(self._numa_hints, instance)
+        _forget(self._numa_plans, instance)
         _forget(self._serving, instance)
         _forget(self._close_hooks, instance)
         _forget(self._opened_hooks, instance)

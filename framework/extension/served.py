@@ -29,6 +29,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "load-aware": "enablePredicate enableNodeOrder",
         "network-topology-aware": "enableNodeOrder enabledHyperNodeOrder enabledHyperNodeGradient",
         "nodegroup": "enableNodeOrder enablePredicate",
+        "nodenuma": "enablePredicate enableNodeOrder",
         "nodeorder": "enableNodeOrder",
         "numa-aware": "enableNodeOrder enablePredicate",
         "overcommit": "enableJobEnqueued",

@@ -18,6 +18,7 @@ from pyroclast.model.wire.decoding import *
 from pyroclast.model.wire.devices import *
 from pyroclast.model.wire.koordinator import *
 from pyroclast.model.wire.native import *
+from pyroclast.model.wire.resource_topology import *
 from pyroclast.model.wire.selectors import *
 from pyroclast.model.wire.storage import *
 from pyroclast.model.wire.times import *

@@ -6,12 +6,13 @@ state comes from the annotations of the pods on each node, read at the first use
 N nodes.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.framework.extension.contract import Change, Ledger, Verb
+from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Verb
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
@@ -20,12 +21,14 @@ from pyroclast.model.devices.cards import Holder, Shelf, Use
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate, by_name
-from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family, Unreadable
+from pyroclast.plugins.deviceshare.family import ALL_NUMA_NODES, Chosen, DeviceQuestion, Family, Unreadable
 
 __all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 
 NO_CARDS: Final = "NoCards"
 """Reason of a refusal: the node has no free cards for the task any more."""
+BEST_CARDS: Final = 500
+"""Score of NUMA nodes with which the choice of cards stays the best one. It outweighs scores of CPUs."""
 UNREADABLE: Final = Reason("the node's registered cards cannot be read", resolvable=False)
 
 
@@ -67,7 +70,12 @@ class DeviceAllocator(Ledger):
     def question_of(self, task: Task) -> DeviceQuestion[Any] | None:
         """Return the question of a task; None if it requests no cards."""
         demand = self.demand_of(task)
-        return None if demand is None else self.family.question(demand, task)
+        if demand is None:
+            return None
+        question = self.family.question(demand, task)
+        if self._session.extensions.plans_numa and self.family.aligned_types(demand):
+            return question._replace(numa_nodes=ALL_NUMA_NODES)
+        return question
 
     def refuse_unreadable(self, task: Task) -> Refusal | None:
         """Refuse a task whose request cannot be read."""
@@ -222,6 +230,32 @@ class DeviceAllocator(Ledger):
             chosen = known[key] = family.choose(cards, shelf.state(), question, hidden)
         return chosen
 
+    def numa_hints(
+        self,
+        task: Task,
+        column: int,
+        nodes: Sequence[int],
+        in_future: bool,  # noqa: ARG002  # as in `NumaHints`: terminating pods hold no cards
+    ) -> dict[str, list[NumaHint]] | None:
+        """Return the sets of NUMA nodes whose cards could serve a task, by type; None if it needs none of them."""
+        question = self.question_of(task)
+        types = () if question is None else self.family.aligned_types(question.demand)
+        if question is None or not types or column not in self.shelves:
+            return None
+        cards = self.cards[column]
+        anywhere = self.choose(column, question)
+        best = None if isinstance(anywhere, int) else self.family.preferred_cards(cards, anywhere.uses)
+        found: list[NumaHint] = []
+        for size in range(1, len(nodes) + 1):
+            for some in combinations(nodes, size):
+                mask = sum(1 << node for node in some)
+                chosen = self.choose(column, question._replace(numa_nodes=mask))
+                if not isinstance(chosen, int):
+                    is_best = self.family.preferred_cards(cards, chosen.uses) == best
+                    is_least = not found or found[0].nodes.bit_count() == size
+                    found.append(NumaHint(mask, preferred=is_least, score=BEST_CARDS if is_best else 0))
+        return dict.fromkeys(types, found)
+
     def chooses_for(self, task: Task) -> bool:
         """Return whether cards are chosen for a task. The choice depends on earlier placements."""
         return self.demand_of(task) is not None
@@ -237,7 +271,7 @@ class DeviceAllocator(Ledger):
         if self.demand_of(change.tasks[0]) is None:
             return None
         for done, (task, column) in enumerate(zip(change.tasks, change.columns, strict=True)):
-            refusal = self._give(task, column)
+            refusal = self._give(task, column, in_future=change.verb is Verb.PIPELINE)
             if refusal is not None:
                 self._take_back(change, done)
                 return refusal
@@ -251,10 +285,13 @@ class DeviceAllocator(Ledger):
         elif self.demand_of(change.tasks[0]) is not None:
             self._take_back(change, len(change.tasks))
 
-    def _give(self, task: Task, column: int) -> Refusal | None:
+    def _give(self, task: Task, column: int, *, in_future: bool) -> Refusal | None:
         shelf, question = self.shelves.get(column), self.question_of(task)
         if shelf is None or question is None:
             return None  # a node without registered cards: only the amount of the resource limits it
+        if question.numa_nodes is not None:
+            planned = self._session.extensions.numa_plan(task, column, in_future=in_future)
+            question = question if planned is None else question._replace(numa_nodes=planned)
         chosen = self.choose(column, question)
         if isinstance(chosen, int):
             name = self._session.nodes.table.names[column]

@@ -6,19 +6,21 @@ annotations. All methods are functions of values; the device allocator holds the
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from pyroclast.model.devices.cards import Holder, Shelf, State, Use
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 
-__all__ = ["Chosen", "DeviceQuestion", "Family", "Unreadable"]
+__all__ = ["ALL_NUMA_NODES", "Chosen", "DeviceQuestion", "Family", "Unreadable"]
 
 Cards = TypeVar("Cards")
 Demand = TypeVar("Demand")
 
 NOTHING_HIDDEN: frozenset[int] = frozenset()
+ALL_NUMA_NODES: Final = -1
+"""No restriction to NUMA nodes: another plugin chooses them."""
 
 
 class DeviceQuestion(NamedTuple, Generic[Demand]):
@@ -29,6 +31,8 @@ class DeviceQuestion(NamedTuple, Generic[Demand]):
     """Group whose pods must be on different cards; empty if there is no such group."""
     rules: frozenset[int] = frozenset()
     """Rules of exclusiveness that the task matches."""
+    numa_nodes: int | None = None
+    """NUMA nodes of the cards that may be used, as a mask, or `ALL_NUMA_NODES`; None if the family aligns by itself."""
 
 
 class Chosen(NamedTuple):
@@ -78,6 +82,14 @@ class Family(ABC, Generic[Cards, Demand]):
     def asks_alone(self, task: Task) -> bool:  # noqa: ARG002 - see above
         """Return whether tasks of one template may differ in their question; equal for all tasks of the template."""
         return False
+
+    def aligned_types(self, demand: Demand) -> tuple[str, ...]:  # noqa: ARG002 - see `question`
+        """Return the types of cards that are chosen by NUMA nodes; empty if NUMA nodes do not matter."""
+        return ()
+
+    def preferred_cards(self, cards: Cards, uses: tuple[Use, ...]) -> frozenset[int]:  # noqa: ARG002 - see `question`
+        """Return the cards of a choice by which choices are compared: those of other NUMA nodes are worse."""
+        return frozenset(use.card for use in uses)
 
     @abstractmethod
     def cards(self, node: Node) -> Cards | None:

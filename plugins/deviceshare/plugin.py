@@ -6,6 +6,7 @@ bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugi
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +20,9 @@ from pyroclast.model.arrays import FloatArray
 from pyroclast.model.devices.koordinator.templates import Templates
 from pyroclast.model.devices.settings import VgpuSettings
 from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.nodenuma.names import NUMA_SPEC
 from pyroclast.model.queues import with_ancestors
+from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
 from pyroclast.model.resources import MILLI
@@ -29,6 +32,7 @@ from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
 from pyroclast.plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
 from pyroclast.plugins.deviceshare.family import Family
 from pyroclast.plugins.deviceshare.gpu_share import GpuShare
+from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
 from pyroclast.plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.plugins.deviceshare.locks import Locks
 from pyroclast.plugins.deviceshare.settings import NAME, map_of, settings_of, templates_of
@@ -63,7 +67,9 @@ class DeviceShare(Plugin):
         elif self.args.koordinator:
             for rule in (DEVICE_SCOPE, NUMA_ALIGNMENT):
                 session.extensions.register_rule(self.name, rule)
-            self._register(session, Koordinator(self.args.rules(self._templates(session))))
+            allocator = self._register(session, Koordinator(self.args.rules(self._templates(session))))
+            exclusive = partial(_refuse_exclusive, session, allocator)
+            session.extensions.register(contract.PRE_PREDICATE, self.name, exclusive, part="exclusive")
         elif self.args.vgpu:
             settings = self._settings(session)
             allocator = self._register(session, Vgpu(self.args, settings))
@@ -74,6 +80,7 @@ class DeviceShare(Plugin):
         session.extensions.register_ledger(self.name, allocator)
         session.extensions.register_annotations(self.name, allocator.annotations)
         session.extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable)
+        session.extensions.register_numa_hints(self.name, allocator.numa_hints)
         session.extensions.register(
             contract.PREDICATE,
             self.name,
@@ -172,6 +179,15 @@ def compared(weight: int) -> Callable[[FloatArray], FloatArray]:
         return np.floor(scores * FULL_SCORE / best) * weight if best > 0 else np.zeros_like(scores)
 
     return normalise
+
+
+def _refuse_exclusive(session: Session, allocator: DeviceAllocator, task: Task) -> Refusal | None:
+    """Refuse pods with devices that need exclusive NUMA nodes, unless a plugin allocates NUMA nodes."""
+    demand: DeviceDemand | None = allocator.demand_of(task)
+    if demand is None or not demand.wishes.needs_whole_numa or session.extensions.plans_numa:
+        return None
+    message = f"{NUMA_SPEC}: singleNUMANodeExclusive: Required needs the plugin nodenuma"
+    return Refusal(plugin=allocator.family.name, reason="InvalidDeviceRequest", message=message, resolvable=False)
 
 
 def _count(session: Session, allocator: DeviceAllocator, settings: VgpuSettings) -> None:

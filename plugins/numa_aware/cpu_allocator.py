@@ -9,7 +9,7 @@ Nodes with an equal state share a number, so that each question is evaluated onc
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -20,12 +20,17 @@ from pyroclast.model.cpusets import CpuSet
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.numa import CpuLayout, NumaNode
 from pyroclast.model.refusals import Refusal
+from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus, task_order_key
 from pyroclast.plugins.numa_aware.alignment import aligned
 from pyroclast.plugins.numa_aware.cpu_requests import CpuRequest, CpuRequests
 from pyroclast.plugins.numa_aware.selection import reserved_cpus, select
 
 __all__ = ["CpuAllocator", "Inside", "Unknown", "free_beside"]
+
+
+_NODENUMA: Final = "nodenuma"
+"""Plugin that gives CPUs itself. Only one of the two decides about a node."""
 
 
 class Unknown(Enum):
@@ -54,8 +59,8 @@ class CpuAllocator(Ledger):
         self._plugin = plugin
         self._cpu_requests = cpu_requests
         self._table = session.nodes.table
-        self.parsed_by_node: Mapping[NodeName, NumaNode | None] = session.snapshot.numa
-        """Parsed Numatopologies by node; None for one that cannot be parsed."""
+        self.parsed_by_node: Mapping[NodeName, NumaNode | None] = _own(session)
+        """Parsed Numatopologies by node, without nodes of nodenuma; None for one that cannot be parsed."""
         self._insides: list[Inside | Unknown] = []
         self._numbers: dict[Inside | Unknown, int] = {}
         self._at: IntArray | None = None
@@ -147,6 +152,15 @@ class CpuAllocator(Ledger):
     def _refusal(self, container: str) -> Refusal:
         message = f"container {container} cannot be assigned by numa"
         return Refusal(plugin=self._plugin, reason="NumaNotAligned", message=message, resolvable=False)
+
+
+def _own(session: Session) -> Mapping[NodeName, NumaNode | None]:
+    """Return the nodes whose kubelet gives CPUs to pods, not Koordinator's agent by the decisions of nodenuma."""
+    parsed, topologies = session.snapshot.numa, session.snapshot.topologies
+    if not any(option.plugin == _NODENUMA for option in session.extensions.profile.plugins):
+        return parsed
+    given = {name for name, each in topologies.items() if each is not None and each.layout is not None}
+    return SealedDict({name: each for name, each in parsed.items() if name not in given})
 
 
 def free_beside(node: NumaNode, tasks: Mapping[TaskId, Task], cpu_requests: CpuRequests) -> CpuSet:

@@ -9,8 +9,9 @@ import msgspec
 
 from pyroclast.model import wire
 from pyroclast.model.devices.koordinator.annotations import read_annotation
-from pyroclast.model.devices.koordinator.names import HINT, JOINT, NUMA_SPEC, PARTITION_SPEC, TYPES
+from pyroclast.model.devices.koordinator.names import HINT, JOINT, PARTITION_SPEC, TYPES
 from pyroclast.model.matching.selectors import EVERYTHING, Selector, unreadable
+from pyroclast.model.nodenuma.names import NUMA_SPEC
 from pyroclast.model.quantity import QuantityError, parse
 
 __all__ = [
@@ -81,6 +82,8 @@ class DeviceHints:
     """None if no partition is required."""
     numa_policy: str = ""
     """Policy of the pod; empty if that of the node applies."""
+    needs_whole_numa: bool = False
+    """Whether the pod must not share NUMA nodes with pods that span others (`singleNUMANodeExclusive`)."""
 
     def hint(self, kind: str) -> Hint:
         """Return the hint for devices of a type."""
@@ -127,14 +130,13 @@ def wishes_of(pod: wire.Pod) -> DeviceHints:
     partition = read_annotation(annotations, PARTITION_SPEC, _PartitionText)
     numa = read_annotation(annotations, NUMA_SPEC, _NumaText) or _NumaText()
     _check_types(JOINT, joint.device_types)
-    if numa.exclusive == "Required":
-        raise ValueError(f"{NUMA_SPEC}: singleNUMANodeExclusive: NUMA nodes are not given to one pod alone yet")
     return DeviceHints(
         hints=hints_of(annotations),
         joint=joint.device_types,
         same_pcie=joint.required_scope == "SamePCIe",
         partition=None if partition is None else _partition_wish(partition),
         numa_policy=numa.numa_topology_policy,
+        needs_whole_numa=numa.exclusive == "Required",
     )
 
 

@@ -17,13 +17,13 @@ from pyroclast.model.devices.koordinator.names import (
     MEMORY,
     MODEL,
     NUMA_POLICIES,
-    NUMA_POLICY,
     OFFERED,
     PARTITION_POLICY,
     TYPES,
     VENDOR,
 )
 from pyroclast.model.devices.koordinator.partitions import PartitionTable, partition_table
+from pyroclast.model.nodenuma.names import NUMA_POLICY
 from pyroclast.model.nodes import Node
 from pyroclast.model.quantity import QuantityError, units
 

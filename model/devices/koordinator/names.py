@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from pyroclast.model.nodenuma.names import NUMA_SPEC
+
 # --- types of devices, in the order in which they are allocated ------------------------------------------------------
 
 GPU: Final = "gpu"
@@ -47,7 +49,6 @@ ALLOCATED: Final = "scheduling.koordinator.sh/device-allocated"
 HINT: Final = "scheduling.koordinator.sh/device-allocate-hint"
 JOINT: Final = "scheduling.koordinator.sh/device-joint-allocate"
 PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
-NUMA_SPEC: Final = "scheduling.koordinator.sh/numa-topology-spec"
 """Device hints of a pod; see `model.devices.koordinator.device_hints`."""
 
 TELLING: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
@@ -65,7 +66,5 @@ VENDORS_OF_WHOLE: Final = ("", "nvidia")
 MODEL: Final = "node.koordinator.sh/gpu-model"
 ISOLATION_PROVIDER: Final = "koordinator.sh/gpu-isolation-provider"
 """Label of a node, and of a pod: isolation of pods that share a GPU."""
-NUMA_POLICY: Final = "node.koordinator.sh/numa-topology-policy"
-"""Label of a node: alignment policy for devices of a pod."""
 NUMA_POLICIES: Final = ("", "None", "BestEffort", "Restricted", "SingleNUMANode")
-"""Values of the label; empty if absent."""
+"""Values of the label `numa-topology-policy` of a node, which also aligns devices; empty if absent."""

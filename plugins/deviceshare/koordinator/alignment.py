@@ -12,10 +12,11 @@ from typing import Final
 from pyroclast.model.devices.cards import Use
 from pyroclast.model.devices.koordinator.layout import ANYWHERE, DeviceLayout
 from pyroclast.model.devices.koordinator.names import GPU
+from pyroclast.plugins.deviceshare.family import ALL_NUMA_NODES
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.needs import Need
 
-__all__ = ["ALIGNING", "aligned"]
+__all__ = ["ALIGNING", "aligned", "gpus_of", "within_numa"]
 
 _SINGLE: Final = "SingleNUMANode"
 _BEST_EFFORT: Final = "BestEffort"
@@ -46,8 +47,8 @@ def aligned(layout: DeviceLayout, needs: tuple[Need, ...], policy: str, allocate
             if not isinstance(chosen := allocate(tuple(_within(layout, need, numa) for need in needs)), str)
         ]
         if found:
-            gpus = _gpus(layout, free_choice)
-            return next((chosen for chosen in found if _gpus(layout, chosen) == gpus), found[0])
+            gpus = gpus_of(layout, free_choice)
+            return next((chosen for chosen in found if gpus_of(layout, chosen) == gpus), found[0])
     return free_choice if policy == _BEST_EFFORT else reasons.NUMA
 
 
@@ -58,5 +59,14 @@ def _within(layout: DeviceLayout, need: Need, numa: Collection[int]) -> Need:
     return need._replace(candidates=kept)
 
 
-def _gpus(layout: DeviceLayout, chosen: tuple[Use, ...]) -> set[int]:
-    return {use.card for use in chosen if layout.devices[use.card].type == GPU}
+def within_numa(layout: DeviceLayout, needs: tuple[Need, ...], mask: int) -> tuple[Need, ...]:
+    """Restrict candidates to devices in the NUMA nodes of a mask, as `aligned` does; -1 restricts nothing."""
+    if mask == ALL_NUMA_NODES:
+        return needs
+    nodes = {number for number in range(mask.bit_length()) if mask >> number & 1}
+    return tuple(_within(layout, need, nodes) for need in needs)
+
+
+def gpus_of(layout: DeviceLayout, chosen: tuple[Use, ...]) -> frozenset[int]:
+    """Return the GPUs of a choice."""
+    return frozenset(use.card for use in chosen if layout.devices[use.card].type == GPU)

@@ -17,7 +17,7 @@ from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
 from pyroclast.plugins.deviceshare.koordinator import reasons
-from pyroclast.plugins.deviceshare.koordinator.alignment import ALIGNING, aligned
+from pyroclast.plugins.deviceshare.koordinator.alignment import ALIGNING, aligned, gpus_of, within_numa
 from pyroclast.plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
 from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand, demand_of
 from pyroclast.plugins.deviceshare.koordinator.exclusive import exclusive_types, out_of_reach
@@ -110,6 +110,14 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
 
     # Choice -----------------------------------------------------------------------------------------------------------
 
+    def aligned_types(self, demand: DeviceDemand) -> tuple[str, ...]:
+        """Return the requested types, unless NUMA nodes are ignored."""
+        return demand.types if self.rules.aligns else ()
+
+    def preferred_cards(self, cards: NodeDevices, uses: tuple[Use, ...]) -> frozenset[int]:
+        """Return the GPUs of a choice."""
+        return gpus_of(cards.layout, uses)
+
     def never_fits(self, cards: NodeDevices, demand: DeviceDemand) -> int:
         """Compare each type by itself with all devices free. A refusal is always right; an acceptance may not be."""
         needs = needs_of(cards.layout, demand, self.rules)
@@ -126,7 +134,9 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         free = Free(layout, taken)
         reachable = tuple(_without(need, hidden) for need in needs) if hidden else needs
         policy = demand.wishes.numa_policy or layout.numa_policy
-        if rules.aligns and policy in ALIGNING:
+        if question.numa_nodes is not None:
+            found = allocate(free, within_numa(layout, reachable, question.numa_nodes), demand, rules)
+        elif rules.aligns and policy in ALIGNING:
             found = aligned(layout, reachable, policy, lambda some: allocate(free, some, demand, rules))
         else:
             found = allocate(free, reachable, demand, rules)

@@ -113,6 +113,13 @@ OTHERS: tuple[tuple[str, Any], ...] = (
         ),
     ),
     (
+        "NodeResourceTopology",
+        wire.NodeResourceTopology(
+            metadata=wire.ObjectMeta(name="n1"),
+            zones=(wire.TopologyZone(name="node-0", type="Node"),),
+        ),
+    ),
+    (
         "NodeShard",
         wire.NodeShard(metadata=wire.ObjectMeta(name="volcano"), spec=wire.NodeShardSpec(nodes_desired=("n1",))),
     ),

@@ -226,3 +226,16 @@ def test_volumes_and_budgets_are_new_capacity(cluster: Cluster) -> None:
 
     assert cluster("PersistentVolumeClaim", claim) == CAPACITY
     assert cluster("PersistentVolumeClaim", annotated, old=claim) == NOTHING
+
+
+def test_topologies_of_nodes(cluster: Cluster) -> None:
+    """CPUs that pods share change with every pod; what decides about CPUs of pods' own is new capacity."""
+
+    def topology(**annotations: str) -> wire.NodeResourceTopology:
+        named = {f"node.koordinator.sh/{key.replace('_', '-')}": text for key, text in annotations.items()}
+        return wire.NodeResourceTopology(metadata=wire.ObjectMeta(name="n1", annotations=named))
+
+    first, shared = topology(), topology(cpu_shared_pools="[]")
+    assert cluster("NodeResourceTopology", first) == CAPACITY
+    assert cluster("NodeResourceTopology", shared, old=first) == NOTHING
+    assert cluster("NodeResourceTopology", topology(reservation="{}"), old=shared) == CAPACITY

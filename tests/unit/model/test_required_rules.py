@@ -3,7 +3,8 @@
 import pytest
 
 from pyroclast.model import wire
-from pyroclast.model.required_rules import NUMA_SPEC, required_rules
+from pyroclast.model.nodenuma.names import NUMA_SPEC
+from pyroclast.model.required_rules import required_rules
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "\udc00", "{", "[]"], ids=["nested", "surrogate", "cut", "list"])

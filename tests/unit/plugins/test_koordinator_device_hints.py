@@ -258,7 +258,7 @@ def test_shares_are_separated_as_the_pod_requests(of_node: str, of_pod: str, amo
         ),
         ({"hint": {"gpus": {}}, "nvidia": 1}, "'gpus' is none of gpu, rdma, fpga"),
         ({"joint": {"deviceTypes": ["gpu", "nic"]}, "nvidia": 1}, "'nic' is none of gpu, rdma, fpga"),
-        ({"numa": {"singleNUMANodeExclusive": "Required"}, "nvidia": 1}, "are not given to one pod alone yet"),
+        ({"numa": {"singleNUMANodeExclusive": "Required"}, "nvidia": 1}, "Required needs the plugin nodenuma"),
         (
             {
                 "resources": {

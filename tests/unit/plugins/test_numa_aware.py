@@ -10,6 +10,7 @@ from pyroclast.framework.configuration.arguments import decode
 from pyroclast.framework.extension import contract
 from pyroclast.plugins.numa_aware.plugin import NumaAwareArgs, few_first
 from pyroclast.testing import Scenario
+from tests.nodenuma import topology
 from tests.numatopologies import guaranteed, numatopology
 from tests.unit.plugins.numa import NODE, SINGLE, free_on, opened, scores, task_of, why
 
@@ -213,3 +214,18 @@ def test_the_weight_is_a_whole_number() -> None:
 
     assert kept == NumaAwareArgs()
     assert [warning.split(":")[0] for warning in warnings] == ["arguments.weight", "arguments.wieght"]
+
+
+def test_nodes_whose_cpus_nodenuma_gives_are_skipped() -> None:
+    """Only one of the two plugins decides about a node: the one with a NodeResourceTopology."""
+    there = (
+        Scenario()
+        .node("n1")
+        .node("n2")
+        .add(numatopology("n1"), numatopology("n2"), topology("n1"))
+        .job("p", **guaranteed(4, policy="single-numa-node"))
+    )
+
+    assert there.run("allocate", plugins=("gang", "predicates", "numa-aware")).bindings == {"p-0": "n1"}
+    both = there.run("allocate", plugins=("gang", "predicates", "numa-aware", "nodenuma"))
+    assert both.bindings == {"p-0": "n2"}

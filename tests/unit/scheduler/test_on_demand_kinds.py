@@ -27,6 +27,7 @@ CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
         (["{name: gang}"], OnDemandKinds()),
         (["{name: usage}", "{name: deviceshare}"], OnDemandKinds()),
         (["{name: load-aware}"], OnDemandKinds(node_metrics=EVERY_OBJECT)),
+        (["{name: nodenuma}"], OnDemandKinds(node_topologies=EVERY_OBJECT)),
         (["{name: reservation}"], OnDemandKinds(reservations=EVERY_OBJECT)),
         ([CARDS], OnDemandKinds(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"))),
         (

@@ -100,6 +100,8 @@ REGISTRATIONS: dict[str, Callable[[Session], None]] = {
     "plan annotations": lambda session: session.extensions.register_plan_annotations("late", lambda _: {}),
     "labels": lambda session: session.extensions.register_labels("late", lambda *_: {}),
     "delegate": lambda session: session.extensions.register_delegate("late", lambda *_: False),
+    "NUMA hints": lambda session: session.extensions.register_numa_hints("late", lambda *_: None),
+    "NUMA plan": lambda session: session.extensions.register_numa_plan("late", lambda *_: None),
     "rule": lambda session: session.extensions.register_rule("late", "a reservation"),
     "hook": lambda session: session.extensions.on_opened("late", lambda: None),
 }

@@ -110,7 +110,6 @@ def test_types_that_are_to_be_near_each_other(listed: Any, asked: Any, hints: An
         (PARTITION, '{"allocatePolicy": "Strict"}', f"{PARTITION}: .*'Strict'.*allocatePolicy"),
         (PARTITION, '{"ringBusBandwidth": "wide"}', f"{PARTITION}: ringBusBandwidth: "),
         (NUMA, '{"numaTopologyPolicy": "Near"}', f"{NUMA}: .*'Near'.*numaTopologyPolicy"),
-        (NUMA, '{"singleNUMANodeExclusive": "Required"}', f"{NUMA}: singleNUMANodeExclusive: .* not .* yet"),
     ],
 )
 def test_invalid_values_are_reported(name: str, told: str, fault: str) -> None:

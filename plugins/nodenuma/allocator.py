@@ -1,0 +1,317 @@
+"""CPU allocator: the CPUs and NUMA amounts of each node in one session, and which tasks still fit.
+
+This is a ledger: placements, also pipelined ones, allocate CPUs and amounts; evictions release them for tasks that are
+pipelined; undoing reverses both. They are chosen when a task is placed and do not change until it is undone; the
+binding has them as an annotation. The initial state comes from the annotations of the pods on each node, read at the
+first use. N nodes.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Verb
+from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.session import Session
+from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.model.arrays import ReasonArray
+from pyroclast.model.ids import TaskId
+from pyroclast.model.nodenuma.amplified import amplified
+from pyroclast.model.nodenuma.names import DEFAULT_POLICY, RESOURCE_SPEC, RESOURCE_STATUS
+from pyroclast.model.nodenuma.specs import ResourceSpec, write_resource_spec
+from pyroclast.model.nodenuma.status import ResourceStatus, read_status, write_status
+from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.resources import CPU, MILLI
+from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.plugins.nodenuma import reasons
+from pyroclast.plugins.nodenuma.arguments import NodeNumaArgs
+from pyroclast.plugins.nodenuma.choice import CpuChoice, NodeState, never_fits
+from pyroclast.plugins.nodenuma.demand import CpuDemand, demand_of
+from pyroclast.plugins.nodenuma.nodes import CpuNode, cpu_node
+from pyroclast.plugins.nodenuma.usage import NOTHING_USED, CpuUsage, Holders, Holding, holding_of
+
+__all__ = ["NO_CPUS", "CpuAllocator"]
+
+NO_CPUS: Final = "NoCPUs"
+"""Reason of a refusal: the node has not the CPUs or NUMA amounts for the task any more."""
+_MOST_KNOWN: Final = 1 << 16
+"""Maximum number of remembered choices. Above it, all are dropped and computed again."""
+
+
+class CpuAllocator(Ledger):
+    """CPUs and NUMA amounts of the nodes of a session."""
+
+    def __init__(self, session: Session, plugin: str, args: NodeNumaArgs) -> None:
+        self._session, self._plugin, self._args = session, plugin, args
+        self._numa_scoring = args.numa_scoring.scoring
+        topologies, table = session.snapshot.topologies, session.nodes.table
+        self.nodes: list[CpuNode] = [
+            cpu_node(node, topologies.get(name)) for name, node in zip(table.names, table.facts.nodes, strict=True)
+        ]
+        """What decides on each node, by column."""
+        self._any_decides = any(node.decides for node in self.nodes)
+        self._kinds: dict[Hashable, int] = {}
+        self._kind_of = [self._kinds.setdefault(node.signature, len(self._kinds)) for node in self.nodes]
+        """Number of each column's kind: nodes of one kind with equal usage give equal answers."""
+        self._demands: dict[int, CpuDemand | None] = {}
+        self._faults: dict[int, str] = {}
+        self._early = EarlyChanges()
+        self._holders: dict[int, Holders] = {}
+        """Holders by column, for nodes with CPUs or NUMA nodes that are known."""
+        self._given: dict[TaskId, tuple[int, CpuChoice]] = {}
+        """Column and choice of the tasks that this session placed."""
+        self._known: dict[Hashable, CpuChoice | str] = {}
+        self._planned: tuple[Hashable, CpuChoice | str] | None = None
+        """The last plan, and when it was made: the ledgers of one placement see the same one."""
+        self.unread: list[tuple[Task, str]] = []
+        """Tasks on nodes whose annotations cannot be read, with a message."""
+
+    # Demand -----------------------------------------------------------------------------------------------------------
+
+    def demand(self, task: Task) -> CpuDemand | None:
+        """Return the demand of a template's tasks; None if they request nothing or the demand cannot be read."""
+        number = task.template.number
+        if number not in self._demands:
+            try:
+                self._demands[number] = demand_of(task, self._args.default_policy)
+            except ValueError as error:
+                self._demands[number], self._faults[number] = None, str(error)
+        return self._demands[number]
+
+    def concern(self, task: Task) -> CpuDemand | None:
+        """Return the demand of a task if this plugin decides about it on some node."""
+        demand = self.demand(task)
+        if demand is None or not (demand.binds or demand.numa.policy or self._any_decides):
+            return None
+        return demand
+
+    def refuse_unreadable(self, task: Task) -> Refusal | None:
+        """Refuse a task whose demand cannot be read, or whose CPUs are not a whole number."""
+        self.demand(task)
+        fault = self._faults.get(task.template.number)
+        if fault is None:
+            return None
+        return Refusal(plugin=self._plugin, reason="InvalidCPURequest", message=fault, resolvable=False)
+
+    # Verdicts ---------------------------------------------------------------------------------------------------------
+
+    def never(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes that never take a task, shape (columns,)."""
+        demand = self.concern(task)
+        if demand is None:
+            return None
+        known: dict[int, int] = {}
+        verdicts = np.zeros(len(columns), dtype=np.uint8)
+        for place, column in enumerate(columns.index.tolist()):
+            kind = self._kind_of[column]
+            if kind not in known:
+                why = never_fits(self.nodes[column], demand)
+                known[kind] = reasons.never(why) if why else 0
+            verdicts[place] = known[kind]
+        return verdicts
+
+    def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
+        """Refuse nodes without free CPUs or NUMA amounts, shape (columns,). What is being released counts as free."""
+        demand = self.concern(task)
+        if demand is None:
+            return None
+        texts = reasons.reasons_now(demand.request)
+        row = self._session.resources.rows[CPU]
+        viewed, allocatable = columns.viewed[row], columns.allocatable[row]
+        verdicts = np.zeros(len(columns), dtype=np.uint8)
+        for place, column in enumerate(columns.index.tolist()):
+            node = self.nodes[column]
+            left = int(allocatable[place] - viewed[place])
+            if node.cpu_ratio is not None and demand.cpu_millis > left - self.amplification(column, demand):
+                verdicts[place] = reasons.now(texts, reasons.AMPLIFIED)
+                continue
+            choice = self.choice(task, column, in_future=True)
+            if isinstance(choice, str):
+                verdicts[place] = reasons.now(texts, choice)
+        return verdicts
+
+    def reasons_of(self, task: Task) -> Sequence[Reason]:
+        """Return the meanings of `verdicts`."""
+        demand = self.demand(task)
+        return tuple(map(Reason, reasons.reasons_now(() if demand is None else demand.request)))
+
+    def amplification(self, column: int, demand: CpuDemand) -> int:
+        """Return the CPU that counts in addition to requests, since CPUs of pods' own count amplified, thousandths."""
+        node = self.nodes[column]
+        bound = self.usage(column, in_future=True).cpus.bit_count() * MILLI
+        own = demand.cpu_millis if node.binds(demand) else 0
+        ratio = node.cpu_ratio
+        return amplified(bound, ratio) - bound + amplified(own, ratio) - own
+
+    # Choices ----------------------------------------------------------------------------------------------------------
+
+    def choice(self, task: Task, column: int, *, in_future: bool) -> CpuChoice | str:
+        """Return what a task would get on a node, or the reason of a refusal.
+
+        Args:
+            task: A task that this plugin decides about.
+            column: Column of the node.
+            in_future: Whether what is being released counts as free.
+        """
+        demand, node = self.demand(task), self.nodes[column]
+        assert demand is not None, "a task without a demand has no choice"
+        why = never_fits(node, demand)
+        if why:
+            return why
+        if not node.binds(demand) and not node.numa_policy_for(demand):
+            return CpuChoice()
+        hints: dict[str, tuple[NumaHint, ...]] = {}
+        if node.numa_policy_for(demand) and node.numa_nodes:
+            found = self._session.extensions.numa_hints(task, column, node.numa_nodes, in_future=in_future)
+            hints = {name: tuple(each) for name, each in found.items()}
+        usage = self.usage(column, in_future=in_future)
+        key = (self._kind_of[column], task.template.number, usage, tuple(sorted(hints.items())))
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            state = NodeState(node, usage, demand, self._numa_scoring, self._args.numa_scoring.type)
+            known = self._known[key] = state.choose(hints)
+        return known
+
+    def plan(self, task: Task, column: int, in_future: bool) -> int | None:  # as in `NumaPlan`
+        """Return the NUMA nodes of a task on a node; None if it is not aligned there, 0 if no set serves it."""
+        given = self._given.get(task.id)
+        if given is not None and given[0] == column:
+            return given[1].nodes
+        if self.concern(task) is None:
+            return None
+        choice = self._plan(task, column, in_future=in_future)
+        return 0 if isinstance(choice, str) else choice.nodes
+
+    def _plan(self, task: Task, column: int, *, in_future: bool) -> CpuChoice | str:
+        """Return the choice for a placement. Ledgers of other plugins may have counted it already, so it is kept."""
+        key = (task.id, column, in_future, len(self._session.nodes.log))
+        if self._planned is None or self._planned[0] != key:
+            self._planned = (key, self.choice(task, column, in_future=in_future))
+        return self._planned[1]
+
+    # Holders ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def holders(self) -> Mapping[int, Holders]:
+        """Holders by column. Read-only."""
+        if not self._early.is_built:
+            self._build()
+        return self._holders
+
+    def usage(self, column: int, *, in_future: bool) -> CpuUsage:
+        """Return what is in use on a node now, or when leaving pods are gone."""
+        holders = self.holders.get(column)
+        return NOTHING_USED if holders is None else holders.usage(in_future=in_future)
+
+    def _build(self) -> None:
+        table = self._session.nodes.table
+        for column, node in enumerate(self.nodes):
+            if node.topology.layout is None and not node.topology.zones:
+                continue
+            holders = self._holders[column] = Holders(node.topology.layout)
+            for task in table.tasks[column].values():
+                if RESOURCE_STATUS in task.pod.metadata.annotations:
+                    self._read(holders, node, task)
+        for change, sign in self._early.build():
+            self._release(change, sign)
+
+    def _read(self, holders: Holders, node: CpuNode, task: Task) -> None:
+        """Count what the annotation of a task on a node says."""
+        try:
+            status = read_status(task.pod.metadata.annotations)
+        except ValueError as error:
+            self.unread.append((task, f"{error}; the pod holds no CPUs"))
+            return
+        holding = holding_of(task, status, node.topology.layout, self._request(task))
+        if holding.cpus or holding.amounts:
+            holders.put(task.id, holding, leaves=task.status is TaskStatus.RELEASING)
+
+    def _request(self, task: Task) -> Mapping[str, int]:
+        """Return what limits the annotation of a task: its request, or what the Reservation has that it stands for."""
+        reserved = self._session.snapshot.reservations.get(task.id)
+        return task.template.request if reserved is None else reserved.amounts
+
+    # Ledger -----------------------------------------------------------------------------------------------------------
+
+    def chooses_for(self, task: Task) -> bool:
+        """Return whether CPUs or NUMA nodes are chosen for a task. The choice depends on earlier placements."""
+        return self.concern(task) is not None
+
+    def apply(self, change: Change) -> Refusal | None:
+        """Allocate CPUs and amounts to placed tasks, and release those of evicted ones."""
+        if change.verb is Verb.EVICT:
+            if not self._early.keep(change, -1):
+                self._release(change, -1)
+            return None
+        if self.concern(change.tasks[0]) is None:
+            return None
+        for done, (task, column) in enumerate(zip(change.tasks, change.columns, strict=True)):
+            choice = self._plan(task, column, in_future=change.verb is Verb.PIPELINE)
+            if isinstance(choice, str):
+                self._take_back(change.tasks[:done])
+                name = self._session.nodes.table.names[column]
+                return Refusal(plugin=self._plugin, reason=NO_CPUS, message=f"{name}: {choice}")
+            self._put(task, column, choice)
+        return None
+
+    def revert(self, change: Change) -> None:
+        """Undo `apply`."""
+        if change.verb is not Verb.EVICT:
+            self._take_back(change.tasks)
+        elif not self._early.keep(change, 1):
+            self._release(change, 1)
+
+    def _put(self, task: Task, column: int, choice: CpuChoice) -> None:
+        self._given[task.id] = (column, choice)
+        self._planned = None
+        holders, demand = self.holders.get(column), self.demand(task)
+        if holders is not None and demand is not None and (choice.cpus or choice.amounts):
+            holders.put(task.id, Holding(choice.cpus, choice.amounts, demand.exclusive if choice.cpus else ""))
+
+    def _take_back(self, tasks: Sequence[Task]) -> None:
+        self._planned = None
+        for task in tasks:
+            given = self._given.pop(task.id, None)
+            holders = None if given is None else self.holders.get(given[0])
+            if holders is not None:
+                holders.take(task.id)
+
+    def _release(self, change: Change, sign: int) -> None:
+        self._planned = None
+        for task, column in zip(change.tasks, change.columns, strict=True):
+            holders = self._holders.get(column)
+            if holders is not None:
+                (holders.leave if sign < 0 else holders.stay)(task.id)
+
+    # Bindings ---------------------------------------------------------------------------------------------------------
+
+    def annotations(self, task: Task, column: int) -> Mapping[str, str]:
+        """Return the annotations of a task's binding: what it was given, and the policy in force."""
+        given, demand = self._given.get(task.id), self.demand(task)
+        if given is None or demand is None or not (given[1].cpus or given[1].amounts):
+            return {}
+        found = {RESOURCE_STATUS: write_status(ResourceStatus(given[1].cpus, given[1].amounts))}
+        node = self.nodes[column]
+        completed = _completed(demand.spec, node, demand) if node.binds(demand) else demand.spec
+        if completed != demand.spec:
+            found[RESOURCE_SPEC] = write_resource_spec(completed)
+        return found
+
+    def given(self) -> Iterator[tuple[TaskId, int, CpuChoice]]:
+        """Yield the tasks that this session placed, with their columns and what they were given."""
+        for task, (column, choice) in self._given.items():
+            yield task, column, choice
+
+
+def _completed(spec: ResourceSpec, node: CpuNode, demand: CpuDemand) -> ResourceSpec:
+    """Return the CPU policies of a pod with the policy in force, where it states none or the default (R26)."""
+    required: Any = node.required_policy(demand)
+    policy: Any = node.policy(demand)
+    if required and spec.required in {"", DEFAULT_POLICY}:
+        spec = ResourceSpec(required, spec.preferred, spec.exclusive)
+    if spec.preferred == DEFAULT_POLICY or not (spec.required or spec.preferred):
+        spec = ResourceSpec(spec.required, policy, spec.exclusive)
+    return spec

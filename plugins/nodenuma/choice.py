@@ -1,0 +1,199 @@
+"""Choice: the CPUs and the amounts on NUMA nodes that a pod would get on a node in some state, or why it gets none."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from pyroclast.framework.extension.contract import NumaHint
+from pyroclast.model.cpusets import CpuSet
+from pyroclast.model.nodenuma.amplified import amplified
+from pyroclast.model.nodenuma.names import BEST_EFFORT, FULL_PCPUS
+from pyroclast.model.nodenuma.status import NumaAmounts
+from pyroclast.model.resources import CPU, MILLI, Amounts
+from pyroclast.plugins.nodenuma import reasons
+from pyroclast.plugins.nodenuma.accumulate import Exclusive, cpus_per_core, satisfies, take_preferred, usable
+from pyroclast.plugins.nodenuma.amounts import Spread, spread
+from pyroclast.plugins.nodenuma.demand import NOT_INTEGER, CpuDemand
+from pyroclast.plugins.nodenuma.hints import best_nodes, mask_of, masks, nodes_in
+from pyroclast.plugins.nodenuma.nodes import CpuNode
+from pyroclast.plugins.nodenuma.scoring import Scoring
+from pyroclast.plugins.nodenuma.usage import CpuUsage
+
+__all__ = ["CpuChoice", "NodeState", "never_fits"]
+
+Hints = Mapping[str, Sequence[NumaHint]]
+
+
+class CpuChoice(NamedTuple):
+    """What a pod would get."""
+
+    cpus: CpuSet = 0
+    amounts: NumaAmounts = ()
+    nodes: int | None = None
+    """NUMA nodes that it may use, as a mask; None if the pod is not aligned."""
+
+
+def never_fits(node: CpuNode, demand: CpuDemand) -> str:
+    """Return why a node never takes a pod, whatever else runs there; empty if it may."""
+    policy = demand.numa.policy
+    if policy and node.numa_policy and policy != node.numa_policy:
+        return reasons.OTHER_POLICY
+    if node.ratios is None and demand.cpu_millis:
+        return reasons.INVALID_RATIO
+    if node.binds(demand):
+        layout = node.topology.layout
+        if not demand.is_whole:
+            return NOT_INTEGER
+        if layout is None:
+            return reasons.INVALID_TOPOLOGY
+        if demand.required and node.bind_policy and demand.required != node.bind_policy:
+            return reasons.CONFLICT
+        if node.required_policy(demand) == FULL_PCPUS and demand.cpus % cpus_per_core(layout):
+            return reasons.NOT_MULTIPLE
+    if node.numa_policy_for(demand) not in {"", BEST_EFFORT} and not node.numa_nodes:
+        return reasons.MISSING_NUMA
+    return ""
+
+
+class NodeState:
+    """A node with the CPUs and amounts in use, as one pod meets it; the pod is one that the node may take."""
+
+    def __init__(
+        self, node: CpuNode, usage: CpuUsage, demand: CpuDemand, scoring: Scoring, default_strategy: str
+    ) -> None:
+        self._node, self._usage, self._demand, self._scoring = node, usage, demand, scoring
+        self._strategy = node.strategy or default_strategy
+        self._binds = node.binds(demand)
+        self._required = node.required_policy(demand) if self._binds else ""
+
+    def choose(self, devices: Hints) -> CpuChoice | str:
+        """Return what the pod would get, or the reason of a refusal.
+
+        Args:
+            devices: Hints of other plugins by type of device, if a NUMA policy is in force.
+        """
+        policy = self._node.numa_policy_for(self._demand)
+        if not policy or not self._node.numa_nodes:
+            return self._allocate(None)
+        hints = {**self._hints(), **devices}
+        exclusive = self._usage.numa if self._demand.is_numa_exclusive else None
+        nodes = best_nodes(hints, self._node.numa_nodes, policy, exclusive=exclusive)
+        if not nodes:
+            return self._why_unaligned(hints, devices)
+        choice = self._allocate(nodes)
+        if policy != BEST_EFFORT:
+            return choice
+        if isinstance(choice, str):
+            return self._allocate(None)  # the NUMA nodes lack it, which must not keep the pod from the node
+        is_common = all(any(hint.nodes == nodes for hint in each) for each in devices.values())
+        return choice if is_common else choice._replace(nodes=None)
+
+    # CPUs -------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _available(self) -> CpuSet:
+        """Free CPUs that the required policy leaves."""
+        topology = self._node.topology
+        if topology.layout is None:
+            return 0
+        free = topology.layout.cpus & ~topology.reserved & ~self._usage.cpus
+        return usable(topology.layout, free, self._required)
+
+    def _take(self, parts: Spread | None) -> CpuSet | str:
+        """Choose CPUs, as many from each NUMA node as the parts say; anywhere without parts."""
+        layout, demand, usage = self._node.topology.layout, self._demand, self._usage
+        assert layout is not None, "a node without known CPUs takes no pod with CPUs of its own"
+        if self._available.bit_count() < demand.cpus:
+            return reasons.NOT_ENOUGH_CPUS
+        cpus_of = dict(layout.numa)
+        groups = (
+            [(self._available, demand.cpus)]
+            if parts is None
+            else [(self._available & cpus_of.get(node, 0), part.get(CPU, 0) // MILLI) for node, part in parts.items()]
+        )
+        taken = 0
+        for available, count in groups:
+            more = take_preferred(
+                layout,
+                available,
+                count,
+                policy=self._node.policy(demand),
+                exclusive=Exclusive(demand.exclusive, usage.exclusive_cores, usage.exclusive_numa),
+                strategy=self._strategy,
+            )
+            if more is None:
+                return reasons.NOT_ENOUGH_CPUS
+            taken |= more
+        if taken.bit_count() != demand.cpus:
+            return reasons.NOT_ENOUGH_CPUS
+        return taken if satisfies(layout, taken, self._required) else reasons.unsatisfied_policy(self._required)
+
+    # NUMA nodes -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _free(self) -> Mapping[int, Amounts]:
+        """Free amounts of the NUMA nodes. CPUs of pods' own count amplified; a required policy limits the CPU."""
+        layout, ratio = self._node.topology.layout, self._node.numa_cpu_ratio
+        cpus_of = {} if layout is None else dict(layout.numa)
+        used = {numa: dict(amounts) for numa, amounts in self._usage.amounts}
+        found: dict[int, Amounts] = {}
+        for numa, offered in self._node.allocatable.items():
+            taken, cpus = used.get(numa, {}), cpus_of.get(numa, 0)
+            bound = (cpus & self._usage.cpus).bit_count() * MILLI
+            free = {name: max(amount - taken.get(name, 0), 0) for name, amount in offered.items()}
+            if ratio is not None and taken and CPU in free:
+                more = amplified(bound, ratio) - bound
+                free[CPU] = max(offered[CPU] - taken.get(CPU, 0) - more, 0)
+            if self._binds and CPU in free:
+                free[CPU] = min(free[CPU], (cpus & self._available).bit_count() * MILLI)
+            found[numa] = free
+        return found
+
+    @property
+    def _cpu_step(self) -> int:
+        layout = self._node.topology.layout
+        if not self._binds or layout is None:
+            return 1
+        return MILLI * cpus_per_core(layout) if self._required == FULL_PCPUS else MILLI
+
+    def _spread(self, nodes: Sequence[int]) -> tuple[Spread, tuple[str, ...]]:
+        return spread(self._demand.request, self._free, nodes, self._cpu_step)
+
+    def _hints(self) -> dict[str, list[NumaHint]]:
+        """Return the hints of the pod's resources that NUMA nodes report (R13)."""
+        offered, free = self._node.allocatable, self._free
+        names = [name for name in sorted(self._demand.request) if any(name in each for each in offered.values())]
+        found: dict[str, list[NumaHint]] = {name: [] for name in names}
+        for nodes in masks(self._node.numa_nodes):
+            if self._spread(nodes)[1]:
+                continue
+            hint = NumaHint(
+                mask_of(nodes), score=self._scoring.of_numa_nodes(self._demand.request, offered, free, nodes)
+            )
+            for name in names:
+                if all(free[node].get(name, 0) for node in nodes):
+                    found[name].append(hint)
+        return found
+
+    def _why_unaligned(self, hints: Hints, devices: Hints) -> str:
+        lacking = self._spread(self._node.numa_nodes)[1]
+        without = [name for name in hints if not hints[name]]
+        if not without:
+            return reasons.UNALIGNED
+        if without[0] in devices:
+            return reasons.DEVICES
+        return reasons.unsatisfied(next((name for name in lacking if name in without), without[0]))
+
+    def _allocate(self, nodes: int | None) -> CpuChoice | str:
+        parts: Spread | None = None
+        if nodes is not None:
+            parts, lacking = self._spread(nodes_in(nodes))
+            if lacking:
+                return reasons.insufficient(lacking[0])
+        # NUMA nodes that report no CPU have no part of it
+        has_parts = parts is not None and any(CPU in part for part in parts.values())
+        cpus = self._take(parts if has_parts else None) if self._binds else 0
+        if isinstance(cpus, str):
+            return cpus
+        amounts = tuple((node, tuple(sorted(part.items()))) for node, part in sorted((parts or {}).items()))
+        return CpuChoice(cpus, amounts, nodes)
