@@ -158,11 +158,13 @@ def test_nothing_is_taken_from_queues_without_surplus(
     assert outcome.failed_plugins == []
     surplus = Surplus(open_session(scenario, plugins=plugins), share)
     jobs = outcome.rounds[0].snapshot.jobs
+    gone: Counter[Any] = Counter()
     for plan in outcome.rounds[0].plans:
         lost = Counter(victim.job for victim in plan.evictions)
+        gone += lost
         for job_id, victims in groupby(plan.evictions, key=lambda victim: victim.job):
             assert job_id is not None
-            is_whole = _goes_whole(jobs[JobId(job_id)], lost[job_id])
+            is_whole = lost[job_id] > 1 and _ran(jobs[JobId(job_id)]) == gone[job_id]
             for number, victim in enumerate(victims):
                 if not (number and is_whole):
                     assert surplus.has_some(jobs[JobId(job_id)].queue, share)
@@ -171,5 +173,17 @@ def test_nothing_is_taken_from_queues_without_surplus(
             surplus.count(task_id, 1)
 
 
-def _goes_whole(job: Any, lost: int) -> bool:
-    return sum(task.status.label in {"Running", "Bound"} for task in job.tasks.values()) == lost > 1
+def _ran(job: Any) -> int:
+    """The number of pods that ran before the cycle."""
+    return sum(task.status.label in {"Running", "Bound"} for task in job.tasks.values())
+
+
+def test_a_gang_that_lost_a_pod_before_is_taken_whole() -> None:
+    """The first plan leaves a gang its minimum; the second one takes both pods, since one would break the gang."""
+    scenario = Scenario().node("n0", cpu=2).node("n1", cpu=4).queue("red").queue("green")
+    scenario = scenario.running("gang", on=["n0", "n1", "n1"], min_available=2, queue="green", cpu=2)
+    scenario = scenario.job("one", queue="red", cpu=1).job("two", queue="red", cpu=2)
+    tiers = [[{"name": "gang", "enablePreemptable": False, "enableReclaimable": False}], ["predicates", "proportion"]]
+    outcome = scenario.run("enqueue", "allocate", "reclaim", plugins=tiers)
+
+    assert [len(plan.evictions) for plan in evicting_plans(outcome)] == [1, 2]
