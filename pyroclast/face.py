@@ -30,6 +30,7 @@ from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.session.topology import SessionTopology
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes
+from pyroclast.framework.state.reservations import ReservationView
 from pyroclast.kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
@@ -88,6 +89,7 @@ __all__ = [
     "ReasonArray",
     "Refusal",
     "RegistrationOptions",
+    "ReservationView",
     "ResourceSpace",
     "Session",
     "SessionEvictions",

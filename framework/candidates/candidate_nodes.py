@@ -63,6 +63,8 @@ class CandidateNodes:
         """Run the checks that need no nodes. A task with a required rule that no plugin serves waits."""
         views = self.answers.views
         refusal = self.answers.beyond_bounds(task) or views.refusal(task)
+        if refusal is None and self.answers.reserved:
+            refusal = self.answers.reserved.refusal(task)
         refusal = refusal or first_refusal(
             self._extensions.functions(contract.PRE_PREDICATE), views.early(task), failed=self._extensions.note_failure
         )

@@ -12,6 +12,7 @@ from pyroclast.framework.candidates.views import SessionViews, ViewPredicate
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Registered
 from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.extension.votes import reason_of
 from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes
 from pyroclast.model.arrays import BoolArray, FloatArray, ReasonArray
 from pyroclast.model.ids import TaskId
@@ -229,7 +230,7 @@ class NodeAnswers:
             answer = each.function(task, node)
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
             return Reason(self.extensions.note_failure(each.plugin, error).message)
-        return _reason_of(each, answer)
+        return reason_of(each, answer)
 
     def ask_pairs(self, each: Registered[Any], task: Task, columns: Sequence[int]) -> list[Reason | None]:
         """Query a predicate about several nodes, in one call if possible; None for each node that it permits."""
@@ -244,7 +245,7 @@ class NodeAnswers:
                 raise ValueError(f"{len(answers)} answers about {len(nodes)} nodes")  # noqa: TRY301  # the plugin's failure
         except Exception as error:  # noqa: BLE001  # as above
             return [Reason(self.extensions.note_failure(each.plugin, error).message)] * len(nodes)
-        return [_reason_of(each, answer) for answer in answers]
+        return [reason_of(each, answer) for answer in answers]
 
     def ask_pair_score(self, each: Registered[Any], task: Task, node: NodeView) -> float:
         """Query the score of one node. A failing function gives 0."""
@@ -299,17 +300,6 @@ def _too_many(rules: str) -> Refusal | None:
         return None
     message = f"the pod has {rules}; it is not placed"
     return Refusal(plugin="scheduler", reason="TooManyRules", message=message, resolvable=False)
-
-
-def _reason_of(each: Registered[Any], answer: Any) -> Reason | None:
-    """Read what a predicate answered about one node; None if it permits."""
-    if answer is None or answer is True:
-        return None
-    if isinstance(answer, Refusal):
-        return Reason(answer.message or answer.reason, answer.resolvable)
-    if isinstance(answer, Reason):
-        return answer
-    return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")
 
 
 def finite(scores: FloatArray) -> FloatArray:

@@ -15,28 +15,31 @@ from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
+from pyroclast.framework.extension.votes import first_refusal, reason_of
 from pyroclast.framework.state.nodes import NodeColumns, SessionNodes
 from pyroclast.framework.state.queue_refusals import quantities
+from pyroclast.framework.state.reservations import ReservationView
 from pyroclast.model.arrays import IntArray
-from pyroclast.model.ids import TaskId
+from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for
 from pyroclast.model.reservations.use import NO_USE, ReservationUse
 from pyroclast.model.resources import PODS
+from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task
+from pyroclast.model.texts import shortened
 
 __all__ = ["REASON", "ReservedRoom", "SessionReservations", "Taken"]
 
 REASON: Final = "NoReservation"
 """Reason of a refusal by Reservations."""
-_MOST_SCORE: Final = 100.0
 
 
 class ReservedRoom:
     """What is left of one Reservation in a session; R resources."""
 
-    __slots__ = ("capacity", "column", "kept_back", "lent_back", "reserved", "rest", "used", "users")
+    __slots__ = ("capacity", "column", "kept_back", "lent_back", "reserved", "rest", "used", "users", "view")
 
     def __init__(self, capacity: ReservedCapacity, column: int, nodes: SessionNodes) -> None:
         vector = nodes.resources.vector
@@ -55,6 +58,16 @@ class ReservedRoom:
         """Amounts that no task may use, base units, shape (R,)."""
         self.users: set[TaskId] = set(capacity.users)
         """Tasks that use it. Asked for membership and number alone."""
+        self.view = ReservationView(
+            capacity,
+            column,
+            self.users,
+            reserved=self.reserved,
+            rest=self.rest,
+            returning=self.lent_back,
+            used=self.used,
+        )
+        """The same for functions of plugins."""
 
     @property
     def name(self) -> str:
@@ -71,13 +84,6 @@ class ReservedRoom:
         rest = self.rest + self.lent_back if in_future else self.rest
         free: IntArray = np.maximum(rest - self.kept_back, 0)
         return free
-
-    def score(self, request: IntArray) -> float:
-        """Return how full it would be with a task, 0 to 100: the mean over the reserved resources (R23)."""
-        rows = np.flatnonzero(self.reserved > 0)
-        after = (self.reserved - self.rest + request)[rows]
-        shares = np.where(after <= self.reserved[rows], _MOST_SCORE * after / self.reserved[rows], 0.0)
-        return float(shares.mean()) if rows.size else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +121,17 @@ class SessionReservations:
         self._used_by: dict[TaskId, ReservedRoom] = {
             task: room for room in self.rooms.values() for task in room.capacity.users
         }
-        extensions.observe(self._uses.clear)
+        self._not_restored: dict[int, Refusal] = {}
+        extensions.observe(self._forget)
 
     def __bool__(self) -> bool:
         """Return whether any Reservation keeps capacity."""
         return bool(self.rooms)
+
+    def _forget(self) -> None:
+        """Discard what plugins answered, because other functions are registered."""
+        self._uses.clear()
+        self._not_restored.clear()
 
     def used_by(self, task: TaskId) -> ReservedRoom | None:
         """Return the Reservation that a placed task uses."""
@@ -138,7 +150,29 @@ class SessionReservations:
                     known = answer
                     break
             self._uses[number] = known
+            self._restore(number, seen, known)
         return known
+
+    def refusal(self, task: Task) -> Refusal | None:
+        """Return why a plugin cannot give back what Reservations keep, so that a task gets no node; None if it can."""
+        self.use_of(task)
+        return self._not_restored.get(self._views.early_number(task))
+
+    def _restore(self, number: int, seen: Task, use: ReservationUse) -> None:
+        """Show plugins the Reservations that the tasks of a number may use, and the others (R18)."""
+        functions = self._extensions.functions(contract.RESERVATION_RESTORE)
+        if not functions:
+            return
+        matched: dict[NodeName, SealedList[ReservationView]] = {}
+        unmatched: dict[NodeName, SealedList[ReservationView]] = {}
+        usable = frozenset(use.usable)
+        for task, room in self.rooms.items():
+            group = matched if task in usable else unmatched
+            list.append(group.setdefault(room.capacity.node, SealedList()), room.view)
+        restored = contract.RestoredReservations(SealedDict(matched), SealedDict(unmatched))
+        refusal = first_refusal(functions, seen, restored, failed=self._extensions.note_failure)
+        if refusal is not None:
+            self._not_restored[number] = refusal
 
     def columns_of(self, use: ReservationUse) -> dict[int, list[ReservedRoom]]:
         """Return the Reservations that may be used, by the column of their node, in the order of names."""
@@ -241,7 +275,9 @@ class SessionReservations:
         return bool((self._nodes.needs(task.template).thresholds[:, 0] <= amounts).all())
 
     def nominate(self, task: Task, rooms: Sequence[ReservedRoom], *, in_future: bool) -> ReservedRoom | None:
-        """Return the Reservation that a task uses on a node (R23): the lowest order, the highest score, the first name.
+        """Return the Reservation that a task uses on a node (R23): that which a plugin nominates, else the best score.
+
+        Of equal scores the first name counts.
 
         Args:
             task: A task that is not placed.
@@ -251,11 +287,19 @@ class SessionReservations:
         passing = [room for room in rooms if not self.lacking(task, room, in_future=in_future)]
         if len(passing) <= 1:
             return passing[0] if passing else None
-        ordered = [room for room in passing if room.capacity.rules.order]
-        if ordered:
-            return min(ordered, key=lambda room: (room.capacity.rules.order, room.name))
-        request = self._nodes.needs(task.template).request
-        return min(passing, key=lambda room: (-room.score(request), room.name))
+        seen = self._views.early(task)
+        by_id = {room.capacity.id: room for room in passing}
+        for each in self._extensions.functions(contract.RESERVATION_NOMINATE):
+            chosen = self._extensions.ask_or(each, None, seen, [room.view for room in passing])
+            if chosen in by_id:
+                return by_id[chosen]
+            if chosen is not None:
+                self._extensions.note_failure(each.plugin, ValueError(f"{shortened(chosen)!r} is no candidate"))
+        return min(passing, key=lambda room: (-self._score(seen, room), room.name))
+
+    def _score(self, seen: Task, room: ReservedRoom) -> float:
+        functions = self._extensions.functions(contract.RESERVATION_SCORE)
+        return sum(float(self._extensions.ask_or(each, 0.0, seen, room.view)) for each in functions)
 
     def lacking(self, task: Task, room: ReservedRoom, *, in_future: bool) -> str:
         """Return why a task cannot use a Reservation, as a clause with numbers; empty if it can (R19, R20)."""
@@ -273,6 +317,16 @@ class SessionReservations:
         for row in needs.checked.tolist():
             if needs.request[row] > whole[row]:
                 return self._shortage(f"Insufficient {names[row]} by node", row, needs.request, room, whole)
+        return self._refused_by_plugins(task, room)
+
+    def _refused_by_plugins(self, task: Task, room: ReservedRoom) -> str:
+        for each in self._extensions.functions(contract.RESERVATION_FILTER):
+            try:
+                reason = reason_of(each, each.function(self._views.early(task), room.view))
+            except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
+                return self._extensions.note_failure(each.plugin, error).message
+            if reason is not None:
+                return reason.text
         return ""
 
     def _shortage(self, what: str, row: int, request: IntArray, room: ReservedRoom, available: IntArray) -> str:

@@ -142,7 +142,7 @@ def _answer_of_node(value: Any, _about: Sequence[Any]) -> bool | Reason | Refusa
     return _answer(value, ())
 
 
-def _node_name(value: Any, _about: Sequence[Any]) -> str | None:
+def _name_or_none(value: Any, _about: Sequence[Any]) -> str | None:
     return None if value is None else _text(value)
 
 
@@ -601,8 +601,12 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "batch_node_order": _always(_scores_or_refusal),
     "node_map": _always(_score),
     "node_reduce": _always(_nothing),
-    "best_node": _always(_node_name),
+    "best_node": _always(_name_or_none),
     "reservation_use": _always(_use),
+    "reservation_restore": _always(_answer),
+    "reservation_filter": _always(_answer_of_node),
+    "reservation_nominate": _always(_name_or_none),
+    "reservation_score": _always(_score),
     "hyper_node_order": _always(_scores_by_name),
     "hyper_node_gradient_for_job": _always(_levels),
     "hyper_node_gradient_for_sub_job": _always(_levels),

@@ -35,6 +35,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypedDict
 
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import Needs, NodeColumns, NodeView
+from pyroclast.framework.state.reservations import ReservationView
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.elastic.facts import QuotaFacts
 from pyroclast.model.ids import NodeName, QueueName, TaskId
@@ -702,6 +703,69 @@ class UseOfReservations(Protocol):
 
 
 RESERVATION_USE: Final = Point[UseOfReservations]("reservation_use", UseOfReservations, flag=None, combine="first")
+
+
+class RestoredReservations(NamedTuple):
+    """The Reservations of a session, for the tasks of one template, by the node that they keep capacity on."""
+
+    matched: Mapping[NodeName, Sequence[ReservationView]]
+    """Those that the tasks may use: what these keep on a node is given back to the tasks."""
+    unmatched: Mapping[NodeName, Sequence[ReservationView]]
+    """All others."""
+
+
+class RestoreReservations(Protocol):
+    """Once for a template, before `PRE_PREDICATE`, if the session has Reservations.
+
+    Takes notice of the Reservations that the tasks may use, so that a plugin with books of its own can give back what
+    they keep. A refusal leaves the tasks without a node. The views show later placements too.
+    """
+
+    def __call__(self, task: Task, reservations: RestoredReservations, /) -> Answer: ...
+
+
+RESERVATION_RESTORE: Final = Point[RestoreReservations](
+    "reservation_restore", RestoreReservations, flag=None, combine="all"
+)
+
+
+class FilterReservation(Protocol):
+    """For each usable Reservation with enough room, whenever one of a node is nominated.
+
+    Answers whether the task may use it; a text or a `Reason` refuses, and is counted in messages. Asked again when the
+    task is placed.
+    """
+
+    def __call__(self, task: Task, reservation: ReservationView, /) -> Answer | Reason | str: ...
+
+
+RESERVATION_FILTER: Final = Point[FilterReservation]("reservation_filter", FilterReservation, flag=None, combine="all")
+
+
+class NominateReservation(Protocol):
+    """When several Reservations of one node can serve a task.
+
+    Answers the UID of one of them; None leaves the choice to the next function, and at last to the scores.
+    """
+
+    def __call__(self, task: Task, reservations: Sequence[ReservationView], /) -> TaskId | None: ...
+
+
+RESERVATION_NOMINATE: Final = Point[NominateReservation](
+    "reservation_nominate", NominateReservation, flag=None, combine="first"
+)
+
+
+class ScoreReservation(Protocol):
+    """For each of several Reservations of one node, if no function nominates one.
+
+    Answers the score of one Reservation: higher is better, by custom from 0 to 100. Ties go to the lowest name.
+    """
+
+    def __call__(self, task: Task, reservation: ReservationView, /) -> float: ...
+
+
+RESERVATION_SCORE: Final = Point[ScoreReservation]("reservation_score", ScoreReservation, flag=None, combine="sum")
 
 
 class ScoreOverNodes(Protocol):

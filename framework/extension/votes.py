@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from pyroclast.framework.extension.contract import Registered, Vote
 from pyroclast.model.ids import TaskId
-from pyroclast.model.refusals import Refusal
+from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.texts import said_by
 
-__all__ = ["LAST", "cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims"]
+__all__ = ["LAST", "cast_votes", "choose_victims", "failure_of", "first_refusal", "narrow_victims", "reason_of"]
 
 Tiers = Sequence[Sequence[Registered[Any]]]
 
@@ -52,6 +52,17 @@ def first_refusal(
         if not (lends and answer.lendable):
             return answer
     return None
+
+
+def reason_of(each: Registered[Any], answer: Any) -> Reason | None:
+    """Read what a function answered about one node or Reservation; None if it permits."""
+    if answer is None or answer is True:
+        return None
+    if isinstance(answer, Refusal):
+        return Reason(answer.message or answer.reason, answer.resolvable)
+    if isinstance(answer, Reason):
+        return answer
+    return Reason(answer if isinstance(answer, str) else f"refused by {each.plugin}")
 
 
 def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Refusal]]:

@@ -1,10 +1,11 @@
 """Reservation: pods use the capacity that Reservations keep for their owners, and Reservations are placed as pods are.
 
-Points: use of reservations, pre-predicate, predicate, node order; a ledger of the policies on each node; annotations of
-bindings; events of pods that must use a Reservation.
+Points: use, nomination and score of reservations, pre-predicate, predicate, node order; a ledger of the policies on
+each node; annotations of bindings; events of pods that must use a Reservation.
 Arguments: `ReservationArgs`.  Rules and examples: docs/plugins/reservation.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,7 +16,9 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
-from pyroclast.model.arrays import FloatArray, ReasonArray
+from pyroclast.framework.state.reservations import ReservationView
+from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
+from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import RESERVATION
@@ -29,6 +32,7 @@ from pyroclast.plugins.reservation.settings import NAME
 __all__ = ["Reservations"]
 
 _NO_MATCH: Final = (Reason("node(s) no reservations match reservation affinity", resolvable=False),)
+_MOST_SCORE: Final = 100.0
 _WINNER: Final = 1000.0
 """Score of the node with the lowest order, before scores are scaled (R24)."""
 _EVENT: Final = "FailedScheduling-Reservation"
@@ -65,6 +69,12 @@ class Reservations(Plugin):
         if not session.reserved:
             return
         extensions.register(contract.RESERVATION_USE, self.name, matching.use_of)
+        extensions.register(contract.RESERVATION_NOMINATE, self.name, lowest_order)
+        extensions.register(
+            contract.RESERVATION_SCORE,
+            self.name,
+            lambda task, reservation: fullness_after(session.nodes.needs(task.template).request, reservation),
+        )
         extensions.register(
             contract.PREDICATE,
             self.name,
@@ -136,9 +146,29 @@ def _raw_scores(session: Session, task: Task, columns: NodeColumns, ranks: dict[
         room = room or session.reserved.nominate(task, rooms[column], in_future=True)
         if room is not None:
             rank = ranks.get(room.capacity.rules.order)
-            score = room.score(request)
+            score = fullness_after(request, room.view)
             scores[position] = score if rank is None else _WINNER + rank + score / _WINNER
     return scores
+
+
+def lowest_order(_task: Task, reservations: Sequence[ReservationView]) -> TaskId | None:
+    """Return the Reservation with the lowest order, the first by name; None if none has an order (R23)."""
+    ordered = [each for each in reservations if each.order]
+    return min(ordered, key=lambda each: (each.order, each.name)).id if ordered else None
+
+
+def fullness_after(request: IntArray, reservation: ReservationView) -> float:
+    """Score how full a Reservation would be with a task, 0 to 100: the mean over the reserved resources (R23).
+
+    Args:
+        request: Request of the task, base units, shape (R,).
+        reservation: The Reservation; a resource of which it has too little left counts 0.
+    """
+    rows = np.flatnonzero(reservation.reserved > 0)
+    reserved = reservation.reserved[rows]
+    after = reserved - reservation.rest[rows] + request[rows]
+    shares = np.where(after <= reserved, _MOST_SCORE * after / reserved, 0.0)
+    return float(shares.mean()) if rows.size else 0.0
 
 
 def scaled(raw: FloatArray) -> FloatArray:

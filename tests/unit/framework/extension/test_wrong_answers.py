@@ -16,6 +16,7 @@ from pyroclast import Plugin, Reason, Refusal, Session
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension import answers, contract
 from pyroclast.framework.extension.contract import Locality, Point
+from pyroclast.model.ids import TaskId
 from pyroclast.model.report import CycleReport
 from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.texts import MOST_CHARACTERS
@@ -234,6 +235,12 @@ GANG = {"name": "gang", "enabledSubJobReady": False, "enabledSubJobPipelined": F
 
 PLACING = Ground(CLUSTER, "enqueue allocate backfill", (ODD, "gang", "predicates"))
 RESERVING = Ground(CLUSTER.add(reservation("r", node="n1")), "enqueue allocate backfill", (ODD, "gang", "predicates"))
+USES = Saying("uses", {contract.RESERVATION_USE: lambda _: ReservationUse(usable=(TaskId("uid-r"), TaskId("uid-s")))})
+NOMINATING = Ground(
+    CLUSTER.add(reservation("r", cpu=2, node="n1"), reservation("s", cpu=2, node="n1")),
+    "enqueue allocate backfill",
+    (ODD, USES, "gang", "predicates"),
+)
 IN_PARTS = Ground(parts(), "allocate", (GANG, ODD))
 IN_PARTS_UNREADY = Ground(parts(), "allocate", (GANG, UNREADY, ODD))
 IN_RACKS = Ground(racks(), "allocate", ("gang", "predicates", ODD))
@@ -316,6 +323,10 @@ ROWS: Final[Mapping[str, Row]] = {
     "node_reduce": half(contract.NODE_REDUCE, contract.NODE_MAP, always(1.0), NONE),
     "best_node": advice(contract.BEST_NODE, PLACING, NONE),
     "reservation_use": advice(contract.RESERVATION_USE, RESERVING, NONE),
+    "reservation_restore": row(contract.RESERVATION_RESTORE, NOMINATING, ANSWER),
+    "reservation_filter": row(contract.RESERVATION_FILTER, NOMINATING, ANSWER | {"text", "turns"}),
+    "reservation_nominate": advice(contract.RESERVATION_NOMINATE, NOMINATING, NONE),
+    "reservation_score": advice(contract.RESERVATION_SCORE, NOMINATING, NUMBER),
     "hyper_node_order": advice(contract.HYPER_NODE_ORDER, IN_LEVELS, {"empty mapping"}),
     "hyper_node_gradient_for_job": row(contract.HYPER_NODE_GRADIENT_FOR_JOB, IN_RACKS, EMPTY),
     "hyper_node_gradient_for_sub_job": row(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB, IN_LEVELS, EMPTY),
