@@ -15,10 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.placement.affinity_bounds import AffinityBounds
-from pyroclast.framework.placement.anti_affinity_bounds import ShunBounds
+from pyroclast.framework.placement.gangs.affinity_bounds import AffinityBounds, AntiAffinityBounds
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem, Trial
-from pyroclast.framework.placement.spread_bounds import SpreadBounds
+from pyroclast.framework.placement.gangs.spread_bounds import SpreadBounds
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NodeOrder", "TreeSearch", "best_score_first", "tightest_first"]
@@ -62,10 +61,10 @@ class TreeSearch:
         self._settled = np.zeros(self.left.size, dtype=np.int64)
         self._opens: BoolArray = np.array(problem.opens or np.zeros(self.left.size), dtype=np.bool_)
         self._order_matters = trial is not None and bool(self._opens.any())
-        self._bounds: list[SpreadBounds | AffinityBounds | ShunBounds] = [
+        self._bounds: list[SpreadBounds | AffinityBounds | AntiAffinityBounds] = [
             *(SpreadBounds(problem, each) for each in problem.spreads),
             *(AffinityBounds(problem, each) for each in problem.companions),
-            *(ShunBounds(problem, each) for each in problem.shunnings),
+            *(AntiAffinityBounds(problem, each) for each in problem.shunnings),
         ]
         self._allowed = problem.allowed.copy()
         self._permitted: BoolArray | None = None if trial is None else np.ones_like(problem.allowed)

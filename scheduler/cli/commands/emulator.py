@@ -90,7 +90,7 @@ def _welcome(emulator: Emulator, given: argparse.Namespace) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyroclast emulator",
-        description="Serve a Kubernetes API in memoryfor kubectl and schedulers, until a signal arrives.",
+        description="Serve a Kubernetes API in memory for kubectl and schedulers, until a signal arrives.",
     )
     add_flags(parser)
     parser.add_argument("--bare", action="store_true", help="do not install the CRDs")

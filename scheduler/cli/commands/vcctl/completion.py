@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyroclast.model.errors import PyroclastError
-from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser, quota_parser, reservation_parser
+from pyroclast.scheduler.cli.commands.vcctl import job_parser, queue_parser
 from pyroclast.scheduler.cli.commands.vcctl.flags import print_line, program
+from pyroclast.scheduler.cli.commands.vcctl.list_parsers import quota_parser, reservation_parser
 
 __all__ = ["SCRIPTS", "candidates", "kubectl", "main"]
 
@@ -44,8 +45,8 @@ complete -c pyroclast -a '(__pyroclast)'
 _PARSERS: Final = {
     "queue": queue_parser.parser,
     "job": job_parser.parser,
-    "quota": quota_parser.parser,
-    "reservation": reservation_parser.parser,
+    "quota": quota_parser,
+    "reservation": reservation_parser,
 }
 
 

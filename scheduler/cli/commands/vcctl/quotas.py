@@ -21,9 +21,9 @@ from pyroclast.model.elastic.names import (
 )
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_error
+from pyroclast.scheduler.cli.commands.vcctl.list_parsers import quota_parser
 from pyroclast.scheduler.cli.commands.vcctl.object_output import show_objects
 from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, Object, table
-from pyroclast.scheduler.cli.commands.vcctl.quota_parser import parser
 
 __all__ = ["Row", "columns", "main", "rows"]
 
@@ -139,5 +139,5 @@ def _oldest_last(objects: Sequence[Object]) -> list[Object]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command on quotas."""
-    given = parser().parse_args(arguments)
+    given = quota_parser().parse_args(arguments)
     return run_command(given, ELASTIC_QUOTAS, partial(show, given))

@@ -11,9 +11,9 @@ from pyroclast.model.reservations.reading import end_of
 from pyroclast.model.wire import time_text
 from pyroclast.scheduler.cli.commands.vcctl.ages import age
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
+from pyroclast.scheduler.cli.commands.vcctl.list_parsers import reservation_parser
 from pyroclast.scheduler.cli.commands.vcctl.object_output import fetch, show_objects
 from pyroclast.scheduler.cli.commands.vcctl.output_formats import Column, table
-from pyroclast.scheduler.cli.commands.vcctl.reservation_parser import parser
 
 __all__ = ["columns", "main"]
 
@@ -75,5 +75,5 @@ async def show(given: argparse.Namespace, client: CommandClient) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command on Reservations."""
-    given = parser().parse_args(arguments)
+    given = reservation_parser().parse_args(arguments)
     return run_command(given, RESERVATIONS, partial(show, given))
