@@ -116,6 +116,9 @@ class SessionReservations:
             if each.node in columns and (each.rules.ends is None or now < each.rules.ends)
         }
         """What is left of each, by UID, in the order of names."""
+        self._by_column: dict[int, list[ReservedRoom]] = {}
+        for room in self.rooms.values():
+            self._by_column.setdefault(room.column, []).append(room)
         self._uses: dict[int, ReservationUse] = {}
         """Answers by number of the views."""
         self._used_by: dict[TaskId, ReservedRoom] = {
@@ -182,6 +185,10 @@ class SessionReservations:
             if room is not None:
                 found.setdefault(room.column, []).append(room)
         return found
+
+    def on(self, column: int) -> list[ReservedRoom]:
+        """Return the Reservations of a node, in the order of names."""
+        return self._by_column.get(column, [])
 
     def matched_pods(self, task: Task) -> dict[int, list[Task]]:
         """Return the pods that stand for the Reservations that a task may use, by the column of their node (R32)."""

@@ -84,6 +84,17 @@ class Shelf:
             self._count(holder.uses, -1)
         return holder
 
+    def without(self, tasks: Iterable[TaskId]) -> "Shelf":
+        """Return the usage without some holders, which need not be there."""
+        left_out = set(tasks)
+        if left_out.isdisjoint(self.holders):
+            return self
+        other = Shelf(len(self.parts))
+        for task, holder in self.holders.items():
+            if task not in left_out:
+                other.put(task, holder)
+        return other
+
     def state(self) -> State:
         """Return the usage. It is equal for nodes with the same free amounts."""
         if self._state is None:

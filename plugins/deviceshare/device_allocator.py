@@ -16,12 +16,21 @@ from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Ver
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.framework.state.reservations import ReservationView
 from pyroclast.model.arrays import FloatArray, ReasonArray
 from pyroclast.model.devices.cards import Holder, Shelf, Use
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate, by_name
-from pyroclast.plugins.deviceshare.family import ALL_NUMA_NODES, Chosen, DeviceQuestion, Family, Unreadable
+from pyroclast.plugins.deviceshare.family import (
+    ALL_NUMA_NODES,
+    NOTHING_HIDDEN,
+    Chosen,
+    DeviceQuestion,
+    Family,
+    Unreadable,
+)
+from pyroclast.plugins.deviceshare.reserved_devices import Choose, ReservedDevices
 
 __all__ = ["NO_CARDS", "UNREADABLE", "DeviceAllocator"]
 
@@ -45,6 +54,7 @@ class DeviceAllocator(Ledger):
         self._shelves: dict[int, Shelf] = {}
         """Allocated parts by column, for nodes with cards."""
         self._evicted: dict[TaskId, Holder] = {}
+        self._reserved = ReservedDevices(session, family)
         self._answers: dict[DeviceQuestion[Any], _Answers] = {}
         self._known: dict[DeviceQuestion[Any], dict[Hashable, Chosen | int]] = {}
         """Answers by question and by the relevant state of a node: nodes in an equal state are asked once."""
@@ -110,11 +120,12 @@ class DeviceAllocator(Ledger):
             if cards is None or isinstance(cards, Unreadable):
                 continue
             shelf = self._shelves[column] = Shelf(self.family.count(cards))
-            self._read_held(cards, shelf, table.tasks[column].values())
+            self._reserved.read(column, cards, table.tasks[column])
+            self._read_held(column, cards, shelf, table.tasks[column].values())
         for change, sign in self._early.build():
             self._leave(change) if sign < 0 else self._come_back(change)
 
-    def _read_held(self, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
+    def _read_held(self, column: int, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
         """Count the tasks of a node: first the cards that they name, oldest task first, then the rest of their request.
 
         A pod may write its own annotations. A pod that names too few cards, or cards that older pods hold, is therefore
@@ -122,22 +133,30 @@ class DeviceAllocator(Ledger):
         """
         family, pending = self.family, list[tuple[Task, tuple[Use, ...], bool]]()
         for task in sorted(filter(self._holds_cards, tasks), key=_by_age):
+            if self._reserved.keeps(task):
+                self._reserved.put(shelf, task)
+                continue
             uses = family.named(cards, task, self.demand_of(task))
-            is_taken = bool(uses) and not family.has_room(cards, shelf.state(), uses)
+            if task.status is TaskStatus.RELEASING:
+                self._reserved.note_leaving(shelf, column, task, uses)
+                continue
+            seen = self._reserved.without(shelf, column, task)
+            is_taken = bool(uses) and not family.has_room(cards, seen.state(), uses)
             if uses and not is_taken:
-                shelf.put(task.id, family.holding(task, uses))
+                self._put(shelf, column, task, family.holding(task, uses))
             pending.append((task, uses, is_taken))
         for task, uses, is_taken in pending:
-            more = self._unnamed(cards, shelf, task, () if is_taken else uses)
-            if is_taken:
-                self._put_instead(shelf, task, uses, more)
+            seen = self._reserved.without(shelf, column, task)
+            more = self._unnamed(cards, seen, task, () if is_taken else uses)
+            if is_taken:  # count it with free cards instead, if there are enough
+                self._put(shelf, column, task, family.holding(task, more if len(more) >= len(uses) else uses))
             elif more:
                 shelf.take(task.id)
-                shelf.put(task.id, family.holding(task, (*uses, *more)))
+                self._put(shelf, column, task, family.holding(task, (*uses, *more)))
             self._note_annotations(cards, task, uses, more)
 
     def _holds_cards(self, task: Task) -> bool:
-        if task.status is TaskStatus.RELEASING:
+        if task.status is TaskStatus.RELEASING and self._session.reserved.used_by(task.id) is None:
             return False
         return self.demand_of(task) is not None or self.family.names_cards(task)
 
@@ -145,9 +164,10 @@ class DeviceAllocator(Ledger):
         demand = self.demand_of(task)
         return () if demand is None else self.family.unnamed(cards, shelf.state(), task, demand, uses)
 
-    def _put_instead(self, shelf: Shelf, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
-        """Count a task that names cards of others with the free cards instead, if there are enough."""
-        shelf.put(task.id, self.family.holding(task, more if len(more) >= len(uses) else uses))
+    def _put(self, shelf: Shelf, column: int, task: Task, holder: Holder) -> None:
+        """Count a task on a node, and what its Reservation keeps beside it."""
+        shelf.put(task.id, holder)
+        self._reserved.note(shelf, column, task, holder.uses)
 
     def _note_annotations(self, cards: Any, task: Task, uses: tuple[Use, ...], more: tuple[Use, ...]) -> None:
         fault = self.family.unread(cards, task)
@@ -183,23 +203,62 @@ class DeviceAllocator(Ledger):
 
     def of_template(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes without free cards, for a task whose answer is that of its template, shape (columns,)."""
-        question = self.question_of(task)
-        return None if question is None or self.asks_alone(task) else self._answer(question).verdicts[columns.index]
+        return None if self.asks_alone(task) else self.of_task(task, columns)
 
     def of_task(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes without free cards, for a single task, shape (columns,)."""
         question = self.question_of(task)
-        return None if question is None else self._answer(question).verdicts[columns.index]
+        if question is None:
+            return None
+        verdicts = self._answer(question).verdicts[columns.index]
+        for position, chosen in self._chosen_from_reservations(task, question, columns):
+            verdicts[position] = chosen if isinstance(chosen, int) else 0
+        return verdicts
 
     def scores_of_template(self, task: Task, columns: NodeColumns) -> FloatArray | None:
         """Score nodes for a task whose answer is that of its template, shape (columns,)."""
-        question = self.question_of(task)
-        return None if question is None or self.asks_alone(task) else self._answer(question).scores[columns.index]
+        return None if self.asks_alone(task) else self.scores_of_task(task, columns)
 
     def scores_of_task(self, task: Task, columns: NodeColumns) -> FloatArray | None:
         """Score nodes for a single task, shape (columns,)."""
         question = self.question_of(task)
-        return None if question is None else self._answer(question).scores[columns.index]
+        if question is None:
+            return None
+        scores = self._answer(question).scores[columns.index]
+        for position, chosen in self._chosen_from_reservations(task, question, columns):
+            scores[position] = 0.0 if isinstance(chosen, int) else chosen.score
+        return scores
+
+    def _chosen_from_reservations(
+        self, task: Task, question: DeviceQuestion[Any], columns: NodeColumns
+    ) -> Iterator[tuple[int, Chosen | int]]:
+        """Yield positions of nodes with reserved cards that a task may use, with its cards or the verdict."""
+        rooms = self._reserved.columns_for(task)
+        for position, column in enumerate(columns.index.tolist()) if rooms else ():
+            if column in rooms:
+                yield position, self._choose_for(task, column, question)
+
+    def _choose_for(self, task: Task, column: int, question: DeviceQuestion[Any]) -> Chosen | int:
+        """Return the cards of a node that a task would get, those of its Reservation included, or the verdict."""
+        rooms = self._reserved.columns_for(task).get(column)
+        if rooms is None:
+            return self.choose(column, question)
+        return self._reserved.choose(
+            task, self.cards[column], self.shelves[column], rooms, self._chooser(column, question)
+        )
+
+    def refuse_reservation(self, task: Task, reservation: ReservationView) -> str | None:
+        """Return why a task cannot use a Reservation because of its cards; None if it can."""
+        question, column = self.question_of(task), reservation.column
+        shelf = self.shelves.get(column)
+        if question is None or shelf is None or not self._reserved.has_cards(reservation.id):
+            return None
+        chosen = self._reserved.choose_in(reservation.id, self.cards[column], shelf, self._chooser(column, question))
+        return self.family.now[chosen - 1].text if isinstance(chosen, int) else None
+
+    def _chooser(self, column: int, question: DeviceQuestion[Any]) -> Choose:
+        known = self._known.setdefault(question, {})
+        return lambda shelf, excluded: self.choose_among(known, column, question, shelf, excluded)
 
     def asks_alone(self, task: Task) -> bool:
         """Return whether tasks of one template may differ in their question."""
@@ -216,14 +275,27 @@ class DeviceAllocator(Ledger):
 
     def choose(self, column: int, question: DeviceQuestion[Any]) -> Chosen | int:
         """Return the cards of a node that a task would get, or the verdict."""
-        return self.choose_among(self._known.setdefault(question, {}), column, question)
+        return self.choose_among(self._known.setdefault(question, {}), column, question, self.shelves[column])
 
     def choose_among(
-        self, known: dict[Hashable, Chosen | int], column: int, question: DeviceQuestion[Any]
+        self,
+        known: dict[Hashable, Chosen | int],
+        column: int,
+        question: DeviceQuestion[Any],
+        shelf: Shelf,
+        excluded: frozenset[int] = NOTHING_HIDDEN,
     ) -> Chosen | int:
-        """Return the same as `choose`. `known` caches answers to the question by the relevant state of a node."""
-        family, shelf, cards = self.family, self.shelves[column], self.cards[column]
-        hidden = family.hidden(cards, shelf, question)
+        """Return the cards of a node that a task would get, or the verdict.
+
+        Args:
+            known: Caches answers to the question by the relevant state of a node.
+            column: The node.
+            question: Question of the task.
+            shelf: Allocated parts of its cards.
+            excluded: Cards that must not be used.
+        """
+        family, cards = self.family, self.cards[column]
+        hidden = family.hidden(cards, shelf, question) | excluded
         key = (family.shape(cards, question), shelf.state(), hidden)
         chosen = known.get(key)
         if chosen is None:
@@ -243,13 +315,13 @@ class DeviceAllocator(Ledger):
         if question is None or not types or column not in self.shelves:
             return None
         cards = self.cards[column]
-        anywhere = self.choose(column, question)
+        anywhere = self._choose_for(task, column, question)
         best = None if isinstance(anywhere, int) else self.family.preferred_cards(cards, anywhere.uses)
         found: list[NumaHint] = []
         for size in range(1, len(nodes) + 1):
             for some in combinations(nodes, size):
                 mask = sum(1 << node for node in some)
-                chosen = self.choose(column, question._replace(numa_nodes=mask))
+                chosen = self._choose_for(task, column, question._replace(numa_nodes=mask))
                 if not isinstance(chosen, int):
                     is_best = self.family.preferred_cards(cards, chosen.uses) == best
                     is_least = not found or found[0].nodes.bit_count() == size
@@ -292,13 +364,13 @@ class DeviceAllocator(Ledger):
         if question.numa_nodes is not None:
             planned = self._session.extensions.numa_plan(task, column, in_future=in_future)
             question = question if planned is None else question._replace(numa_nodes=planned)
-        chosen = self.choose(column, question)
+        chosen = self._reserved.choose_placed(task, self.cards[column], shelf, self._chooser(column, question))
         if isinstance(chosen, int):
             name = self._session.nodes.table.names[column]
             return Refusal(
                 plugin=self.family.name, reason=NO_CARDS, message=f"{name}: {self.family.now[chosen - 1].text}"
             )
-        shelf.put(task.id, self.family.holder(question, chosen.uses, task))
+        self._put(shelf, column, task, self.family.holder(question, chosen.uses, task))
         return None
 
     def _take_back(self, change: Change, count: int) -> None:
@@ -306,19 +378,21 @@ class DeviceAllocator(Ledger):
             shelf = self.shelves.get(column)
             if shelf is not None:
                 shelf.take(task.id)
+                self._reserved.forget(shelf, task)
 
     def _leave(self, change: Change) -> None:
         for task, column in zip(change.tasks, change.columns, strict=True):
             shelf = self._shelves.get(column)
             holder = None if shelf is None else shelf.take(task.id)
-            if holder is not None:
+            if shelf is not None and holder is not None:
                 self._evicted[task.id] = holder
+                self._reserved.leave(shelf, task)
 
     def _come_back(self, change: Change) -> None:
         for task, column in zip(change.tasks, change.columns, strict=True):
             holder = self._evicted.pop(task.id, None)
             if holder is not None:
-                self._shelves[column].put(task.id, holder)
+                self._put(self._shelves[column], column, task, holder)
 
     # Reports ----------------------------------------------------------------------------------------------------------
 
@@ -375,7 +449,7 @@ class _Answers:
             self._ask(column)
 
     def _ask(self, column: int) -> None:
-        chosen = self._allocator.choose_among(self._known, column, self._question)
+        chosen = self._allocator.choose_among(self._known, column, self._question, self._allocator.shelves[column])
         answer = (chosen, 0.0) if isinstance(chosen, int) else (0, chosen.score)
         self.verdicts[column], self.scores[column] = answer
 

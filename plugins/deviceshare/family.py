@@ -103,6 +103,10 @@ class Family(ABC, Generic[Cards, Demand]):
     def count(self, cards: Cards) -> int:
         """Return the number of cards."""
 
+    def kind(self, cards: Cards, card: int) -> str:  # noqa: ARG002 - see `question`
+        """Return the type of a card. Reservations keep cards of some types, and say nothing about others."""
+        return ""
+
     @abstractmethod
     def shape(self, cards: Cards, question: DeviceQuestion[Demand]) -> Hashable:
         """Return the part of a node's cards on which the answer to a question depends."""

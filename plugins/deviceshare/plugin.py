@@ -1,7 +1,8 @@
 """Deviceshare: allocate cards of nodes, or parts of them, to pods.
 
-Points: pre-predicate, predicate, node order; ledgers for cards and for locks of nodes; annotations and preparations of
-bindings.  Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugins/deviceshare.md.
+Points: pre-predicate, predicate, node order, filter of reservations; ledgers for cards and for locks of nodes;
+annotations and preparations of bindings.
+Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugins/deviceshare.md.
 """
 
 from collections.abc import Callable
@@ -80,6 +81,8 @@ class DeviceShare(Plugin):
         session.extensions.register_ledger(self.name, allocator)
         session.extensions.register_annotations(self.name, allocator.annotations)
         session.extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable)
+        if session.reserved:
+            session.extensions.register(contract.RESERVATION_FILTER, self.name, allocator.refuse_reservation)
         session.extensions.register_numa_hints(self.name, allocator.numa_hints)
         session.extensions.register(
             contract.PREDICATE,
@@ -236,6 +239,8 @@ def _differences_by_queue(
     for column, shelf in device_allocator.shelves.items():
         tasks = session.nodes.tasks_on(column) if shelf.holders else {}
         for task_id, holder in shelf.holders.items():
+            if task_id in session.snapshot.reserve_tasks:
+                continue  # its owners are charged
             task = tasks[task_id]
             job = None if task.job is None else session.snapshot.jobs.get(task.job)
             if job is not None and task.status in ALLOCATED_STATUSES:

@@ -59,6 +59,10 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """Return the number of devices, including unhealthy ones: pods may still hold parts of them."""
         return len(cards.ids)
 
+    def kind(self, cards: NodeDevices, card: int) -> str:
+        """Return the type of a device."""
+        return cards.layout.devices[card].type
+
     def shape(self, cards: NodeDevices, question: DeviceQuestion[DeviceDemand]) -> Hashable:  # noqa: ARG002 - for all of them
         """Return the layout; the ids of devices do not matter."""
         return cards.layout
