@@ -11,9 +11,8 @@ from msgspec.structs import force_setattr
 from pyroclast.model import wire
 from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
 from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
-from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
-from pyroclast.model.devices.koordinator.names import TELLING as DEVICE_ANNOTATIONS
-from pyroclast.model.devices.names import TELLING as CARD_ANNOTATIONS
+from pyroclast.model.devices.koordinator.names import DEVICE_ANNOTATIONS, ISOLATION_PROVIDER
+from pyroclast.model.devices.names import CARD_ANNOTATIONS
 from pyroclast.model.nodenuma.names import RESOURCE_SPEC
 from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
 from pyroclast.model.required_rules import RESERVATION_AFFINITY

@@ -1,6 +1,6 @@
 """Operator: the controllers of one process. Reflectors fill stores, changes become keys, and workers reconcile them.
 
-    made ──store, reconciler, add_runnable──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶
+    made ──store, reconciler──▶ complete ──follow──▶ synced ──work──▶ working ──cancelled, stopped──▶
     following
 
 All replicas watch from the start, so that a standby that takes over has filled stores. Changes become keys only while
@@ -9,7 +9,7 @@ the operator works. Work starts with all existing keys.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -18,7 +18,7 @@ import structlog
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.metrics import LEADER
 from pyroclast.controllers.runtime.reconciler import Reconciler, Watch
-from pyroclast.controllers.runtime.store import Index, Key, Store
+from pyroclast.controllers.runtime.store import Index, Store
 from pyroclast.controllers.runtime.work_queue import WorkQueue
 from pyroclast.controllers.runtime.writer import Writer
 from pyroclast.kube.backoff import Backoff
@@ -39,8 +39,6 @@ STUCK_SECONDS: Final = 600.0
 """A reconciliation that runs for longer is stuck, because each of its requests ends within seconds."""
 _EVENTS_SECONDS: Final = 5.0
 """Time limit for sending events at the end."""
-_PAUSE_SECONDS: Final = 1.0
-"""Pause between two runs of an additional task."""
 
 _log = structlog.get_logger(__name__)
 
@@ -115,7 +113,6 @@ class Operator:
         self.queues: dict[str, WorkQueue] = {}
         """Work queues by the name of the reconciler."""
         self._followed: dict[tuple[str, str], _Followed[Any]] = {}
-        self._beside: dict[str, Callable[[], Awaitable[None]]] = {}
         self._is_working = False
         self._stopped = asyncio.Event()
         self._fed = asyncio.Event()
@@ -159,11 +156,6 @@ class Operator:
         """Record an event of an object: `Normal` or `Warning`, a reason in one word, a message."""
         self.events.record(regarding(resource, item.metadata), type_, reason, message)
 
-    def add_runnable(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a task while the operator works, and again after it ends. Such tasks depend on time, not on objects."""
-        if self._beside.setdefault(name, work) is not work:
-            raise ValueError(f"there is work {name!r} already")
-
     async def run(self) -> None:
         """Watch and, once synced, work until cancelled. Use it for a single replica without leader election."""
         async with asyncio.TaskGroup() as group:
@@ -201,17 +193,13 @@ class Operator:
                 await self._feed_all(followed)
             self._fed.set()
             async with asyncio.TaskGroup() as group:
-                others = [
-                    group.create_task(self.events.run()),
-                    *(group.create_task(self._keep(name, work)) for name, work in self._beside.items()),
-                ]
+                events = group.create_task(self.events.run())
                 async with asyncio.TaskGroup() as queues:
                     queues.create_task(self._stopped.wait())
                     for queue in self.queues.values():
                         queues.create_task(queue.run())
                 await self._send_events()
-                for other in others:
-                    other.cancel()
+                events.cancel()
         finally:
             self._is_working = False
             LEADER.set(0)
@@ -306,17 +294,3 @@ class Operator:
             for item in followed.store.values():
                 feed.added(item)
             await asyncio.sleep(0)  # the renewal of the lease must run between long lists
-
-    async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a task repeatedly. Failures are logged, and only the first pause after a failure is short."""
-        queue = WorkQueue(name, lambda _: self._once(work), workers=1, clock=self.clock, chance=self.chance)
-        queue.add(_NO_KEY)
-        await queue.run()
-
-    @staticmethod
-    async def _once(work: Callable[[], Awaitable[None]]) -> float:
-        await work()
-        return _PAUSE_SECONDS
-
-
-_NO_KEY: Final[Key] = ("", "")

@@ -52,5 +52,5 @@ GPU_LOCK: Final = "gpu"
 VGPU_LOCK: Final = "hamivgpu"
 """Annotations of a node, a time: a pod with cards is on its way there, and the device plugin has not served it yet."""
 
-TELLING: Final = (VGPU_MODE, USE_TYPES, AVOID_TYPES, USE_UUIDS, AVOID_UUIDS, VGPU_GROUP_POLICY)
+CARD_ANNOTATIONS: Final = (VGPU_MODE, USE_TYPES, AVOID_TYPES, USE_UUIDS, AVOID_UUIDS, VGPU_GROUP_POLICY)
 """Annotations of pods with rules about cards. Pods that differ in them share no template."""

@@ -51,7 +51,7 @@ JOINT: Final = "scheduling.koordinator.sh/device-joint-allocate"
 PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
 """Device hints of a pod; see `model.devices.koordinator.device_hints`."""
 
-TELLING: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
+DEVICE_ANNOTATIONS: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
 """Annotations of pods with device hints. Pods that differ in them share no template."""
 
 # --- labels and annotations of nodes and Devices ---------------------------------------------------------------------

@@ -4,9 +4,8 @@ import pytest
 
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.devices.cards import Holder, Use
-from pyroclast.model.devices.koordinator.names import ISOLATION_PROVIDER
-from pyroclast.model.devices.koordinator.names import TELLING as TELLING_OF_DEVICES
-from pyroclast.model.devices.names import TELLING, VGPU_IDS
+from pyroclast.model.devices.koordinator.names import DEVICE_ANNOTATIONS, ISOLATION_PROVIDER
+from pyroclast.model.devices.names import CARD_ANNOTATIONS, VGPU_IDS
 from pyroclast.model.devices.settings import DEFAULT
 from pyroclast.model.devices.vgpu_demand import UNSET, CardRules, ContainerDemand
 from pyroclast.model.devices.vgpu_ids import read_ids
@@ -36,7 +35,7 @@ def test_a_card_is_used_as_soon_as_its_bind_is_assumed() -> None:
     assert VGPU_IDS not in task(state, "a").pod.metadata.annotations
 
 
-@pytest.mark.parametrize("key", [*TELLING, *TELLING_OF_DEVICES])
+@pytest.mark.parametrize("key", [*CARD_ANNOTATIONS, *DEVICE_ANNOTATIONS])
 def test_pods_with_different_card_annotations_share_no_template(key: str) -> None:
     """Results for one of them are not valid for the other."""
     one, other = (pod(name, cpu="1", annotations={key: name}) for name in ("a", "b"))

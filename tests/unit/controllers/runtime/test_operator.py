@@ -163,22 +163,6 @@ async def test_a_reconciler_can_make_what_it_saw_missing(ground: Ground) -> None
     assert making.made == 3
 
 
-async def test_work_beside_the_reconcilers_goes_on_after_a_failure(ground: Ground) -> None:
-    """What follows a clock is as hard to kill as what follows objects."""
-    calls: list[int] = []
-
-    async def work() -> None:
-        calls.append(len(calls))
-        if len(calls) == 1:
-            raise OSError("away")
-        await asyncio.Event().wait()
-
-    operator = ground.operator()
-    operator.add_runnable("discovery", work)
-    async with ground.working(operator):
-        await ground.soon(lambda: len(calls) == 2)
-
-
 async def test_a_kind_whose_following_breaks_begins_anew_and_the_others_go_on(ground: Ground) -> None:
     """A surprise in one list ends neither the others nor the process."""
     operator = ground.operator()
