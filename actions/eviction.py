@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from pyroclast.framework.placement.topology.gathering import has_multiples
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
@@ -77,12 +78,17 @@ def preemptors(
     left = _refusal(
         session.action, "LeftToOthers", f"its network topology is served by {left_to}, which is not configured"
     )
+    multiples = _refusal(
+        session.action, "PodCountMultiple", "no pod is evicted for a gang whose numbers of pods by layer are limited"
+    )
     for job in session.jobs.admitted_with_pending_tasks():
         if session.jobs.job_valid(job) is not None or unserved_topology(session, job) is not None:
             continue
         if job.start_refused_by:
             message = f"plugin {job.start_refused_by} does not permit the job to start, so no pod is evicted for it"
             found.others.append((job, _refusal(session.action, "StartRefused", message)))
+        elif has_multiples(session, job):
+            found.others.append((job, multiples))
         elif leaves(job):
             if left_to not in session.extensions.profile.actions:
                 found.others.append((job, left))

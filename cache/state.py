@@ -201,6 +201,7 @@ class ClusterState:
             queue_names=self._queues.names,
             objects=objects,
             topology=self._topology.of(objects.hyper_nodes, nodes.facts),
+            layers=self._topology.layers(objects.network_topologies),
             orphan_pods=tuple(orphan_pods(self._pods.orphan_tasks(), self._jobs.outside(), self._queues.faults)),
             shard_mode=self.options.shard_mode,
             lifts_queue_gates=self.options.lifts_queue_gates,

@@ -14,6 +14,7 @@ from pyroclast.model.wire import Decoder
 
 __all__ = [
     "ALL",
+    "CLUSTER_NETWORK_TOPOLOGIES",
     "COMMANDS",
     "CONFIG_MAPS",
     "CRON_JOBS",
@@ -203,6 +204,13 @@ NODE_RESOURCE_TOPOLOGIES: Final = _named(
     is_namespaced=False,
     is_optional=True,
 )
+CLUSTER_NETWORK_TOPOLOGIES: Final = _named(
+    "scheduling.koordinator.sh/v1alpha1",
+    "clusternetworktopologies",
+    wire.ClusterNetworkTopology,
+    is_namespaced=False,
+    is_optional=True,
+)
 POD_GROUPS: Final = _custom(wire.PodGroup)
 QUEUES: Final = _custom(wire.Queue)
 HYPER_NODES: Final = _custom(wire.HyperNode)
@@ -219,6 +227,7 @@ JOB_FLOWS: Final = _custom(JobFlow)
 JOB_TEMPLATES: Final = _custom(JobTemplate)
 
 WHILE_WANTED: Final[tuple[Resource[Any], ...]] = (
+    CLUSTER_NETWORK_TOPOLOGIES,
     CONFIG_MAPS,
     NODE_METRICS,
     NODE_RESOURCE_TOPOLOGIES,

@@ -11,19 +11,18 @@ from pyroclast.model import wire
 from pyroclast.model.annotations import read_json
 from pyroclast.model.colocation import QOS_CLASS
 from pyroclast.model.device_claims import named_claims
+from pyroclast.model.gangs.gathering import GATHER_SPEC, demands_gathering
 from pyroclast.model.nodenuma.names import NUMA_SPEC, RESOURCE_SPEC
 
 __all__ = [
     "CPU_BINDING",
     "DEVICE_SCOPE",
     "GATHERING",
-    "GATHER_SPEC",
     "NUMA_ALIGNMENT",
     "POD_AFFINITY",
     "RESERVATION",
     "RESOURCE_CLAIMS",
     "TOPOLOGY_SPREAD",
-    "demands_gathering",
     "required_rules",
 ]
 
@@ -41,8 +40,6 @@ RESERVATION_AFFINITY: Final = "scheduling.koordinator.sh/reservation-affinity"
 """Annotation: its presence makes a reservation mandatory."""
 JOINT_SPEC: Final = "scheduling.koordinator.sh/device-joint-allocate"
 """Annotation, JSON: `requiredScope`."""
-GATHER_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
-"""Annotation, JSON: `gatherStrategy`, a list of layers with a strategy each."""
 
 _BINDING_CLASSES: Final = frozenset({"LSE", "LSR"})
 _STRICT_POLICIES: Final = frozenset({"Restricted", "SingleNUMANode"})
@@ -69,14 +66,6 @@ def required_rules(pod: wire.Pod) -> list[str]:
     if pod.spec.resource_claims and any(name != "" for _, name in named_claims(pod)):
         rules.append(RESOURCE_CLAIMS)
     return rules
-
-
-def demands_gathering(text: str) -> bool:
-    """Return whether the topology of a gang has a layer that it must gather in."""
-    layers = _fields(text).get("gatherStrategy")
-    return isinstance(layers, list) and any(
-        isinstance(layer, Mapping) and layer.get("strategy") == "MustGather" for layer in layers
-    )
 
 
 def _demands_binding(metadata: wire.ObjectMeta, text: str) -> bool:

@@ -19,6 +19,7 @@ from pyroclast.model.reservations.reserved import ReservedCapacity
 from pyroclast.model.resources import PODS, ResourceSpace
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task
+from pyroclast.model.topology.layers import Layer
 from pyroclast.model.topology.tree import Topology
 from pyroclast.model.usage import NO_USAGE, NodeUsage
 
@@ -59,6 +60,7 @@ class ClusterObjects:
     devices: Mapping[str, wire.KoordinatorDevice] = field(default_factory=SealedDict)
     """Koordinator's, by node; nodes have theirs, too."""
     reservations: Mapping[str, wire.Reservation] = field(default_factory=SealedDict)
+    network_topologies: Mapping[str, wire.ClusterNetworkTopology] = field(default_factory=SealedDict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class Snapshot:
     uncounted: Mapping[TaskId, IntArray] = field(default_factory=SealedDict)
     """Requests of tasks beyond the allocatable amounts of their nodes, base units, shape (R,). They count for no queue
     and no quota. Tasks that count in full are absent."""
+    layers: tuple[Layer, ...] | None = None
+    """Layers of the network, those at the top first; None if there is no ClusterNetworkTopology."""
     gangs: Mapping[JobId, GangGroup] = field(default_factory=SealedDict)
     """The gangs of jobs that consist of gangs, in the order of their ids; empty if no pod is in a gang."""
 

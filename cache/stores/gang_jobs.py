@@ -54,6 +54,13 @@ def group_of_gangs(
             min_task_member=minimums,
             queue=oldest.metadata.annotations.get(POD_QUEUE_NAME, ""),
             priority_class_name=oldest.spec.priority_class_name,
+            network_topology=_topology(gangs),
         ),
         status=wire.PodGroupStatus(phase=PodGroupPhase.RUNNING if is_running else PodGroupPhase.INQUEUE),
     )
+
+
+def _topology(gangs: Sequence[Gang]) -> wire.NetworkTopologySpec | None:
+    """Return the topology of a made-up group. The session knows its layers."""
+    gathering = next((gang.gathering for gang in gangs if gang.gathering is not None), None)
+    return None if gathering is None else wire.NetworkTopologySpec(mode="hard" if gathering.musts else "soft")

@@ -39,6 +39,7 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "NodeResourceTopology": "node_topologies",
     "Device": "devices",
     "Reservation": "reservations",
+    "ClusterNetworkTopology": "network_topologies",
 }
 """The field of `ClusterObjects` for each kind."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.nodes import NodeFacts
+from pyroclast.model.topology.layers import DEFAULT, Layer, read_layers
 from pyroclast.model.topology.tree import Topology, TopologyFault, topology_of
 
 __all__ = ["TopologyStore"]
@@ -22,6 +23,7 @@ class TopologyStore:
         self._report = report
         self._made: tuple[Mapping[str, wire.HyperNode], NodeFacts, Topology] | None = None
         self._reported: frozenset[TopologyFault] = frozenset()
+        self._read: tuple[wire.ClusterNetworkTopology, tuple[Layer, ...]] | None = None
 
     def of(self, hyper_nodes: Mapping[str, wire.HyperNode], facts: NodeFacts) -> Topology:
         """Return the tree of these HyperNodes over these nodes. Each new fault is reported."""
@@ -35,3 +37,16 @@ class TopologyStore:
         self._reported = frozenset(topology.faults)
         self._made = (hyper_nodes, facts, topology)
         return topology
+
+    def layers(self, topologies: Mapping[str, wire.ClusterNetworkTopology]) -> tuple[Layer, ...] | None:
+        """Return the layers of the ClusterNetworkTopology that counts; None if there is none. Faults are reported."""
+        topology = topologies.get(DEFAULT)
+        if topology is None:
+            self._read = None
+        elif self._read is None or self._read[0] is not topology:
+
+            def fault(path: str, message: str) -> None:
+                self._report(ObjectError("ClusterNetworkTopology", DEFAULT, path, message))
+
+            self._read = topology, read_layers(topology, fault)
+        return None if self._read is None else self._read[1]

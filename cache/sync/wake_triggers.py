@@ -184,6 +184,7 @@ _RULES: Final[Mapping[str, Callable[[Any, Any, ClusterState], Trigger | None]]] 
     "HyperNode": _spec_change,
     "NodeShard": _spec_change,
     "Numatopology": _spec_change,
+    "ClusterNetworkTopology": _spec_change,
     "NodeResourceTopology": _topology,
     "ElasticQuota": _spec_change,
     "Device": _spec_change,

@@ -7,6 +7,7 @@ from pyroclast.framework.placement.gangs.search import GangSearch, Place, may_be
 from pyroclast.framework.placement.minimums import in_front, needed_tasks
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
+from pyroclast.framework.placement.topology.gathering import gather, has_multiples
 from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by_domains
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
@@ -136,6 +137,8 @@ def _place_by_search(
     are refused with reasons for the current cluster.
     """
     tasks = [task for sheet in sheets for task in sheet.tasks]
+    if has_multiples(session, job):
+        return False
     if not session.searches_gangs or not may_be_missed(session, job, tasks, is_uniform=_is_uniform(sheets)):
         return False
     if len(tasks) == 1 and not job.has_topology:
@@ -177,6 +180,8 @@ def _is_uniform(sheets: list[Worksheet]) -> bool:
 
 def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:
     if session.topology.serves(job) and goes_by_domains(session, job):
+        if root is None and gather(session, statement, job, sheets[0]):
+            return
         DomainSearch(session, statement, job, sheets, root=root).place()
     elif job.has_sub_group_policy:
         place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))

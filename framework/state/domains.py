@@ -37,8 +37,16 @@ _FEW: Final = 32
 class Domains:
     """The domains of one session; D of them, N nodes, R resources."""
 
-    def __init__(self, topology: Topology, nodes: SessionNodes) -> None:
+    def __init__(self, topology: Topology, nodes: SessionNodes, *, limit: int | None = None) -> None:
+        """Make the domains.
+
+        Args:
+            topology: The tree.
+            nodes: The nodes of the session.
+            limit: The highest tier for all jobs that have these domains; None if each job has its own.
+        """
         self.topology = topology
+        self._fixed_limit = limit
         self._nodes = nodes
         self._masks: dict[int, BoolArray] = {}
         self._around: list[list[int]] | None = None
@@ -76,6 +84,8 @@ class Domains:
 
         A soft topology may span all, so that its domains are tried from the lowest tier on.
         """
+        if self._fixed_limit is not None:
+            return self._fixed_limit
         return self._limit(job.job.group.spec.network_topology, self.topology.tiers[-1])
 
     def limit_of_part(self, part: SubJob) -> int | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from pyroclast.model.errors import ObjectError
+from pyroclast.model.gangs.gathering import Gathering
 from pyroclast.model.gangs.names import ONCE_SATISFIED
 
 __all__ = ["Gang", "GangRules"]
@@ -19,6 +20,8 @@ class GangRules(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum waiting time."""
     keeps_places: bool = True
     """Whether members of NonStrict gangs keep their nodes while they wait."""
+    gathers: bool = False
+    """Whether gangs are gathered by network topology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,5 +45,7 @@ class Gang:
     """Creation of its pod group, else of its first member, as the server writes times."""
     fault: str = ""
     """Reason why the gang cannot be used; empty if it can."""
+    gathering: Gathering | None = None
+    """How close its pods must be in the network; None without a constraint."""
     notes: tuple[ObjectError, ...] = ()
     """Fields that cannot be parsed, with their object and the value used instead."""

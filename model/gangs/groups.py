@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pyroclast.model.gangs.gang import Gang
+from pyroclast.model.gangs.gathering import Gathering
 from pyroclast.model.gangs.identity import group_id
 from pyroclast.model.gangs.names import NON_STRICT
 from pyroclast.model.texts import shortened
@@ -35,6 +36,11 @@ class GangGroup:
     """Whether members wait for each other. Otherwise each member is placed alone."""
     is_patient: bool
     """Whether placed members keep their nodes, for the waiting time of their gang, while others are not placed."""
+
+    @property
+    def gathering(self) -> Gathering | None:
+        """How close all pods of the job must be in the network: by the first gang that has a constraint."""
+        return next((gang.gathering for gang in self.gangs if gang.gathering is not None), None)
 
     def goes_on(self, gang_id: str) -> bool:
         """Return whether other members of a gang are tried after one found no node."""

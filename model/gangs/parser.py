@@ -13,6 +13,7 @@ from pyroclast.model.annotations import read_json
 from pyroclast.model.durations import parse_duration
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs.gang import Gang, GangRules
+from pyroclast.model.gangs.gathering import GATHER_SPEC, Gathering, read_gathering
 from pyroclast.model.gangs.names import (
     ALIAS_MATCH_POLICY,
     GROUPS,
@@ -28,7 +29,6 @@ from pyroclast.model.gangs.names import (
     TOTAL_NUMBER,
     WAITING_TIME,
 )
-from pyroclast.model.required_rules import GATHER_SPEC, demands_gathering
 from pyroclast.model.texts import quoted
 
 __all__ = ["read_gang", "read_index"]
@@ -142,8 +142,11 @@ class _Said:
         annotations = self._metadata.annotations
         policy_key = MATCH_POLICY if annotations.get(MATCH_POLICY) else ALIAS_MATCH_POLICY
         total = self.read(TOTAL_NUMBER, _whole) or minimum
-        if demands_gathering(annotations.get(GATHER_SPEC, "")):
-            fault = fault or "it requires gathering by network topology, which no plugin supports"
+        gathering: Gathering | None = self.read(GATHER_SPEC, read_gathering)
+        if gathering is not None and not rules.gathers:
+            if gathering.musts:
+                fault = fault or "it requires gathering by network topology, but awareNetworkTopology is not enabled"
+            gathering = None
         waiting_seconds = rules.waiting_seconds if seconds is None else seconds
         if waiting_seconds > rules.longest_wait_seconds:
             path = (
@@ -162,6 +165,7 @@ class _Said:
             waiting_seconds=min(waiting_seconds, rules.longest_wait_seconds),
             created=created,
             fault=fault,
+            gathering=gathering,
             notes=tuple(self.notes),
         )
 

@@ -95,6 +95,16 @@ class Topology:
         return tuple(sorted({domain.tier for domain in self.domains}))
 
     @cached_property
+    def tier_of(self) -> IntArray:
+        """Tier of each domain, shape (D,)."""
+        return np.array([domain.tier for domain in self.domains], dtype=np.int64)
+
+    @cached_property
+    def parents(self) -> IntArray:
+        """The domain around each domain, `NONE` for the root, shape (D,)."""
+        return np.array([domain.parent for domain in self.domains], dtype=np.int64)
+
+    @cached_property
     def lowest(self) -> IntArray:
         """The domain of the lowest tier that holds each node, `NONE` where that tier has none, shape (N,)."""
         return self.at_tier(self.tiers[0])

@@ -9,9 +9,12 @@ from pyroclast.model.sealed import SealedDict
 
 __all__ = [
     "AggregatedUsage",
+    "ClusterNetworkTopology",
+    "ClusterNetworkTopologySpec",
     "GangPodGroup",
     "GangPodGroupSpec",
     "GangPodGroupStatus",
+    "NetworkTopologyLayer",
     "NodeMetric",
     "NodeMetricCollectPolicy",
     "NodeMetricInfo",
@@ -78,6 +81,27 @@ class NodeMetric(Wire, frozen=True, kw_only=True):
     metadata: ObjectMeta
     spec: NodeMetricSpec = NodeMetricSpec()
     status: NodeMetricStatus = NodeMetricStatus()
+
+
+class NetworkTopologyLayer(Wire, frozen=True, kw_only=True):
+    """One layer of the network: nodes with equal values of a label are below one switch."""
+
+    topology_layer: str = ""
+    parent_topology_layer: str = ""
+    label_key: tuple[str, ...] = ()
+
+
+class ClusterNetworkTopologySpec(Wire, frozen=True, kw_only=True):
+    """Layers of the network."""
+
+    network_topology_spec: tuple[NetworkTopologyLayer, ...] = ()
+
+
+class ClusterNetworkTopology(Wire, frozen=True, kw_only=True):
+    """Layers of the cluster's network. Only the object named `default` counts."""
+
+    metadata: ObjectMeta
+    spec: ClusterNetworkTopologySpec = ClusterNetworkTopologySpec()
 
 
 class GangPodGroupSpec(Wire, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ class CoschedulingArgs:
     preempts: bool = argument("enablePreemption", False)
     """Has no effect: the actions preempt and gangpreempt evict for gangs."""
     gathers: bool = argument("awareNetworkTopology", False)
-    """Has no effect: gangs are not gathered by network topology yet."""
+    """Whether gangs are gathered by the layers of the ClusterNetworkTopology."""
     skips_check: bool = argument("skipCheckScheduleCycle", False)
     """Has no effect, as in Koordinator."""
 
@@ -48,7 +48,5 @@ class CoschedulingArgs:
             yield "controllerWorkers: has no effect: the controllers write the status of these pod groups"
         if self.preempts:
             yield "enablePreemption: has no effect: the actions preempt and gangpreempt evict for gangs"
-        if self.gathers:
-            yield "awareNetworkTopology: has no effect: gangs are not gathered by network topology yet"
         if self.skips_check:
             yield "skipCheckScheduleCycle: has no effect"

@@ -22,6 +22,7 @@ from pyroclast.model.gangs.parser import read_index
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.report import EventNote
+from pyroclast.model.required_rules import GATHERING
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.coscheduling import endpoints as gang_endpoints
 from pyroclast.plugins.coscheduling.arguments import CoschedulingArgs
@@ -48,6 +49,8 @@ class Coscheduling(Plugin):
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves; none if the cluster has no gangs."""
+        if self.args.gathers:
+            session.extensions.register_rule(self.name, GATHERING)
         gangs = session.snapshot.gangs
         if not gangs:
             return

@@ -23,4 +23,5 @@ def gang_rules(profile: Profile) -> GangRules | None:
         waiting_seconds=min(float(args.timeout), float(args.longest_wait)),
         longest_wait_seconds=float(args.longest_wait),
         keeps_places=args.keeps_places,
+        gathers=args.gathers,
     )

@@ -155,7 +155,7 @@ class _Process:
         """The configuration of the current cycle."""
         self._cards: DeviceShareArgs | None = None
         """Its device-sharing arguments."""
-        self._required = OnDemandKinds()
+        self._required: OnDemandKinds = {}
         """The objects that it requires on demand."""
         self._gates: GateRemover | None = None
         if options.features.enabled("SchedulingGatesQueueAdmission"):

@@ -39,7 +39,6 @@ def refuses_ascend() -> bool:
 
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
-    "Gathering gangs": lambda: is_unserved("GATHERING"),
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
     "Plugins that resize pods": lambda: not re.search("RESIZE", " ".join(vars(contract))),
     "Ascend devices": refuses_ascend,

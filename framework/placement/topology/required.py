@@ -11,9 +11,13 @@ __all__ = ["nodes_by_topology", "unserved_topology"]
 
 
 def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
-    """Refuse a job with a hard topology that no plugin enforces, or that names a tier that does not exist."""
+    """Refuse a job with a hard topology that no plugin enforces, or that names an unknown tier or layer."""
     if job.topology_key:
         return None
+    if session.topology.gathering_of(job) is not None:
+        lacking = session.topology.lacking_layers(job)
+        message = f"its network topology cannot be kept to: {lacking}"
+        return Refusal(plugin="allocate", reason="UnknownLayer", message=message, resolvable=False) if lacking else None
     if session.topology.is_served:
         return session.topology.domains.unknown_tier(job)
     if not asks_for_hard_topology(job):

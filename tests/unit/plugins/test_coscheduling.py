@@ -59,7 +59,6 @@ def test_what_cannot_be_read_warns_and_the_default_holds(key: str, value: Any) -
     [
         ("controllerWorkers", 2),
         ("enablePreemption", True),
-        ("awareNetworkTopology", True),
         ("skipCheckScheduleCycle", True),
     ],
 )

@@ -19,23 +19,23 @@ def required(*plugins: str) -> OnDemandKinds:
 
 
 CARDS = "{name: deviceshare, arguments: {deviceshare.VGPUEnable: true}}"
+DEVICE_MAP = {"ConfigMap": RequiredObjects("kube-system", "volcano-vgpu-device-config")}
 
 
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [
-        (["{name: gang}"], OnDemandKinds()),
-        (["{name: usage}", "{name: deviceshare}"], OnDemandKinds()),
-        (["{name: load-aware}"], OnDemandKinds(node_metrics=EVERY_OBJECT)),
-        (["{name: nodenuma}"], OnDemandKinds(node_topologies=EVERY_OBJECT)),
-        (["{name: reservation}"], OnDemandKinds(reservations=EVERY_OBJECT)),
-        ([CARDS], OnDemandKinds(device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"))),
+        (["{name: gang}"], {}),
+        (["{name: usage}", "{name: deviceshare}", "{name: coscheduling}"], {}),
+        (["{name: load-aware}"], {"NodeMetric": EVERY_OBJECT}),
+        (["{name: nodenuma}"], {"NodeResourceTopology": EVERY_OBJECT}),
+        (["{name: reservation}"], {"Reservation": EVERY_OBJECT}),
         (
-            [CARDS, "{name: load-aware}"],
-            OnDemandKinds(
-                device_map=RequiredObjects("kube-system", "volcano-vgpu-device-config"), node_metrics=EVERY_OBJECT
-            ),
+            ["{name: coscheduling, arguments: {awareNetworkTopology: true}}"],
+            {"ClusterNetworkTopology": EVERY_OBJECT},
         ),
+        ([CARDS], DEVICE_MAP),
+        ([CARDS, "{name: load-aware}"], {**DEVICE_MAP, "NodeMetric": EVERY_OBJECT}),
     ],
 )
 def test_kinds_that_plugins_need_are_watched(plugins: list[Any], expected: OnDemandKinds) -> None:

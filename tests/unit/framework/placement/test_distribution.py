@@ -1,0 +1,80 @@
+"""Distribution of a gang over the domains of the network: the numbers of Koordinator's planner."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from pyroclast.framework.placement.topology.distribution import Distribution
+from pyroclast.model.topology.tree import NONE, ROOT, Domain, Topology
+
+NODES = ("n1", "n2", "n3", "n4")
+NODE_TIER, BLOCK_TIER = 1, 2
+
+
+def spine() -> Topology:
+    """Spine s1 with the blocks b1 of n1 and n2, and b2 of n3 and n4."""
+
+    def domain(name: str, tier: int, parent: int, children: tuple[int, ...], columns: list[int]) -> Domain:
+        return Domain(name=name, tier=tier, parent=parent, children=children, columns=np.array(columns, dtype=np.int64))
+
+    domains = [
+        *(domain(name, 1, 4 + column // 2, (), [column]) for column, name in enumerate(NODES)),
+        domain("s1/b1", 2, 6, (0, 1), [0, 1]),
+        domain("s1/b2", 2, 6, (2, 3), [2, 3]),
+        domain("s1", 3, 7, (4, 5), [0, 1, 2, 3]),
+        domain(ROOT, 4, NONE, (6,), [0, 1, 2, 3]),
+    ]
+    return Topology(domains, nodes=4, tier_by_name={}, faults=())
+
+
+def distribution(offers: list[int], multiples: Mapping[int, int] | None = None) -> Distribution:
+    """The distribution over the spine."""
+    return Distribution(spine(), np.array(offers, dtype=np.int64), multiples=multiples or {}, scores=np.zeros(4))
+
+
+def counts(found: list[tuple[int, int]] | None) -> list[int] | None:
+    """Tasks of each node, in the order of nodes."""
+    if found is None:
+        return None
+    by_node = dict(found)
+    return [by_node.get(column, 0) for column in range(len(NODES))]
+
+
+@pytest.mark.parametrize(
+    ("count", "offers", "multiples", "expected"),
+    [
+        (15, [5, 7, 6, 4], {}, [5, 7, 3, 0]),
+        (20, [5, 7, 6, 4], {NODE_TIER: 4}, None),
+        (16, [5, 7, 6, 4], {NODE_TIER: 4}, [4, 4, 4, 4]),
+        (16, [5, 7, 6, 4], {BLOCK_TIER: 8}, [1, 7, 6, 2]),
+        (16, [5, 7, 6, 4], {NODE_TIER: 2, BLOCK_TIER: 8}, [2, 6, 6, 2]),
+        (10, [5, 5, 0, 0], {NODE_TIER: 4}, None),
+        (7, [5, 7, 6, 4], {}, [0, 7, 0, 0]),
+        (6, [5, 7, 6, 4], {}, [0, 0, 6, 0]),
+        (11, [5, 7, 6, 4], {}, [4, 7, 0, 0]),
+    ],
+)
+def test_tasks_are_distributed_as_in_koordinator(
+    count: int, offers: list[int], multiples: dict[int, int], expected: list[int] | None
+) -> None:
+    """The lowest domains that hold all tasks, tightest first, and the largest offers first inside them."""
+    assert counts(distribution(offers, multiples).places(count, range(8))) == expected
+
+
+def test_offers_are_rounded_before_they_are_added_up() -> None:
+    """Offers after rounding: by nodes, by blocks, and by both."""
+    by_nodes = distribution([5, 7, 6, 4], {NODE_TIER: 4})
+    assert [by_nodes.offer(number) for number in (4, 5, 6)] == [8, 8, 16]
+    by_blocks = distribution([5, 7, 6, 4], {BLOCK_TIER: 8})
+    assert [by_blocks.offer(number) for number in (4, 5, 6)] == [8, 8, 16]
+    by_both = distribution([5, 7, 6, 4], {NODE_TIER: 2, BLOCK_TIER: 8})
+    assert [by_both.offer(number) for number in range(7)] == [4, 6, 6, 4, 8, 8, 16]
+
+
+def test_only_allowed_domains_hold_the_gang() -> None:
+    """A gang that must be in one block does not use the spine."""
+    blocks = [0, 1, 2, 3, 4, 5]
+
+    assert counts(distribution([5, 7, 6, 4]).places(12, blocks)) == [5, 7, 0, 0]
+    assert distribution([5, 7, 6, 4]).places(13, blocks) is None
