@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyroclast.framework.extension.contract import NumaHint
 from pyroclast.model.cpusets import CpuSet
 from pyroclast.model.nodenuma.amplified import amplified
-from pyroclast.model.nodenuma.names import BEST_EFFORT, FULL_PCPUS
+from pyroclast.model.nodenuma.names import BEST_EFFORT, FULL_PCPUS, RESTRICTED, SINGLE_NUMA_NODE
 from pyroclast.model.nodenuma.status import NumaAmounts
 from pyroclast.model.resources import CPU, MILLI, Amounts
 from pyroclast.plugins.nodenuma import reasons
@@ -75,11 +75,10 @@ class NodeState:
         policy = self._node.numa_policy_for(self._demand)
         if not policy or not self._node.numa_nodes:
             return self._allocate(None)
-        hints = {**self._hints(), **devices}
-        exclusive = self._usage.numa if self._demand.is_numa_exclusive else None
-        nodes = best_nodes(hints, self._node.numa_nodes, policy, exclusive=exclusive)
+        hints: dict[str, list[NumaHint]] = {name: [] for name in self._aligned_names}
+        nodes = self._best_nodes(policy, hints, devices)
         if not nodes:
-            return self._why_unaligned(hints, devices)
+            return self._why_unaligned(policy, hints, devices)
         choice = self._allocate(nodes)
         if policy != BEST_EFFORT:
             return choice
@@ -159,30 +158,51 @@ class NodeState:
     def _spread(self, nodes: Sequence[int]) -> tuple[Spread, tuple[str, ...]]:
         return spread(self._demand.request, self._free, nodes, self._cpu_step)
 
-    def _hints(self) -> dict[str, list[NumaHint]]:
-        """Return the hints of the pod's resources that NUMA nodes report (R13)."""
+    def _best_nodes(self, policy: str, hints: dict[str, list[NumaHint]], devices: Hints) -> int:
+        """Return the best set of NUMA nodes as a mask; 0 if the policy admits none.
+
+        Narrow sets are tried first: with 8 NUMA nodes there are 255 sets, and most pods fit one NUMA node.
+
+        Args:
+            policy: The NUMA policy in force.
+            hints: Receives the hints of the sets that are tried.
+            devices: Hints of other plugins.
+        """
+        nodes = self._node.numa_nodes
+        exclusive = self._usage.numa if self._demand.is_numa_exclusive else None
+        for size in range(1, 2 if policy == SINGLE_NUMA_NODE else len(nodes) + 1):
+            self._add_hints(hints, size)
+            found = best_nodes({**hints, **devices}, nodes, RESTRICTED, exclusive=exclusive)
+            if found and (policy != SINGLE_NUMA_NODE or found.bit_count() == 1 or not (hints or devices)):
+                return found
+        return best_nodes({**hints, **devices}, nodes, policy, exclusive=exclusive)
+
+    @cached_property
+    def _aligned_names(self) -> tuple[str, ...]:
+        """Requested resources that NUMA nodes report."""
+        offered = self._node.allocatable.values()
+        return tuple(name for name in sorted(self._demand.request) if any(name in each for each in offered))
+
+    def _add_hints(self, found: dict[str, list[NumaHint]], size: int) -> None:
+        """Add the hints of sets of a size (R13)."""
         offered, free = self._node.allocatable, self._free
-        names = [name for name in sorted(self._demand.request) if any(name in each for each in offered.values())]
-        found: dict[str, list[NumaHint]] = {name: [] for name in names}
-        for nodes in masks(self._node.numa_nodes):
+        for nodes in masks(self._node.numa_nodes, size):
             if self._spread(nodes)[1]:
                 continue
             hint = NumaHint(
                 mask_of(nodes), score=self._scoring.of_numa_nodes(self._demand.request, offered, free, nodes)
             )
-            for name in names:
+            for name, each in found.items():
                 if all(free[node].get(name, 0) for node in nodes):
-                    found[name].append(hint)
-        return found
+                    each.append(hint)
 
-    def _why_unaligned(self, hints: Hints, devices: Hints) -> str:
+    def _why_unaligned(self, policy: str, hints: Hints, devices: Hints) -> str:
         lacking = self._spread(self._node.numa_nodes)[1]
-        without = [name for name in hints if not hints[name]]
-        if not without:
-            return reasons.UNALIGNED
-        if without[0] in devices:
-            return reasons.DEVICES
-        return reasons.unsatisfied(next((name for name in lacking if name in without), without[0]))
+        if not lacking and policy != SINGLE_NUMA_NODE:  # for that one wider sets were not tried
+            lacking = tuple(name for name, each in hints.items() if not each)
+        if lacking:
+            return reasons.unsatisfied(lacking[0])
+        return reasons.UNALIGNED if all(devices.values()) else reasons.DEVICES
 
     def _allocate(self, nodes: int | None) -> CpuChoice | str:
         parts: Spread | None = None

@@ -5,7 +5,7 @@ hint of every one of them; it is preferred if all these hints are; and it is nar
 node n.  Source: Koordinator's topology manager (`Merge`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -37,10 +37,9 @@ def nodes_in(mask: int) -> tuple[int, ...]:
     return tuple(node for node in range(mask.bit_length()) if mask >> node & 1)
 
 
-def masks(nodes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield all non-empty sets of NUMA nodes, narrow ones first, then by their masks."""
-    for size in range(1, len(nodes) + 1):
-        yield from sorted(combinations(nodes, size), key=mask_of)
+def masks(nodes: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """Return all sets of some NUMA nodes, in the order of their masks."""
+    return sorted(combinations(nodes, size), key=mask_of)
 
 
 def respects(mask: int, use: NumaUse) -> bool:

@@ -14,8 +14,8 @@ def hints(*nodes: int, preferred: bool = True, score: int = 0) -> list[NumaHint]
 
 
 def test_masks_of_nodes() -> None:
-    """Narrow sets first, then by their masks."""
-    assert [mask_of(nodes) for nodes in masks((0, 1, 3))] == [1, 2, 8, 3, 9, 10, 11]
+    """In the order of their masks."""
+    assert [mask_of(nodes) for nodes in masks((0, 1, 3), 2)] == [0b0011, 0b1001, 0b1010]
     assert nodes_in(0b1011) == (0, 1, 3)
 
 
