@@ -201,3 +201,27 @@ def _json(outcome: Outcome, pod: str, key: str) -> dict[str, Any]:
                 if bind.name == pod and key in bind.annotations:
                     found = json.loads(bind.annotations[key])
     return found
+
+
+def topology_definition() -> Object:
+    """The kind as Koordinator defines it, in short."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "noderesourcetopologies.topology.node.k8s.io",
+            "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1870"},
+        },
+        "spec": {
+            "group": "topology.node.k8s.io",
+            "scope": "Cluster",
+            "names": {
+                "plural": "noderesourcetopologies",
+                "singular": "noderesourcetopology",
+                "kind": "NodeResourceTopology",
+                "listKind": "NodeResourceTopologyList",
+            },
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+        },
+    }

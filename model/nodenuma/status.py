@@ -13,9 +13,9 @@ from pyroclast.model.cpusets import CpuSet, as_text, read_cpu_set
 from pyroclast.model.devices.koordinator.annotations import read_annotation
 from pyroclast.model.nodenuma.names import RESOURCE_STATUS
 from pyroclast.model.quantity import QuantityError, format_bytes, format_millis, millis
-from pyroclast.model.resources import CPU, MEMORY, MILLI
+from pyroclast.model.resources import CPU, MEMORY, MILLI, Amounts
 
-__all__ = ["NOTHING", "NumaAmounts", "ResourceStatus", "read_status", "write_status"]
+__all__ = ["NOTHING", "NumaAmounts", "ResourceStatus", "read_status", "write_status", "written"]
 
 NumaAmounts = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 """Thousandths by resource, by NUMA node; both ascending."""
@@ -52,11 +52,13 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 def write_status(status: ResourceStatus) -> str:
     """Return the text of the annotation."""
-    resources = tuple(
-        _NumaResources(node, {name: _quantity(name, amount) for name, amount in amounts})
-        for node, amounts in status.amounts
-    )
+    resources = tuple(_NumaResources(node, written(dict(amounts))) for node, amounts in status.amounts)
     return _ENCODER.encode(_Status(as_text(status.cpus), resources)).decode()
+
+
+def written(amounts: Amounts) -> dict[str, str | int | float]:
+    """Return amounts as quantities, by resource."""
+    return {name: _quantity(name, amount) for name, amount in amounts.items()}
 
 
 def read_status(annotations: Mapping[str, str]) -> ResourceStatus:

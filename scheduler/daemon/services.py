@@ -43,7 +43,7 @@ _MOST_WAITING: Final = 4
 _MOST_ENDPOINTS: Final = 256
 """Maximum number of endpoints of a plugin; further ones are not served."""
 _PLUGINS: Final = "/apis/v1/plugins"
-_ALIASES: Final = {"loadawarescheduling": "loadaware"}
+_ALIASES: Final = {"loadawarescheduling": "loadaware", "nodenumaresource": "nodenuma"}
 """Koordinator's names of plugins that differ from ours in more than case and hyphens."""
 _SECRET: Final = re.compile(
     r"passw|passphrase|(?:^|[^a-z])pwd|token|secret|credential|(?:api|private|access)[-_.]?key|authorization|bearer",

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from pyroclast import contract
+from pyroclast.plugins.nodenuma import NodeNuma
 from pyroclast.testing import Scenario
 from tests.nodenuma import LARGE, NUMA, QOS, SPEC, cpus_of, holding, node, pinned, run, spec_of, status_of
 
@@ -223,6 +225,30 @@ def test_the_policy_in_force_is_written() -> None:
     assert spec_of(stated) == {}
     assert spec_of(by_node) == {"requiredCPUBindPolicy": FULL, "preferredCPUBindPolicy": SPREAD}
     assert status_of(plain) == {"cpuset": "0,4"}
+
+
+def test_the_cpus_of_a_node_are_served() -> None:
+    """With the pods that have some; None for a node without a topology."""
+    there = holding(node(reservation={"reservedCPUs": "1"}), "held", "0,4", 2)
+    (done,) = run(there.node("n2").job("p")).rounds
+
+    def served(name: str) -> Any:
+        request = contract.EndpointRequest(done.snapshot, done.report, {"name": name}, {})
+        return NodeNuma().endpoints()["nodes/{name}"](request)
+
+    assert served("n1") == {
+        "node": "n1",
+        "cpus": "0-7",
+        "reserved": "1",
+        "numaPolicy": "",
+        "numaNodes": [
+            {"node": 0, "cpus": "0-1,4-5", "allocatable": {"cpu": "3", "memory": "64Gi"}},
+            {"node": 1, "cpus": "2-3,6-7", "allocatable": {"cpu": "4", "memory": "64Gi"}},
+        ],
+        "pods": {"default/held-0": '{"cpuset": "0,4", "numaNodeResources": []}'},
+    }
+    assert served("n2") is None
+    assert served("n3") is None
 
 
 # NUMA nodes -----------------------------------------------------------------------------------------------------------
