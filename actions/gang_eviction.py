@@ -87,7 +87,7 @@ def planner_of(
         args: Arguments of the action.
         action: Its name.
         statuses: Statuses of possible victims.
-        is_reclaim: Whether room is taken from owners with more than their share, else from less important pods.
+        is_reclaim: Whether capacity is taken from owners with more than their share, else from less important pods.
         protects: Whether priority, or the deserved amounts of queues, are protected in every tier.
         spares: Returns why a job (third) is protected from another (second); None if its tasks are candidates.
         within_queue: For a reclaim: whether the owners divide the gang's queue; else they are queues.

@@ -30,7 +30,7 @@ __all__ = ["Client", "Lane", "MediaType"]
 _UNAUTHORIZED: Final = 401
 _NOT_PLAIN: Final = frozenset(" ?#")
 _LINE_BYTES: Final = 2**22
-"""Half the longest line of a watch: the largest object that the API server stores fits with room to spare."""
+"""Half the longest line of a watch: the largest object that the API server stores fits easily."""
 
 
 class Lane(enum.Enum):

@@ -2,8 +2,8 @@
 
 Never too few: rules that depend on what else is on nodes, and limits of queues, are not asked. R resources, N nodes.
 
-A zone is a set of nodes in which the whole job must lie: all of them, or the widest domains that its topology allows.
-Inside a zone places count by cells: by node, or, where each sub-group must lie in one domain, by the widest of these;
+A zone is a set of nodes in which the whole job must run: all of them, or the widest domains that its topology allows.
+Inside a zone places count by cells: by node, or, where each sub-group must run in one domain, by the widest of these;
 as many places of one cell as a sub-group lacks make one unit.
 """
 
@@ -96,9 +96,9 @@ class Layout:
     """Domains that a job may use, and the number of places it lacks."""
 
     zone: IntArray
-    """The zone of each node, as the number of a domain, negative if it may not lie, shape (N,)."""
+    """The zone of each node, as the number of a domain, negative if it may not run, shape (N,)."""
     cell: IntArray
-    """The cell of each node, shape (N,); negative if no part may lie."""
+    """The cell of each node, shape (N,); negative if no part may run."""
     size: int
     """Places of one cell that make a unit."""
     needed: int
@@ -106,7 +106,7 @@ class Layout:
 
     @classmethod
     def of(cls, session: Session, job: SessionJob, sheets: Sequence[Worksheet]) -> "Layout":
-        """Find out where a job may lie.
+        """Find out where a job may run.
 
         Args:
             session: The session.
@@ -137,7 +137,7 @@ class Layout:
 
 
 def _zones(domains: Domains, job: SessionJob, limit: int) -> IntArray:
-    """Return the widest domain in which a job may lie, by node; negative for none, shape (N,)."""
+    """Return the widest domain in which a job may run, by node; negative for none, shape (N,)."""
     allowed = domains.allowed(limit=limit, held=domains.held_by_job(job), root=domains.topology.root)
     zone = np.full(domains.topology.nodes, _NOWHERE, dtype=np.int64)
     for number in allowed:  # wider ones come later
@@ -165,7 +165,7 @@ class Places:
             held: What jobs hold.
             job: The job that waits.
             task: The smallest of its tasks.
-            layout: Where it may lie.
+            layout: Where it may run.
         """
         request = session.nodes.needs(task.template).request
         self._asked = np.flatnonzero(request > 0)
@@ -188,7 +188,7 @@ class Places:
         self._now = self.on(self._room, self._helped)
 
     def on(self, room: IntArray, helped: BoolArray) -> IntArray:
-        """Count places in room on nodes, shape (asked, n), of which some could ever be used, shape (n,)."""
+        """Count places in capacity on nodes, shape (asked, n), of which some could ever be used, shape (n,)."""
         return np.where(helped, (np.maximum(room, 0) // self._request[:, None]).min(axis=0), 0)
 
     def _by_cell(self, places: IntArray) -> IntArray:
@@ -331,7 +331,7 @@ class Places:
         return numbers
 
     def ending(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return copies of what changes as jobs end: room, places by node, places by cell."""
+        """Return copies of what changes as jobs end: capacity, places by node, places by cell."""
         return self._room.copy(), self._now.copy(), self._by_cell(self._now)
 
 
@@ -387,7 +387,7 @@ def on_nodes_here(session: Session, job: SessionJob) -> list[tuple[Task, NodeNam
 
 
 def _on_nodes(session: Session) -> Iterator[SessionJob]:
-    """Yield the first jobs, in the order of their ids, that hold room in the snapshot or were placed since."""
+    """Yield the first jobs, in the order of their ids, that hold capacity in the snapshot or were placed since."""
     table = session.snapshot.job_table
     mask = table.counts[list(ACTIVE_STATUSES)].sum(axis=0) > 0
     mask[[job.job.column for job in session.jobs.known().values() if job.allocated_count]] = True

@@ -51,7 +51,7 @@ def find_remedies(session: Session) -> None:
 
 
 def _lacks_room(session: Session, job: SessionJob) -> bool:
-    """Return whether a job waits for room that some node could have, or for admission."""
+    """Return whether a job waits for capacity that some node could have, or for admission."""
     if job.is_pending:
         return bool(job.counts[TaskStatus.PENDING]) and any(
             each.reason in _OF_ACCOUNTS for each in job.reasons.refusals

@@ -166,7 +166,7 @@ def _note_full_queue(site: _Site, task: Task) -> None:
         session.queues.kind(each) != session.queues.kind(task) for each in sheet.left()
     ):
         return
-    if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps room
+    if not any(each.lets_queue_decide for each in sheet.left()):  # for these the queue keeps capacity
         site.job.record_unschedulable(task.template, in_queue=True)
 
 
@@ -183,7 +183,7 @@ def _place_run(site: _Site, queue: Queue, task: Task) -> bool:
     if not (_stands_alone(site, task) and candidates.can_look_ahead(task)):
         return False
     if not candidates.has_free_room(site.domain):
-        return False  # where room is only being released tasks go one by one
+        return False  # where capacity is only being released tasks go one by one
     length = site.worksheet.run_length(most, _of_kind(site, task, partial(_joins_run, site)))
     columns = candidates.run(task, length, site.domain) if length > 1 else []
     if not columns:
@@ -246,7 +246,7 @@ def _place_one(site: _Site, task: Task) -> bool:
 
 
 def _fail_alike(site: _Site, refusal: Refusal) -> None:
-    """Refuse what comes next and is equal to a task that no node has room for, but for one, with the same words."""
+    """Refuse what comes next and is equal to a task that no node has capacity for, but for one, with the same words."""
     if site.worksheet.is_uniform:
         site.job.record_unschedulable(site.worksheet.next_task.template)
     alike = site.worksheet.run_length(_MANY, _of_kind(site, site.worksheet.next_task, partial(_stands_alone, site)))

@@ -76,8 +76,8 @@ def place_job(
     """Place tasks of a job until it is ready, within domains where its topology asks for them. Return whether it is.
 
     A job with minimums of roles or sub-groups gets a second trial where the first one, in task order, leads nowhere:
-    those that make it ready go first then, so that members it could do without do not take their room. Where that leads
-    nowhere either, or members differ, places are searched for all that make the job ready together.
+    those that make it ready go first then, so that members it could do without do not take their capacity. Where that
+    leads nowhere either, or members differ, places are searched for all that make the job ready together.
 
     Args:
         session: The session.
@@ -133,8 +133,8 @@ def _place_by_search(
 ) -> bool:
     """Search places for all tasks that make a job ready, if placing in order did not.
 
-    Places that wait for room that is being released are taken again where none is free. If nothing is found, the tasks
-    are refused with reasons for the current cluster.
+    Places that wait for capacity that is being released are taken again where none is free. If nothing is found, the
+    tasks are refused with reasons for the current cluster.
     """
     tasks = [task for sheet in sheets for task in sheet.tasks]
     if has_multiples(session, job):

@@ -18,7 +18,7 @@ def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], plac
 
     Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
     a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
-    the siblings find the room, and that sub-job gets no other turn. Where worksheets say how many tasks are needed,
+    the siblings find the capacity, and that sub-job gets no other turn. Where worksheets say how many tasks are needed,
     another sub-job of the same group takes the turn of one that came to nothing; else it waits until all others had
     theirs.
 
@@ -66,7 +66,7 @@ def place_part(
 ) -> bool:
     """Place tasks of one sub-job, within a domain where one is given; False if nothing placed would serve it.
 
-    What is placed stays when the sub-job is ready, or waits for room that is being released; else it is undone.
+    What is placed stays when the sub-job is ready, or waits for capacity that is being released; else it is undone.
     """
     before = len(statement.operations)
     if not (place_tasks(session, statement, job, sheet, domain) or session.jobs.sub_job_pipelined(sheet.sub_job)):

@@ -25,7 +25,7 @@ _HARD: Final = "DoNotSchedule"
 
 
 def spreads_of(session: Session, tasks: Sequence[Task]) -> list[Spread]:
-    """Return how evenly tasks must lie.
+    """Return how evenly tasks must run.
 
     Args:
         session: The session.

@@ -1,4 +1,4 @@
-"""Bounds: how much room evictions could free on each node at most.
+"""Bounds: how much capacity evictions could free on each node at most.
 
 Looked at before any victim is: where even all candidates together would not make room the plugins need not be asked.
 Kept true by the session's log of touched columns; R resources, N nodes.
@@ -130,7 +130,7 @@ class EvictableRoom:
             self._add(stock, amounts.T, queue)
 
     def _stock_of(self, holders: _Holders) -> _Stock:
-        """Return which of those that hold room might go."""
+        """Return which of those that hold capacity might go."""
         session, statuses = self._session, self._statuses
         verdicts: dict[JobId, QueueName | None] = {}
         stock: _Stock = {}
@@ -155,7 +155,7 @@ class EvictableRoom:
 
 
 def _first_holders(session: Session) -> tuple[int, _Holders]:
-    """Return what holds room on all nodes, and the length of the log at that moment; looked up once in a session."""
+    """Return what holds capacity on all nodes, and the length of the log at that moment; once in a session."""
     known: tuple[int, _Holders] | None = session.scratch.get(_HOLDERS)
     if known is None:
         known = len(session.nodes.log), _holders_on(session, range(len(session.nodes)))

@@ -259,7 +259,7 @@ class GangPlanner:
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
 
     def _could_hold(self, attempt: PlanBuilder, tasks: Sequence[Task], freed: IntArray | int = 0) -> bool:
-        """Return whether the domain's nodes, with more room or as they are, have enough places; never a wrong no."""
+        """Return whether the domain's nodes, with more capacity or as they are, may have enough places."""
         session = self._session
         future = session.nodes.columns().future_idle + freed
         room = np.maximum(future if attempt.domain is None else future[:, attempt.domain], 0)

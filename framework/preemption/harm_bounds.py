@@ -194,7 +194,7 @@ def _shares_by_amount(
     free, made = free[:, None], np.maximum(made, 1)[:, None]
     first, all_of_them = (free + 1) * request - room, (free + made) * request - room
     is_lacking = first > 0
-    # a node that is short of room already needs more for the first place than for those behind it
+    # a node that is short of capacity already needs more for the first place than for those behind it
     per_unit = np.maximum(
         np.divide(1.0, first, out=np.full(room.shape, np.inf), where=is_lacking),
         np.divide(made, all_of_them, out=np.full(room.shape, np.inf), where=is_lacking),

@@ -1,9 +1,9 @@
-"""Plans: places for the tasks of one job, with room made by evictions where it is needed.
+"""Plans: places for the tasks of one job, with capacity made by evictions where it is needed.
 
 First a plan is sought that leaves every victim's gang its minimum; only where there is none, one that takes gangs
-whole. Tasks are placed in their order: on room that is free or being released where some node takes them, else on the
-first node, in the rule's order, where evicting few enough makes a place. All is checked as if the victims were gone:
-predicates, amounts, the queue's limits. What was found is then thinned out until no victim can be taken away.
+whole. Tasks are placed in their order: on capacity that is free or being released where some node takes them, else on
+the first node, in the rule's order, where evicting few enough makes a place. All is checked as if the victims were
+gone: predicates, amounts, the queue's limits. What was found is then thinned out until no victim can be taken away.
 
 Tasks that differ, or that bear on each other, may find no places in their order although there are some. They are
 placed with the most constrained one first then, and last by an assignment (`room`) to the nodes without any victim.
@@ -287,7 +287,7 @@ class PreemptionPlanner:
             fill: Makes a plan with tasks in some order, beside what the attempt has already.
             tasks: Its pending tasks, first to be placed first.
             refused: Why a task may cause no evictions at all; None if it may.
-            domains: In which domains a sub-job may lie, by number, best first; in the attempt's where None.
+            domains: In which domains a sub-job may run, by number, best first; in the attempt's where None.
         """
         self._gave_up.discard(job.id)
 
@@ -543,7 +543,8 @@ class PreemptionPlanner:
         """Return a lower bound of the number of victims of any plan for the tasks that the job needs.
 
         Of equal tasks each node has places for so many without evictions, and one more victim makes so many more at
-        most. Where all of unlike tasks are needed, the free room and the victims must be as large as these together.
+        most. Where all of unlike tasks are needed, the free capacity and the victims must be as large as these
+        together.
         """
         session, job = self._session, attempt.job
         tasks = [task for task, _ in attempt.places]
@@ -564,7 +565,7 @@ class PreemptionPlanner:
         return -(-(needed - free) // by_one)
 
     def _before(self, attempt: PlanBuilder) -> tuple[IntArray, IntArray]:
-        """Return the room that a plan found on each node, shape (R, N), and the most that one victim frees."""
+        """Return the capacity that a plan found on each node, shape (R, N), and the most that one victim frees."""
         nodes = self._session.nodes
         room, largest = nodes.columns().future_idle.copy(), self._all.largest()
         for victim in (victim for unit in attempt.units for victim in unit):
@@ -636,7 +637,7 @@ class PreemptionPlanner:
             tasks: Pending tasks of the job, first to be placed first.
             goes_on: Whether more is to be placed.
             place: Places a task on the attempt's nodes, and returns whether it did.
-            masks: The nodes on which a sub-job may lie, best first; the attempt's where None.
+            masks: The nodes on which a sub-job may run, best first; the attempt's where None.
         """
         job, domain, left = attempt.job, attempt.domain, {task.id: task for task in tasks}
         where = masks or (lambda _: [domain])
@@ -744,7 +745,7 @@ class PreemptionPlanner:
                 statement.hold()
             return
         for operation in statement.operations:
-            # also places on room that was free: one plan waits, and is kept room for, together
+            # also places on capacity that was free: one plan waits, and is kept capacity for, together
             operation.evicts_for = operation.change.verb is not Verb.EVICT
         statement.commit()
 
@@ -1037,7 +1038,7 @@ class PreemptionPlanner:
     def _evict_elsewhere(self, attempt: PlanBuilder, task: Task) -> bool:
         """Place a task that its queue's limit keeps back, by evicting on any nodes until its queue takes it.
 
-        On its own node as much is evicted as it takes for its room.
+        On its own node as much is evicted as it takes for its capacity.
         """
         session, rule = self._session, self._rule
         queue = session.queues.by_name[attempt.job.queue]
@@ -1094,7 +1095,7 @@ class PreemptionPlanner:
             return _Trial(self._harm(trial), tuple(trial.units), is_kept=False)
 
     def _columns_with_room(self, attempt: PlanBuilder, task: Task) -> Iterator[int]:
-        """Yield the node that has room for a task; where there is none those on which evictions might make it."""
+        """Yield the node that has capacity for a task; where there is none those on which evictions might make it."""
         choice = self._session.candidates.of(task).choose(task, attempt.domain)
         if choice is not None:
             yield choice.column
@@ -1181,7 +1182,7 @@ class PreemptionPlanner:
                 return
 
     def place_without(self, attempt: PlanBuilder, task: Task) -> bool:
-        """Place a task where room is free or being released, by this plan too. Return whether there is a place."""
+        """Place a task where capacity is free or being released, by this plan too. Return whether there is a place."""
         session = self._session
         queue = session.queues.by_name[attempt.job.queue]
         if session.queues.allocatable(queue, task) is not None or not session.candidates.has_room(task):
@@ -1207,7 +1208,7 @@ class PreemptionPlanner:
         return (column for _, column in sorted(tried))
 
     def freed(self, attempt: PlanBuilder) -> IntArray:
-        """Return how much room evictions could free on each node at most, base units, shape (R, N)."""
+        """Return how much capacity evictions could free on each node at most, base units, shape (R, N)."""
         room = self._all if attempt.takes_gangs else self._sparing
         queue = attempt.job.queue
         return room.of_queue(queue) if self._rule.same_queue else room.of_others(queue)
@@ -1509,7 +1510,7 @@ class PreemptionPlanner:
                 attempt.statement.redo(done)
 
     def _may_be_unneeded(self, attempt: PlanBuilder, unit: Unit) -> bool:
-        """Return whether nodes would still have room with a unit back on them; cheap, and never wrong with a no."""
+        """Return whether nodes would still have capacity with a unit back on them; cheap, and never wrong with a no."""
         nodes = self._session.nodes
         used = {column: task for task, column in attempt.places}
         back: dict[int, IntArray] = {}

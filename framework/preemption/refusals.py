@@ -68,7 +68,7 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
     Args:
         session: Knows which pods were considered.
         action: The action that searched.
-        task: The first of its tasks for which no room could be made.
+        task: The first of its tasks for which no capacity could be made.
         found: Obstacles on any node.
         counts: Number of nodes by obstacle; empty if they were not counted.
     """

@@ -1,8 +1,8 @@
 """Victim gangs: a gang that loses a task keeps its minimum, or all its tasks are evicted.
 
-Half a gang holds room and does no work, so what is evicted is a unit: one task that its gang can spare, or all tasks of
-a gang. A job whose minimum is one task is no gang; any of its tasks can go. A native group names its disruption mode:
-either any task can go, or all tasks together.
+Half a gang holds capacity and does no work, so what is evicted is a unit: one task that its gang can spare, or all
+tasks of a gang. A job whose minimum is one task is no gang; any of its tasks can go. A native group names its
+disruption mode: either any task can go, or all tasks together.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 ACTIVE_STATUSES: Final = frozenset({TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.ALLOCATED})
-"""Tasks that hold room for their gang."""
+"""Tasks that hold capacity for their gang."""
 
 
 class Surplus:
@@ -139,12 +139,12 @@ def is_stopped(job: SessionJob) -> bool:
 
 
 def whole_gang(job: SessionJob) -> list[Task]:
-    """Return all tasks of a job that hold room."""
+    """Return all tasks of a job that hold capacity."""
     return list(job.in_status(*ACTIVE_STATUSES))
 
 
 def active_count(job: SessionJob) -> int:
-    """Count the tasks that hold room for a job."""
+    """Count the tasks that hold capacity for a job."""
     return job.allocated_count
 
 

@@ -72,7 +72,7 @@ class Rule:
     same_queue: bool
     """Whether victims are of the beneficiary's queue; else they are of other ones."""
     within_queue: bool = False
-    """Whether room is reclaimed from other owners in the queue, whatever the priorities; `same_queue` is true then."""
+    """Whether capacity is reclaimed from other owners in the queue, regardless of priorities; implies `same_queue`."""
     looks_first: Looks
     """Order of the nodes."""
     least_harm: bool = True

@@ -24,7 +24,7 @@ MOST_CLAIMANTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A job that waits for room."""
+    """A job that waits for capacity."""
 
     job: SessionJob
     tasks: tuple[Task, ...]
@@ -32,7 +32,7 @@ class Claimant:
 
 
 def claimants(session: Session) -> list[Claimant]:
-    """Return the jobs that wait for room, in job order, up to a bound."""
+    """Return the jobs that wait for capacity, in job order, up to a bound."""
     table, has_gate = session.snapshot.job_table, "enqueue" in session.extensions.profile.actions
     waiting = [session.jobs.get(job.id) for job in table.select(table.counts[TaskStatus.PENDING] > 0)]
     known = [job for job in waiting if job is not None and not (has_gate and job.is_pending)]
@@ -53,7 +53,7 @@ def columns_to_give(
         session: The session; the places are not held yet.
         job: Owner of the places.
         kept: Columns of the nodes.
-        waiting: The jobs that wait for room.
+        waiting: The jobs that wait for capacity.
     """
     given: dict[int, str] = {}
     for claimant in waiting:

@@ -1,7 +1,7 @@
 """Recording: the capacity that the plans and the waiting gangs of a session hold in the next cycles.
 
 A plan with evictions holds its places for its beneficiary. As long as the beneficiary waits they are held for it
-(`restoring`). When it runs there, the record still says from whom the room was won: a queue or a job cannot
+(`restoring`). When it runs there, the record still says from whom the capacity was won: a queue or a job cannot
 take back by the same rule what it just lost by it (docs/decisions/0019-evictions-last.md). It is forgotten by what
 happened, not by what was planned (docs/decisions/0028-promises-outlive-plans.md).
 """

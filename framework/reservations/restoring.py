@@ -1,10 +1,10 @@
 """Restoring: reserved places are taken before any other job is served.
 
 Between the opening of a session and its first action each beneficiary gets the nodes that are held for it: it is
-bound where its minimum can run on them now, else its places are held, on free room as on room that is being released,
-so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for those
-that pods on their way out still break. A place that cannot be kept is given up, and the job gets the reason. It is then
-a job like any other. Rules for giving up places: docs/decisions/0019-evictions-last.md.
+bound where its minimum can run on them now, else its places are held, on free capacity as on capacity that is being
+released, so that nothing else is placed there. They pass the queue's and the nodes' rules like any other place, but for
+those that pods on their way out still break. A place that cannot be kept is given up, and the job gets the reason. It
+is then a job like any other. Rules for giving up places: docs/decisions/0019-evictions-last.md.
 """
 
 from collections.abc import Iterator, Sequence
@@ -225,7 +225,7 @@ class _Holding:
         return session.jobs.job_valid(job) or unserved_topology(session, job)
 
     def _took(self, statement: Statement, place: _HeldPlace, *, waits: bool) -> bool:
-        """Place one task, on room that is free unless it `waits`; where it cannot be, its place is given up."""
+        """Place one task, on capacity that is free unless it `waits`; where it cannot be, its place is given up."""
         task = place.task
         column = self._session.nodes.table.column.get(place.node)
         if column is None:

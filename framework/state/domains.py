@@ -25,9 +25,9 @@ from pyroclast.model.topology.tree import ROOT, Topology
 __all__ = ["ALLOCATE", "EVICT", "ROOT", "DomainNodes", "Domains", "asks_for_hard_topology"]
 
 ALLOCATE: Final = "allocate"
-"""Purpose of a search for domains with room."""
+"""Purpose of a search for domains with capacity."""
 EVICT: Final = "evict"
-"""Purpose of a search for domains in which room can be made."""
+"""Purpose of a search for domains in which capacity can be made."""
 
 _PLACED: Final = ALLOCATED_STATUSES | {TaskStatus.PIPELINED}
 _FEW: Final = 32
@@ -80,7 +80,7 @@ class Domains:
     # What is asked ----------------------------------------------------------------------------------------------------
 
     def limit_of_job(self, job: SessionJob) -> int | None:
-        """Return the highest tier that a job may span; None if it may lie anywhere.
+        """Return the highest tier that a job may span; None if it may run anywhere.
 
         A soft topology may span all, so that its domains are tried from the lowest tier on.
         """
@@ -160,9 +160,9 @@ class Domains:
         return np.array([each for each in placed if each is not None], dtype=np.int64)
 
     def beside(self, part: SubJob, places: IntArray | None = None) -> BoolArray | None:
-        """Return where one more task of a sub-job may lie beside what is placed of it and its job, shape (N,).
+        """Return where one more task of a sub-job may run beside what is placed of it and its job, shape (N,).
 
-        None if it may lie anywhere. As long as nothing is placed: in any domain that is allowed.
+        None if it may run anywhere. As long as nothing is placed: in any domain that is allowed.
 
         Args:
             part: The sub-job.
@@ -234,7 +234,7 @@ class Domains:
 
     @property
     def room(self) -> tuple[IntArray, IntArray]:
-        """The room that was free as the session began, and that was to be, by domain, base units, each of shape (R, D).
+        """Capacity free when the session began, then or later, by domain, base units, two arrays of shape (R, D).
 
         A first look, like Volcano's: what the session has placed since, siblings among it, is counted by trials.
         """
@@ -251,7 +251,7 @@ class Domains:
 
     @contextmanager
     def beginning_now(self) -> Iterator[None]:
-        """Count the room of this moment, as in a session that begins now."""
+        """Count the capacity of this moment, as in a session that begins now."""
         before, self._room = self._room, self._room_in(self._nodes.state)
         try:
             yield

@@ -105,7 +105,7 @@ class SessionJob:
         self.was_broken = was_broken
         """Whether it lost places on the way to its nodes (a failed bind, a refusing node) and lacks its minimum."""
         self.kept_by_share = False
-        """Whether this session refused it, or a task of it, beyond its queue's share, where idle room may be lent."""
+        """Whether this session refused it, or a task of it, beyond its queue's share, where idle capacity is lent."""
         self.vetoed_by = ""
         """The plugin that did not let it start when its minimum had places; empty if none did."""
         self.start_refused_by = ""
@@ -465,7 +465,7 @@ class SessionJob:
                 )
 
     def record_unschedulable(self, template: TaskTemplate, *, in_queue: bool = False) -> None:
-        """Note that no node, or not the queue, has room for a task of the one template of all that `allocate` places.
+        """Note that no node, or not the queue, has capacity for a task of the only template of a job.
 
         It counts only where nothing else of the job waits: a job with best-effort tasks or sub-jobs is tried each time,
         and so is one that passed its gate just now, until its phase is written.

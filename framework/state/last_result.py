@@ -18,7 +18,7 @@ class Remedy(msgspec.Struct, frozen=True, gc=False):
     nodes: tuple[NodeName, ...]
     """Nodes of these jobs."""
     room: bytes
-    """Room free now or later on these nodes: as long as it is the same, so is the answer."""
+    """Capacity free now or later on these nodes: as long as it is the same, so is the answer."""
 
 
 class LastResult(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +37,7 @@ class LastResult(msgspec.Struct, frozen=True, gc=False):
     remedy: Remedy | None
     """Jobs whose end would let it run, if known."""
     unschedulable_template: int | None
-    """Number of the template of all its pending tasks, where no node, or the queue, had room for one."""
+    """Number of the template of all its pending tasks, where no node, or the queue, had capacity for one."""
     is_unschedulable_by_queue: bool
     """Whether it was the queue."""
 

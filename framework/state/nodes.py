@@ -99,7 +99,7 @@ class NodeColumns:
 
     @property
     def pipelined(self) -> IntArray:
-        """Requests of what waits for released room, shape (R, n)."""
+        """Requests of what waits for released capacity, shape (R, n)."""
         return self._state[self.rows.pipelined]
 
     @property
@@ -114,7 +114,7 @@ class NodeColumns:
 
     @property
     def idle(self) -> IntArray:
-        """Room that is free now, shape (R, n); may be negative."""
+        """Capacity that is free now, shape (R, n); may be negative."""
         return self.allocatable - self.used
 
     @property
@@ -220,7 +220,7 @@ class Needs:
         self.checked: IntArray = np.array(sorted(asked), dtype=np.int64)
         """Rows that must fit: cpu, memory and pods always, other resources when asked for."""
         self.thresholds: IntArray = np.full((len(resources), 1), -UNLIMITED, dtype=np.int64)
-        """Least room that must be free, shape (R, 1): the request in `checked` rows, no matter how little elsewhere."""
+        """Least capacity that must be free, shape (R, 1): the request in `checked` rows, far below 0 elsewhere."""
         self.thresholds[self.checked, 0] = self.request[self.checked]
         self._rows = rows
         self._scored = template.scored_cpu_millis, template.scored_memory_bytes
@@ -344,11 +344,11 @@ class SessionNodes:
 
     @property
     def releases_room(self) -> bool:
-        """Whether room is being released on some node."""
+        """Whether capacity is being released on some node."""
         return bool(self.state[self.rows.releasing].any())
 
     def room_on(self, names: Sequence[NodeName]) -> bytes:
-        """Return a key of the room that is free now or later on some nodes; empty if one of them is gone."""
+        """Return a key of the capacity that is free now or later on some nodes; empty if one of them is gone."""
         columns = [self.table.column.get(name) for name in names]
         if None in columns:
             return b""

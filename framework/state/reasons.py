@@ -39,9 +39,9 @@ class Reasons:
         self.last_places: SealedDict[TaskId, Task] = SealedDict()
         """Places of tasks in undone attempts, for messages only."""
         self.unschedulable_template: int | None = None
-        """Number of the template of all its pending tasks, where there is no room for even one of them."""
+        """Number of the template of all its pending tasks, where there is no capacity for even one of them."""
         self.is_unschedulable_by_queue = False
-        """Whether it is the queue that has no room, else no node."""
+        """Whether it is the queue that has no capacity, else no node."""
         self.verdict: Refusal | None = None
         """Reason that it lacks its minimum, summarised when the session closes."""
         self.cause: Refusal | None = None

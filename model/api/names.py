@@ -37,9 +37,9 @@ GROUP_MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 POD_QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 """On a pod or namespace: queue of the pod group made for it."""
 LENT: Final = "scheduling.pyroclast.io/lent"
-"""On a pod, `true`: it was bound on room beyond its queue's share, which reclaim takes back first."""
+"""On a pod, `true`: it was bound on capacity beyond its queue's share, which reclaim takes back first."""
 QUEUE_ALLOCATION_GATE: Final = "scheduling.volcano.sh/queue-allocation-gate"
-"""On a pod, `true`: hold it by a scheduling gate of the same name until its queue has room for it."""
+"""On a pod, `true`: hold it by a scheduling gate of the same name until its queue has capacity for it."""
 
 # --- pods of jobs ----------------------------------------------------------------------------------------------------
 

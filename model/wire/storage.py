@@ -183,7 +183,7 @@ class CSIDriver(Wire, frozen=True, kw_only=True):
 
 
 class CSIStorageCapacity(Wire, frozen=True, kw_only=True):
-    """Room left in a storage class for one topology segment."""
+    """Capacity left in a storage class for one topology segment."""
 
     metadata: ObjectMeta
     storage_class_name: str = ""

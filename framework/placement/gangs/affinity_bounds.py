@@ -38,7 +38,7 @@ class AffinityBounds:
 
         Args:
             slots: Maximum number of tasks of each kind on each node, shape (K, N).
-            room: Room left on each node, shape (N, R).
+            room: Capacity left on each node, shape (N, R).
             left: Tasks without a node, by kind, shape (K,).
             spare: Number of tasks that may stay without a node.
         """

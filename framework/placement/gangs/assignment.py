@@ -1,7 +1,7 @@
 """Assignment: find a node for every task of a problem, or find that there is no way, within a number of steps.
 
 Searches are tried one after the other, those first that follow the scores. Each starts from the beginning. The one that
-completes nodes is for tasks that ask for nearly all the room there is.
+completes nodes is for tasks that ask for nearly all the capacity there is.
 """
 
 from typing import Final
@@ -80,7 +80,7 @@ def _complete(problem: AssignmentProblem, budget: int) -> Assignment:
 
 
 def _is_tight(problem: AssignmentProblem) -> bool:
-    """Return whether tasks ask for nearly all the room of some resource, on few enough nodes to complete them."""
+    """Return whether tasks ask for nearly all the capacity of some resource, on few enough nodes to complete them."""
     if problem.allowed.size > _MOST_PAIRS:
         return False
     room = np.maximum(problem.room, 0).sum(axis=1)

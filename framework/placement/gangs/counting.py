@@ -31,7 +31,7 @@ def are_too_many(
         session: The session.
         problem: The problem of all members, domains apart.
         members: The members.
-        options: Numbers of the domains in which each sub-job with members may lie.
+        options: Numbers of the domains in which each sub-job with members may run.
     """
     rows: dict[SubJobId, list[int]] = {}
     for row, part in enumerate(members.parts):

@@ -47,7 +47,7 @@ class Members:
     parts: Sequence[SubJobId | None]
     """The sub-job of each kind; None if nothing divides the job."""
     is_plain: bool
-    """Whether room and the nodes alone decide where they go, whatever is placed of them already."""
+    """Whether capacity and the nodes alone decide where they go, whatever is placed of them already."""
 
     @property
     def size(self) -> int:
@@ -88,10 +88,10 @@ def _identity(session: Session, task: Task) -> tuple[Any, ...]:
 
 
 def room_of(session: Session, *, on_idle: bool) -> IntArray:
-    """Return the room on each node, base units, shape (R, N): what is free now, or also what is being released."""
+    """Return the capacity on each node, base units, shape (R, N): what is free now, or also what is being released."""
     columns = session.nodes.columns()
     future = columns.future_idle
-    # room that is free but held for waiting tasks is not free
+    # capacity that is free but held for waiting tasks is not free
     return np.minimum(columns.idle, future) if on_idle else future
 
 
@@ -145,7 +145,7 @@ def opens_later(task: Task) -> bool:
 
 
 def _allowed(session: Session, task: Task) -> BoolArray:
-    """Return which nodes permit a task, room and other pods apart, shape (N,)."""
+    """Return which nodes permit a task, capacity and other pods apart, shape (N,)."""
     candidates = session.candidates.of(task)
     if is_plain(session, task):
         permitted = (
@@ -160,7 +160,7 @@ def _allowed(session: Session, task: Task) -> BoolArray:
 
 
 def _alike(session: Session, members: Members) -> IntArray:
-    """Number nodes so that those of one number differ in nothing but room and what they permit, shape (N,)."""
+    """Number nodes so that those of one number differ in nothing but capacity and what they permit, shape (N,)."""
     count = len(session.nodes)
     if members.is_plain:
         return np.zeros(count, dtype=np.int64)

@@ -1,9 +1,9 @@
-"""Node completion: one node after the other is filled so that it wastes no more room than may be wasted.
+"""Node completion: one node after the other is filled so that it wastes no more capacity than may be wasted.
 
-Where tasks ask for nearly all the room there is, placing task after task leaves small gaps that nothing fills. Here the
-whole set of tasks for a node is chosen at once, first those that few nodes permit, then the largest; the last two of a
-set are found together, by comparing all pairs. What all nodes may waste together is the room less the requests. As in
-bin completion (Korf 2002), a branch ends when a node has no such set.
+Where tasks ask for nearly all the capacity there is, placing task after task leaves small gaps that nothing fills. Here
+the whole set of tasks for a node is chosen at once, first those that few nodes permit, then the largest; the last two
+of a set are found together, by comparing all pairs. What all nodes may waste together is the capacity less the
+requests. As in bin completion (Korf 2002), a branch ends when a node has no such set.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class _Level:
 
 
 class NodeCompletion:
-    """One search over nodes; nothing of it depends on placed tasks but their room."""
+    """One search over nodes; nothing of it depends on placed tasks but their capacity."""
 
     def __init__(self, problem: AssignmentProblem, sizes: FloatArray) -> None:
         """Begin.
@@ -136,7 +136,7 @@ class NodeCompletion:
             counts[kind] += 1
 
     def _pairs(self, requests: IntArray, counts: IntArray, room: IntArray, waste: IntArray) -> list[tuple[int, int]]:
-        """Return the pairs of kinds, the earlier one first, that fill room together as far as it must be filled."""
+        """Return the pairs of kinds, the earlier one first, that fill capacity together as far as it must be filled."""
         rest = room - (requests[:, None, :] + requests[None, :, :])
         fill = ((rest >= 0) & (rest <= waste)).all(axis=2)
         first, second = np.nonzero(np.triu(fill))

@@ -1,4 +1,4 @@
-"""The problem of an assignment: tasks of several kinds, nodes with room, and which kinds each node permits.
+"""The problem of an assignment: tasks of several kinds, nodes with capacity, and which kinds each node permits.
 
 Plain arrays, without a session. Tasks of one kind are equal in everything that counts here. K kinds, N nodes, R
 resources.
@@ -18,16 +18,16 @@ __all__ = ["AssignmentProblem", "Companions", "Shunning", "Spread", "Trial"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Kinds whose tasks must lie evenly over D domains: no domain may exceed the least full one by much.
+    """Kinds whose tasks must be spread evenly over D domains: no domain may exceed the least full one by much.
 
     The final counts alone decide whether a permitted order exists: the order that always uses the least full domain
     that still gets a task.
     """
 
     kinds: BoolArray
-    """The kinds that are counted, all of which must lie evenly, shape (K,)."""
+    """The kinds that are counted, all of which must be spread evenly, shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node is in none."""
     before: IntArray
     """Tasks in each domain that were placed already, shape (D,)."""
     max_skew: int
@@ -45,7 +45,7 @@ class Companions:
     targets: BoolArray
     """The other kinds, shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node is in none."""
     before: IntArray
     """Such pods in each domain that were placed already, shape (D,)."""
 
@@ -59,7 +59,7 @@ class Shunning:
     shunned: BoolArray
     """Shape (K,)."""
     domains: IntArray
-    """Number of the domain of each node, shape (N,); -1 if the node lies in none."""
+    """Number of the domain of each node, shape (N,); -1 if the node is in none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +69,18 @@ class AssignmentProblem:
     requests: IntArray
     """Request of a task of each kind, base units, shape (K, R)."""
     thresholds: IntArray
-    """The least room that a node must have for it, base units, shape (K, R): the request, or far below 0 if the
+    """The least capacity that a node must have for it, base units, shape (K, R): the request, or far below 0 if the
     resource does not count for this kind."""
     counts: Sequence[int]
     """Number of tasks of each kind, shape (K,)."""
     room: IntArray
-    """Room on each node, base units, shape (R, N)."""
+    """Capacity on each node, base units, shape (R, N)."""
     allowed: BoolArray
     """Whether each node permits each kind, apart from resources, shape (K, N)."""
     scores: FloatArray
     """Score of each node for each kind, shape (K, N); higher is better."""
     alike: IntArray
-    """Number of the group of each node, shape (N,): nodes of one group differ in nothing but their room."""
+    """Number of the group of each node, shape (N,): nodes of one group differ in nothing but their capacity."""
     roles: Sequence[int] = ()
     """Number of the role of each kind, shape (K,); 0 for all where empty."""
     spare: Sequence[int] = (0,)

@@ -1,4 +1,4 @@
-"""Regions: on which nodes the members of a gang may lie together.
+"""Regions: on which nodes the members of a gang may run together.
 
 Network topologies confine a gang, and each of its sub-groups, to domains. Required pod affinity among members confines
 them to one domain of its topology key, which the first member chooses for the others.
@@ -39,7 +39,7 @@ _STEPS_PER_LOOK: Final = 10
 def regions_of(
     session: Session, job: SessionJob, members: Members, room: IntArray, *, root: int, count: Count
 ) -> Iterator[Masks]:
-    """Yield where the sub-jobs of a job may lie, best first; once without limits where no topology asks for them.
+    """Yield where the sub-jobs of a job may run, best first; once without limits where no topology asks for them.
 
     Where `count` ends the search, further regions may exist.
     """
@@ -95,7 +95,7 @@ def regions_inside(
         session: The session.
         members: The members.
         problem: Their problem, domains apart.
-        options: Numbers of the domains in which each sub-job with members may lie, best first.
+        options: Numbers of the domains in which each sub-job with members may run, best first.
         count: Counts steps; where it ends the search, further regions may exist.
     """
     order = sorted(options, key=lambda part: (len(options[part]), -_size_of(members, part), part))
@@ -175,7 +175,7 @@ def confined(session: Session, members: Members, problem: AssignmentProblem) -> 
     """Confine a problem to each domain to which required affinity may confine the members, by name.
 
     Returns:
-        The confined problems that may be solved; and whether they are all that there is: then each member must lie in
+        The confined problems that may be solved; and whether they are all that there is: then each member must run in
         the domain of every other.
     """
     problems: list[AssignmentProblem] = []

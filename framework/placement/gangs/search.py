@@ -2,7 +2,7 @@
 
 The normal way takes tasks in their order and the best node for each. For members that differ, or that bear on each
 other, this can fail although the gang fits. Then the members that make it ready are searched for places together, in
-each region where the gang may lie: first greedily by score, those that fewest nodes take before others; then by
+each region where the gang may run: first greedily by score, those that fewest nodes take before others; then by
 `assignment`. Everything is placed inside a statement, so that all plugins are asked; what does not serve is undone
 exactly.
 """
@@ -55,7 +55,7 @@ class Place:
     task: Task
     column: int
     is_idle: bool
-    """Whether the room is free now; else it is being released."""
+    """Whether the capacity is free now; else it is being released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Within:
     scores: FloatArray
     """Score of each node, shape (N,); higher is better. Scores of plugins do not count."""
     domains: Mapping[SubJobId, Sequence[int]] = field(default_factory=dict)
-    """Numbers of the domains in which each sub-job may lie, best first, where some have domains of their own."""
+    """Numbers of the domains in which each sub-job may run, best first, where some have domains of their own."""
 
 
 class GangSearch:
@@ -112,7 +112,7 @@ class GangSearch:
         """Find places for the members that make the job ready, in the order of placing; empty if there are none.
 
         Args:
-            on_idle: Whether only room counts that is free now, else also room that is being released.
+            on_idle: Whether only capacity counts that is free now, else also capacity that is being released.
         """
         with self._session.statement(trial=True) as self._statement:
             return self._places() if self._search(on_idle=on_idle) else []
@@ -369,7 +369,7 @@ class GangSearch:
 def may_be_missed(session: Session, job: SessionJob, tasks: Sequence[Task], *, is_uniform: bool) -> bool:
     """Return whether placing tasks in order may miss an assignment.
 
-    Not for equal tasks of which room alone is asked: for them the order does not matter.
+    Not for equal tasks of which capacity alone is asked: for them the order does not matter.
 
     Args:
         session: The session.

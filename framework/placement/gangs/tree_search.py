@@ -2,7 +2,7 @@
 
 Next is always a task of the kind that the fewest nodes take, the largest first among equals. A kind whose tasks found
 no place in many branches comes earlier, as if fewer nodes took it. A branch is left as soon as some kind has fewer
-places than tasks, or the nodes have less usable room than the tasks ask for. What was refused once under the same
+places than tasks, or the nodes have less usable capacity than the tasks ask for. What was refused once under the same
 circumstances is not tried again: neither another task of the same kind on that node, nor the same task on a node that
 is equal to one that failed.
 
@@ -50,7 +50,7 @@ class TreeSearch:
         self.problem = problem
         self._trial = trial
         self.room: IntArray = np.array(problem.room.T, order="C")
-        """Room left on each node, shape (N, R)."""
+        """Capacity left on each node, shape (N, R)."""
         self.left: IntArray = np.array(problem.counts, dtype=np.int64)
         """Tasks without a node, by kind, shape (K,)."""
         self._most = self.left.copy()
@@ -358,7 +358,7 @@ NodeOrder = Callable[[TreeSearch, int, IntArray], FloatArray]
 
 
 def tightest_first(search: TreeSearch, kind: int, columns: IntArray) -> FloatArray:
-    """Prefer the node that has least room left with the task on it; equal ones by name."""
+    """Prefer the node that has least capacity left with the task on it; equal ones by name."""
     after = np.maximum(search.room[columns] - search.problem.requests[kind], 0)
     ranks: FloatArray = (after * search.weights).sum(axis=1)
     return ranks

@@ -50,7 +50,7 @@ class GangTrial:
         """Refusal of the queue for the last refused task; None if another rule refused it."""
 
     def permitted(self, kind: int) -> BoolArray | None:
-        """Return which nodes permit the next task of a kind currently, room included, shape (N,)."""
+        """Return which nodes permit the next task of a kind currently, capacity included, shape (N,)."""
         task = self._next(kind)
         session = self._session
         if session.queues.allocatable(session.queues.by_name[self._job.queue], task) is not None:

@@ -1,6 +1,6 @@
 """Capacity of domains: how many tasks fit the nodes of each domain, computed for all domains at once.
 
-A bound, not a promise: it counts what the nodes' room and standing rules allow, which is exact for equal tasks that
+A bound, not a promise: it counts what the nodes' capacity and standing rules allow, which is exact for equal tasks that
 nothing but their nodes concerns. Where it is too low no trial is worth making.
 """
 

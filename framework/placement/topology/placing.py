@@ -78,7 +78,7 @@ class DomainSearch:
     # A job that nothing divides
 
     def _first_of(self, level: list[int]) -> bool:
-        """Place tasks in the best domain of a level that takes them: one in which the job as its own part may lie."""
+        """Place tasks in the best domain of a level that takes them: one in which the job as its own part may run."""
         sheet, root = self._sheets[0], self._root
         if self._for_part is None:
             levels = self._session.topology.gradients_for_part(sheet.sub_job, root, ALLOCATE)

@@ -29,6 +29,6 @@ def unserved_topology(session: Session, job: SessionJob) -> Refusal | None:
 def nodes_by_topology(
     session: Session, job: SessionJob, task: Task, places: IntArray | None = None
 ) -> BoolArray | None:
-    """Return where its topology lets one more task of a job lie, shape (N,); see `Domains.beside`."""
+    """Return where its topology lets one more task of a job run, shape (N,); see `Domains.beside`."""
     part = job.part_of(task) if job.has_topology and session.topology.serves(job) else None
     return None if part is None else session.topology.domains_of(job).beside(part, places)
