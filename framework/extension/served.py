@@ -57,6 +57,7 @@ ALWAYS_ASKED: Final = frozenset(
         "cdp",
         "conformance",
         "coscheduling",
+        "deviceshare",
         "elastic-quota",
         "extender",
         "gang",
