@@ -32,7 +32,7 @@ from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
 from pyroclast.cache.stores.pod_dependents import PodDependents, either
-from pyroclast.cache.stores.pods import PodStore
+from pyroclast.cache.stores.pods import PodsOfServer, PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.queues import QueueStore
 from pyroclast.cache.stores.quotas import QuotaStore, UsesByClaim
@@ -102,6 +102,7 @@ class ClusterState:
         self._nodes = NodeStore(self._rows.space)
         self._affinities = PlacedAffinities(self._nodes)
         self._pods = PodStore()
+        self._pods_of_server = PodsOfServer(self._pods, self._reservations)
         self._assumptions = Assumptions()
         self._group_objects: dict[JobId, wire.PodGroup] = {}
         self._jobs = JobStore(self._rows.space, caps_priority=self.options.caps_group_priority)
@@ -303,7 +304,7 @@ class ClusterState:
         objects: Mapping[Any, Any]
         match kind:
             case "Pod":
-                objects = {uid: pod for uid, pod in self._pods.objects.items() if uid not in self._reservations}
+                objects = self._pods_of_server
             case "Node":
                 objects = self._node_objects
             case "PodGroup":

@@ -1,6 +1,6 @@
 """Pods: the pods that matter to this scheduler, their tasks, and which of them use which claims."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from pyroclast.cache.stores.reverse_index import ReverseIndex
 from pyroclast.cache.stores.volumes import claim_keys
@@ -10,7 +10,7 @@ from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task, by_name
 
-__all__ = ["PodStore"]
+__all__ = ["PodStore", "PodsOfServer"]
 
 
 class PodStore:
@@ -85,3 +85,29 @@ class PodStore:
     def claims(self) -> list[str]:
         """Return all volume claims that pods use, named `namespace/name`."""
         return self._by_claim.used()
+
+
+class PodsOfServer(Mapping[TaskId, wire.Pod]):
+    """The pods of the API server: a live view that copies nothing, because it is read for each bind and condition."""
+
+    def __init__(self, store: PodStore, others: Container[TaskId]) -> None:
+        """Show the pods of a store, except for `others`, which stand for objects of other kinds."""
+        self._store, self._others = store, others
+
+    def __getitem__(self, task_id: TaskId) -> wire.Pod:
+        """Return a pod by its UID.
+
+        Raises:
+            KeyError: There is no such pod.
+        """
+        if task_id in self._others:
+            raise KeyError(task_id)
+        return self._store.objects[task_id]
+
+    def __iter__(self) -> Iterator[TaskId]:
+        """Iterate over the UIDs."""
+        return (each for each in self._store.objects if each not in self._others)
+
+    def __len__(self) -> int:
+        """Return the number of pods."""
+        return sum(1 for _ in self)

@@ -42,7 +42,7 @@ class ReservationStore:
         self._shown: Mapping[TaskId, ReservedCapacity] | None = SealedDict()
         self._names: Mapping[TaskId, str] | None = SealedDict()
 
-    def __contains__(self, task: TaskId) -> bool:
+    def __contains__(self, task: object) -> bool:
         """Return whether a task stands for a Reservation."""
         return task in self._objects
 
