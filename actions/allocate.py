@@ -9,7 +9,6 @@ best-effort members count is committed when those are placed too: by backfill, o
 is not configured or if an action could evict for the gang before.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -100,17 +99,19 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     waiting = session.jobs.own(table.counts[TaskStatus.PENDING] > 0)
     if table.counts[TaskStatus.PENDING][waiting].sum() <= most:
         return
-    excepted = {each.job for each in session.held.standing if each.job is not None}
-    known = session.jobs.known()
-    for job in session.jobs.awaiting_admission():
-        if job.id not in known or known[job.id].is_pending:
-            excepted.add(job.id)
-    jobs = (job for job in table.select(waiting) if job.id not in excepted)
-    found = window(jobs, most, session.report.rounds, session.snapshot.generation, cycle=session.cycle)
+    excepted = session.jobs.awaiting_admission().copy()
+    for job in session.jobs.known().values():
+        excepted[job.job.column] &= job.is_pending
+    for each in session.held.standing:
+        held = None if each.job is None else session.snapshot.jobs.get(each.job)
+        if held is not None:
+            excepted[held.column] = True
+    columns = table.in_order(waiting & ~excepted)
+    found = window(table, columns, most, session.report.rounds, session.snapshot.generation, cycle=session.cycle)
     session.jobs.leave_out(found)
-    for namespace, count in sorted(Counter(session.snapshot.jobs[each].namespace for each in found.left_out).items()):
+    for namespace, deferred in table.by_namespace(found.left_out(table)).items():
         labels = {"action": Allocate.name, "namespace": namespace}
-        session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
+        session.report.sample("deferred_jobs_total", deferred.size, kind="counter", **labels)
 
 
 def refuse_all(jobs: list[SessionJob], refusal: Refusal) -> None:

@@ -30,7 +30,7 @@ from pyroclast.cache.sync.background import Background, Work
 from pyroclast.cache.sync.event_handlers import WATCHED_KINDS, EventHandlers, PendingPodHandler
 from pyroclast.cache.sync.on_demand_informer import OnDemandInformer
 from pyroclast.cache.sync.shards import SHARDED_MODES
-from pyroclast.cache.sync.wake_triggers import Trigger
+from pyroclast.cache.sync.wake_triggers import OnTrigger
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError
@@ -69,7 +69,7 @@ class SchedulerCache:
         on_audit: Callable[[list[str]], None] = lambda _: None,
         on_fault: Callable[[ObjectError], None] = lambda _: None,
         on_waiting_pod: Callable[[wire.Pod], None] | None = None,
-        on_trigger: Callable[[Trigger], None] = lambda _: None,
+        on_trigger: OnTrigger = lambda _trigger, _namespace: None,
         make_state: Callable[[StateOptions | None, Callable[[ObjectError], None]], ClusterState] = ClusterState,
         background: Background | None = None,
         clock: Clock | None = None,
@@ -87,7 +87,8 @@ class SchedulerCache:
             on_audit: Receives the differences that each audit found.
             on_fault: Receives each broken field of an object.
             on_waiting_pod: Receives each new pod without a node, after the first lists.
-            on_trigger: Receives the trigger of each change that may allow a new decision.
+            on_trigger: Receives the trigger of each change that may allow a new decision, and the namespace if the
+                change is about waiting work.
             make_state: Creates the cluster state. The recorder passes a state that also records its changes.
             background: Runs the background work. Callers share it to observe all failures in one place.
             clock: Clock for waits and deadlines.

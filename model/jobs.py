@@ -7,7 +7,7 @@ A job's phase, as Volcano writes it::
        └───────── fewer than the minimum left, nothing in the queue ──┘   Unknown: runs, but below its minimum
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,16 +15,22 @@ import numpy as np
 
 from pyroclast.model import wire
 from pyroclast.model.api.scheduling import PodGroupPhase
-from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.native import NativeGroup
 from pyroclast.model.resources import Amounts
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["NO_QUEUE", "Departed", "Job", "JobTable"]
+__all__ = ["MANY_TEMPLATES", "NO_NAMESPACE", "NO_QUEUE", "NO_TEMPLATE", "Departed", "Job", "JobTable"]
 
 NO_QUEUE: Final = -1
 """Queue number of a job whose queue is unknown."""
+NO_NAMESPACE: Final = -1
+"""Namespace number of a column without a job."""
+NO_TEMPLATE: Final = -1
+"""Template number of a job without pending tasks."""
+MANY_TEMPLATES: Final = -2
+"""Template number of a job whose pending tasks have several templates, or rules about other pods that refused them."""
 
 
 class Departed(NamedTuple):
@@ -134,6 +140,24 @@ class JobTable:
     """Phase is `Inqueue`, shape (J,)."""
     phase_running: BoolArray
     """Phase is `Running`, shape (J,)."""
+    phase_pending: BoolArray
+    """Phase is `Pending`, shape (J,)."""
+    rank: FloatArray
+    """Order of the jobs by their ids, shape (J,)."""
+    namespace: IntArray
+    """Number of the namespace, which has no meaning beyond this table, shape (J,)."""
+    priority: IntArray
+    """`Job.priority`, shape (J,)."""
+    created: FloatArray
+    """`Job.created`, shape (J,)."""
+    waiting_template: IntArray
+    """Number of the only template of the pending tasks, or `NO_TEMPLATE` or `MANY_TEMPLATES`, shape (J,)."""
+
+    @property
+    def has_several_namespaces(self) -> bool:
+        """Whether there are jobs of more than one namespace."""
+        numbers = self.namespace[self.namespace != NO_NAMESPACE]
+        return bool(numbers.size) and bool((numbers != numbers[0]).any())
 
     def by_queue(self, amounts: IntArray, queues: int) -> IntArray:
         """Add up columns by queue.
@@ -158,8 +182,27 @@ class JobTable:
 
     def select(self, mask: BoolArray) -> list[Job]:
         """Return the jobs of the snapshot in the columns of a mask, shape (J,), in the order of their ids."""
-        found = [job for column in np.flatnonzero(mask).tolist() if (job := self.jobs[column]) is not None]
-        return sorted(found, key=lambda job: job.id)
+        return list(self.jobs_in(self.in_order(mask)))
+
+    def in_order(self, mask: BoolArray) -> IntArray:
+        """Return the columns of a mask, shape (J,), in the order of the ids of their jobs."""
+        columns = np.flatnonzero(mask & (self.namespace != NO_NAMESPACE))
+        ordered: IntArray = columns[np.argsort(self.rank[columns])] if columns.size > 1 else columns
+        return ordered
+
+    def jobs_in(self, columns: IntArray) -> Iterator[Job]:
+        """Iterate over the jobs in some columns."""
+        return (job for column in columns.tolist() if (job := self.jobs[column]) is not None)
+
+    def by_namespace(self, columns: IntArray) -> Mapping[str, IntArray]:
+        """Divide columns of jobs by namespace. Namespaces are in the order of their names, columns in the given one."""
+        numbers = self.namespace[columns]
+        order = np.argsort(numbers, kind="stable")
+        ordered = numbers[order]
+        begins = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        parts = np.split(columns[order], begins) if columns.size else []
+        named = {job.namespace: part for part in parts if (job := self.jobs[int(part[0])]) is not None}
+        return dict(sorted(named.items()))
 
     def ready_counts(self) -> IntArray:
         """Return how many tasks of each job count towards its minimum, shape (J,)."""

@@ -315,7 +315,7 @@ def repeat_refusal(session: Session, job: SessionJob) -> None:
     if known is not None and known.status == "True":
         session.report.set_condition(job, condition(session, UNSCHEDULABLE, known.reason, known.message))
     else:
-        job.refuse(session.jobs.window.left_out[job.id])
+        job.refuse(session.jobs.window.refusal_of(job.job))
         refuse_gang(session, job)
 
 

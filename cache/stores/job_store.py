@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pyroclast.cache.stores.columns import Matrix, frozen
+from pyroclast.cache.stores.job_facts import JobFacts, JobsInOrder
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.translation.template_deltas import JOB_SEGMENTS, TemplateDeltas
@@ -29,7 +30,7 @@ from pyroclast.model.tasks import ALLOCATED_STATUSES, READY_STATUSES, Task, Task
 __all__ = ["JobEntry", "JobStore"]
 
 _ENDED: Final = frozenset({TaskStatus.SUCCEEDED, TaskStatus.FAILED})
-_MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE = range(5)
+_MIN_AVAILABLE, _HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _QUEUE, _PENDING = range(6)
 _ALLOCATED_SEGMENT, _MIN_RESOURCES_SEGMENT, _FIXED_SEGMENT = 2, 6, 7
 
 
@@ -78,10 +79,10 @@ class JobStore:
         self._entries: dict[JobId, JobEntry] = {}
         self._changed: set[JobId] = set()
         self._jobs: dict[JobId, Job] = {}
-        self._is_sorted = True
         self._outside: set[JobId] = set()
         self._copied_group_columns: tuple[IntArray, IntArray, BoolArray] | None = None
         self._by_column: list[Job | None] = []
+        self._facts = JobFacts()
         self._revisions = np.zeros(0, dtype=np.int64)
         self._revision = 0
 
@@ -162,7 +163,6 @@ class JobStore:
                 known = self._jobs.get(job_id)
                 if known is not None and known.column != entry.column and self._by_column[known.column] is known:
                     self._show(known.column, None)
-                self._is_sorted = self._is_sorted and known is not None
                 job = self._jobs[job_id] = _job(entry, self._priority(entry, priorities))
                 self._show(entry.column, job)
             if entry is None or number != NO_QUEUE:
@@ -173,10 +173,7 @@ class JobStore:
 
     def jobs(self) -> Mapping[JobId, Job]:
         """Return the jobs of the snapshot, in the order of their ids."""
-        if not self._is_sorted:
-            self._jobs = dict(sorted(self._jobs.items()))
-            self._is_sorted = True
-        return MappingProxyType(self._jobs.copy())
+        return JobsInOrder(self._jobs.copy(), self._facts.order())
 
     def outside(self) -> Iterable[JobEntry]:
         """Return the jobs that are not in the snapshot, in the order of their ids."""
@@ -207,6 +204,8 @@ class JobStore:
             min_available=fixed[_MIN_AVAILABLE],
             phase_inqueue=masks[1],
             phase_running=masks[2],
+            phase_pending=masks[3],
+            **self._facts.copies(self._matrix.columns),
         )
 
     def _take_out(self, uncounted: Iterable[Uncounted], allocated: IntArray) -> IntArray:
@@ -227,7 +226,7 @@ class JobStore:
         if self._copied_group_columns is None or self._copied_group_columns[1].shape[1] != self._matrix.columns:
             *_, min_resources, fixed_rows = self._matrix.slices
             fixed = frozen(self._matrix.values[fixed_rows, : self._matrix.columns].copy())
-            masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING]].astype(bool)
+            masks = fixed[[_HAS_MIN_RESOURCES, _INQUEUE, _RUNNING, _PENDING]].astype(bool)
             masks.flags.writeable = False
             minimums = frozen(self._matrix.values[min_resources, : self._matrix.columns].copy())
             self._copied_group_columns = (minimums, fixed, masks)
@@ -251,6 +250,7 @@ class JobStore:
             self._by_column.extend([None] * missing)
             self._revisions = np.append(self._revisions, np.zeros(missing, dtype=np.int64))
         self._revision += 1
+        self._facts.show(column, self._by_column[column], job)
         self._by_column[column] = job
         self._revisions[column] = self._revision
 
@@ -286,6 +286,7 @@ class JobStore:
         self._matrix.values[fixed + _MIN_AVAILABLE, column] = 0 if facts is None else facts.min_available
         self._matrix.values[fixed + _INQUEUE, column] = facts is not None and facts.phase is PodGroupPhase.INQUEUE
         self._matrix.values[fixed + _RUNNING, column] = facts is not None and facts.phase is PodGroupPhase.RUNNING
+        self._matrix.values[fixed + _PENDING, column] = facts is not None and facts.phase is PodGroupPhase.PENDING
 
 
 class _Priority(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pyroclast.cache.files.objects import KINDS
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.sync.wake_triggers import Trigger, trigger_of
+from pyroclast.cache.sync.wake_triggers import OnTrigger, trigger_of, waiting_namespace
 from pyroclast.kube import resources
 from pyroclast.kube.resources import Resource
 from pyroclast.model import wire
@@ -20,8 +20,13 @@ WATCHED_KINDS: Final[tuple[Resource[Any], ...]] = tuple(each for each in resourc
 class EventHandlers:
     """Applies the changes of one kind to the cluster state."""
 
-    def __init__(self, kind: str, state: ClusterState, on_trigger: Callable[[Trigger], None] = lambda _: None) -> None:
-        """Apply objects of `kind` to `state`; `on_trigger` receives the trigger of changes that need a cycle soon."""
+    def __init__(
+        self, kind: str, state: ClusterState, on_trigger: OnTrigger = lambda _trigger, _namespace: None
+    ) -> None:
+        """Apply objects of `kind` to `state`.
+
+        `on_trigger` receives the trigger of changes that need a cycle soon, with `waiting_namespace`.
+        """
         self._kind = kind
         self._state = state
         self._on_trigger = on_trigger
@@ -48,7 +53,7 @@ class EventHandlers:
             return  # an object of another scheduler, or a heartbeat
         trigger = trigger_of(self._kind, old, new, self._state)
         if trigger is not None:
-            self._on_trigger(trigger)
+            self._on_trigger(trigger, waiting_namespace(self._kind, old, new))
 
 
 class PendingPodHandler:

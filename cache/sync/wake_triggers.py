@@ -14,7 +14,9 @@ from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.nodenuma.names import DECISIVE
 
-__all__ = ["Trigger", "trigger_of"]
+__all__ = ["OnTrigger", "Trigger", "trigger_of", "waiting_namespace"]
+
+_GROUP_KINDS: Final = frozenset({"PodGroup", "GangPodGroup", "NativePodGroup"})
 
 
 class Trigger(Enum):
@@ -23,6 +25,19 @@ class Trigger(Enum):
     NEW_WORK = "new work"
     NEW_CAPACITY = "new capacity"
     """Starts a cycle only while work waits."""
+
+
+OnTrigger = Callable[[Trigger, str], None]
+"""Receives the trigger of a change, and the namespace of the waiting work that it is about, or nothing."""
+
+
+def waiting_namespace(kind: str, old: Any, new: Any) -> str:
+    """Return the namespace of a pod without a node or of a group of pods; empty for other objects."""
+    either = old if new is None else new
+    if kind == "Pod":
+        has_node = either.spec.node_name or (old is not None and old.spec.node_name)
+        return "" if has_node else str(either.metadata.namespace)
+    return str(either.metadata.namespace) if kind in _GROUP_KINDS else ""
 
 
 def trigger_of(kind: str, old: Any, new: Any, state: ClusterState) -> Trigger | None:

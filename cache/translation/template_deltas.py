@@ -13,8 +13,8 @@ __all__ = ["JOB_SEGMENTS", "NODE_SEGMENTS", "TemplateDeltas"]
 NODE_SEGMENTS = Segments((*[PER_RESOURCE] * 4, 2, PER_RESOURCE, PER_RESOURCE))
 """used, releasing, pipelined, viewed, scored (together `NodeTable.state`); reported, allocatable."""
 
-JOB_SEGMENTS = Segments((len(TaskStatus), 1, *[PER_RESOURCE] * 4, PER_RESOURCE, 5))
-"""counts, pending best-effort, allocated, pending, total, gated; min_resources; the five fixed numbers of a job."""
+JOB_SEGMENTS = Segments((len(TaskStatus), 1, *[PER_RESOURCE] * 4, PER_RESOURCE, 6))
+"""counts, pending best-effort, allocated, pending, total, gated; min_resources; the six fixed numbers of a job."""
 
 
 class TemplateDeltas:

@@ -12,6 +12,10 @@ from pyroclast.model.arrays import BoolArray, IntArray
 __all__ = ["NodeSizes", "PlacesOnEmptyNodes"]
 
 _NO_LIMIT: Final = 1 << 60
+_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number without pattern: sums of amounts times its powers, modulo 2**64, are equal for equal columns alone, as
+good as always."""
+_MOST_MASKS: Final = 256
 
 
 class PlacesOnEmptyNodes(NamedTuple):
@@ -25,16 +29,16 @@ class PlacesOnEmptyNodes(NamedTuple):
 class NodeSizes:
     """The distinct amounts that nodes offer, so that a question about empty nodes is asked once for equal ones."""
 
-    __slots__ = ("_amounts", "_number")
+    __slots__ = ("_amounts", "_counts", "_number")
 
     def __init__(self, allocatable: IntArray) -> None:
         """Find them in what nodes offer, base units, shape (R, N)."""
-        rows = np.ascontiguousarray(allocatable.T)
-        numbers: dict[bytes, int] = {}
-        self._number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.intp)
-        firsts = np.unique(self._number, return_index=True)[1]
-        self._amounts: IntArray = rows[firsts].T
+        firsts, self._number = _distinct(allocatable)
+        self._amounts: IntArray = allocatable[:, firsts]
         """One column a size, shape (R, sizes)."""
+        self._counts: dict[int, tuple[BoolArray, IntArray]] = {}
+        """Nodes by size, shape (sizes,), that masks permit, by identity of the mask, which is kept: few masks serve all
+        templates."""
 
     def fits(self, thresholds: IntArray, permitted: BoolArray) -> bool:
         """Return whether some node offers enough.
@@ -53,10 +57,29 @@ class NodeSizes:
             request: What a task asks for, base units, shape (R,).
             permitted: Which nodes permit it, shape (N,).
         """
-        nodes = np.bincount(self._number[permitted], minlength=self._amounts.shape[1])
+        nodes = self._count(permitted)
         asked = np.flatnonzero(request > 0)
         most = _NO_LIMIT // max(int(nodes.sum()), 1)
         places = np.minimum(np.maximum(self._amounts[asked], 0) // request[asked, None], most)
         by_resource = np.full(request.size, _NO_LIMIT, dtype=np.int64)
         by_resource[asked] = places @ nodes
         return PlacesOnEmptyNodes(int(places.min(axis=0) @ nodes) if asked.size else 0, by_resource)
+
+    def _count(self, permitted: BoolArray) -> IntArray:
+        known = self._counts.get(id(permitted))
+        if known is None:
+            if len(self._counts) >= _MOST_MASKS:
+                self._counts.clear()
+            counts = np.bincount(self._number[permitted], minlength=self._amounts.shape[1])
+            known = self._counts[id(permitted)] = permitted, counts
+        return known[1]
+
+
+def _distinct(columns: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first of each group of equal columns of an array, and the group of each column, shape (N,)."""
+    factors = _FACTOR ** np.arange(1, columns.shape[0] + 1, dtype=np.uint64)
+    sums = (columns.astype(np.uint64) * factors[:, None]).sum(axis=0)
+    _, firsts, groups = np.unique(sums, return_index=True, return_inverse=True)
+    if not np.array_equal(columns[:, firsts[groups]], columns):  # unequal columns with equal sums
+        _, firsts, groups = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    return firsts, groups

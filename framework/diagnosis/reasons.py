@@ -58,10 +58,11 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             alike = of_kind[kind]
             is_same = len(last_result.task_refusals) == 1 or refusal == alike[0]
             of_tasks[task_id] = alike if is_same else behind(job.tasks[task_id], refusal)
-    for job_id, first in session.jobs.window.left_out.items():
-        refusals[job_id] = (first,)
-    for job_id, last_result in session.jobs.last_results_of_left_out():
-        refusals[job_id] += last_result.all_refusals
+    for left_out, first, last_result in session.jobs.left_out():
+        if last_result is None:
+            refusals[left_out.id] = (first,)
+            continue
+        refusals[left_out.id] = (first, *last_result.all_refusals)
         for task_id, of_task in last_result.task_refusals.items():
             of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):

@@ -24,11 +24,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pyroclast.framework.extension import contract
-from pyroclast.framework.queues.never_running import COUNTED, can_never_run, why_never_run
+from pyroclast.framework.queues.never_running import COUNTED, can_never_run, never_running, why_never_run
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.queue_refusals import usage_text
+from pyroclast.framework.state.queue_refusals import MOST_NAMED, usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.jobs import Job, JobTable
@@ -301,6 +301,8 @@ class QueueAdmission:
     def in_words(self, shortage: Shortage, job: SessionJob, minimum: Sequence[int]) -> str:
         """Return the usage of an account, its promises, the job's request, and whether the job can ever run."""
         account, space = shortage.account, self._session.resources
+        holders, admitted = self._holders_of(shortage), self._admitted_to(shortage.account)
+        named = [*holders[:MOST_NAMED], *admitted[:MOST_NAMED]]
         words = usage_text(
             space,
             account.name,
@@ -309,7 +311,8 @@ class QueueAdmission:
             limit=account.limit,
             asked=minimum,
             promised=shortage.promised,
-            holders=self._names(shortage),
+            holders=named,
+            other_holders=len(holders) + len(admitted) - len(named),
         )
         if any(minimum[row] > account.limit[row] for row in shortage.rows):
             return f"{words}; the job can never run: its minimum exceeds the limit"
@@ -331,11 +334,11 @@ class QueueAdmission:
                 gain = np.where(account.jobs, account.running + promised, 0)
                 yield (np.array(minimum) - there)[short.rows], gain[short.rows]
 
-    def _names(self, shortage: Shortage) -> list[str]:
+    def _holders_of(self, shortage: Shortage) -> list[JobId]:
         key = id(shortage.holders)  # arrays of sums that are kept: equal for all jobs of a queue and a priority
         if key not in self._holders:
             self._holders[key] = [job.id for job in self._table.select(shortage.holders)]
-        return [*self._holders[key], *self._admitted_to(shortage.account)]
+        return self._holders[key]
 
     def _admitted_to(self, account: Account) -> list[JobId]:
         """Return the names of the jobs that this cycle has admitted and that count in an account."""
@@ -444,13 +447,8 @@ class QueueAdmission:
         waiting = account.jobs & self._waits_in_vain & account.promised[rows].any(axis=0)
         if (account.promised[:, waiting].sum(axis=1) <= there)[rows].all():
             return {}
-        columns: dict[str, list[int]] = {}
-        for column in np.flatnonzero(waiting).tolist():
-            job = self._table.jobs[column]
-            if job is not None:
-                columns.setdefault(job.namespace, []).append(column)
         found: dict[str, BoolArray] = {}
-        for namespace, own in columns.items():
+        for namespace, own in self._table.by_namespace(np.flatnonzero(waiting)).items():
             asked = account.promised[:, own].sum(axis=1)
             if ((asked > there) & (asked > 0))[rows].any():
                 mask = found[namespace] = np.zeros_like(waiting)
@@ -483,9 +481,7 @@ class QueueAdmission:
     def _unusable(self) -> BoolArray:
         """Whether each admitted job cannot use its promised resources, shape (J,)."""
         mask = self._admitted & (self._beyond_limits | self._tried_in_vain | self._late)
-        for job in self._table.select(self._admitted & ~mask):
-            mask[job.column] = can_never_run(self._session, job)
-        return mask
+        return mask | never_running(self._session, self._admitted & ~mask)
 
     @cached_property
     def _waits_in_vain(self) -> BoolArray:
@@ -493,9 +489,9 @@ class QueueAdmission:
         waits: BoolArray = self._admitted & (self._table.counts[TaskStatus.PENDING] > 0)
         mask = waits & self._tried
         in_turn = self._session.report.rounds
-        for column in np.flatnonzero(waits & ~mask).tolist() if in_turn else ():
-            job = self._table.jobs[column]
-            mask[column] = job is not None and job.namespace in in_turn
+        if in_turn:
+            for namespace, columns in self._table.by_namespace(np.flatnonzero(waits & ~mask)).items():
+                mask[columns] = namespace in in_turn
         return mask
 
     @cached_property

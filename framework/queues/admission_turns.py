@@ -10,18 +10,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from pyroclast.framework.session.memory import Round
 from pyroclast.framework.session.namespace_windows import (
     EachJob,
-    NamespaceWindow,
     share_of_each,
     share_used,
     window,
+    window_of,
 )
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.model.ids import JobId
-from pyroclast.model.sealed import SealedDict
 
 __all__ = ["MOST_REFUSED", "AdmissionTurns"]
 
@@ -36,23 +36,32 @@ class AdmissionTurns:
         """Choose the jobs of a cycle; `most` is the share of each namespace, 0 for no limit."""
         self._session = session
         self._most = most
-        self._jobs = session.jobs.awaiting_admission()
+        self._table = table = session.snapshot.job_table
+        self._columns = table.in_order(session.jobs.awaiting_admission())
+        by_namespace = table.by_namespace(self._columns) if most else {}
         self._known = session.report.admission_rounds if most else {}
-        limited = [job for job in self._jobs if job.namespace in self._known] if self._known else []
+        limited = [columns for name, columns in by_namespace.items() if name in self._known]
         self._window = window(
-            limited, most, self._known, session.snapshot.generation, cycle=session.cycle, looks=EachJob
+            table,
+            np.concatenate(limited) if limited else self._columns[:0],
+            most,
+            self._known,
+            session.snapshot.generation,
+            cycle=session.cycle,
+            looks=EachJob,
         )
-        namespaces = len({job.namespace for job in self._jobs}) if most else 1
-        self._share = share_of_each(most, namespaces)
+        self._share = share_of_each(most, len(by_namespace))
         self._tried: set[str] = set()
         self._refused: Counter[str] = Counter()
-        self._late: dict[str, list[JobId]] = {}
+        self._late: dict[str, list[int]] = {}
         """Jobs without a turn, by namespace that used up its share in this cycle for the first time."""
 
     def jobs(self) -> Iterator[SessionJob]:
         """Return the jobs that may be tried, in the order of their ids."""
-        left_out = self._window.left_out
-        found = (self._session.jobs.get(job.id) for job in self._jobs if job.id not in left_out)
+        mask = np.zeros(self._table.queue.size, dtype=np.bool_)
+        mask[self._columns] = True
+        mask[self._window.left_out(self._table)] = False
+        found = (self._session.jobs.get(job.id) for job in self._table.select(mask))
         return (job for job in found if job is not None and job.is_pending)
 
     def may_begin(self, job: SessionJob) -> bool:
@@ -61,7 +70,7 @@ class AdmissionTurns:
         if not self._most or namespace in self._window.rounds or self._refused[namespace] < self._share:
             self._tried.add(namespace)
             return True
-        self._late.setdefault(namespace, []).append(job.id)
+        self._late.setdefault(namespace, []).append(job.job.column)
         return False
 
     def count_refused(self, job: SessionJob) -> None:
@@ -75,15 +84,15 @@ class AdmissionTurns:
             for name, reached in self._window.rounds.items()
             if self._refused[name] or name not in self._tried
         }
-        left_out = dict(self._window.left_out)
-        deferred = Counter(self._session.snapshot.jobs[each].namespace for each in left_out)
+        left_out = dict(self._table.by_namespace(self._window.left_out(self._table)))
+        reasons = {name: share_used("scheduler", "the scheduler's time", name) for name in left_out}
         for namespace, late in self._late.items():
             rounds[namespace] = Round(after="", since=self._session.snapshot.generation, is_over=False)
-            left_out |= dict.fromkeys(late, share_used("enqueue", "enqueue", namespace))
-            deferred[namespace] = len(late)
-        for namespace, count in sorted(deferred.items()):
+            left_out[namespace] = np.array(late, dtype=np.int64)
+            reasons[namespace] = share_used("enqueue", "enqueue", namespace)
+        for namespace, deferred in sorted(left_out.items()):
             labels = {"action": "enqueue", "namespace": namespace}
-            self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
+            self._session.report.sample("deferred_jobs_total", deferred.size, kind="counter", **labels)
         if left_out:
-            admission = dict(sorted(rounds.items()))
-            self._session.jobs.leave_out(NamespaceWindow(SealedDict(left_out), admission_rounds=SealedDict(admission)))
+            rounds = dict(sorted(rounds.items()))
+            self._session.jobs.leave_out(window_of(self._table, left_out, reasons, admission_rounds=rounds))

@@ -4,21 +4,21 @@ The answer is a bound in favour of the job: other pods count for nothing, and po
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
 from pyroclast.framework.queues.capabilities import beyond_capability
-from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
+from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES, share_of_templates
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
-from pyroclast.model.arrays import IntArray
+from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import NO_QUEUE, Job
+from pyroclast.model.jobs import NO_QUEUE, NO_TEMPLATE, Job, JobTable
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
-__all__ = ["COUNTED", "can_never_run", "unusable_requests", "why_never_run"]
+__all__ = ["COUNTED", "can_never_run", "never_running", "unusable_requests", "why_never_run"]
 
 COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
 """Statuses of tasks that have a place."""
@@ -44,12 +44,21 @@ def why_never_run(session: Session, job: Job) -> str:
 def unusable_requests(session: Session) -> IntArray:
     """Return the pending requests of jobs that can never run, and 0 for other jobs, shape (R, J)."""
     table = session.snapshot.job_table
-    mask = (table.queue != NO_QUEUE) & table.pending.any(axis=0)
-    answers = _answers(session)
-    for job in table.select(mask):
-        if not answers.why(job):
-            mask[job.column] = False
+    mask = never_running(session, (table.queue != NO_QUEUE) & table.pending.any(axis=0))
     return np.where(mask, table.pending, 0)
+
+
+def never_running(session: Session, mask: BoolArray) -> BoolArray:
+    """Return which jobs of a mask can never run, both of shape (J,).
+
+    Once a namespace has used up its questions of the cycle, its other jobs cost nothing.
+    """
+    table, answers = session.snapshot.job_table, _answers(session)
+    found = np.zeros_like(mask)
+    for columns in table.by_namespace(table.in_order(mask & (table.waiting_template != NO_TEMPLATE))).values():
+        for job in answers.answered_among(table, columns):
+            found[job.column] = bool(answers.why(job))
+    return found
 
 
 def _answers(session: Session) -> "_Answers":
@@ -69,7 +78,10 @@ class _Answers:
         """Templates of unlike jobs by namespace: where they are too many for one cycle the others may run."""
         self._over: set[str] = set()
         """Namespaces whose further jobs are not asked about in this cycle."""
-        table = session.snapshot.job_table
+        self._answered: dict[str, list[Job]] = {}
+        """Jobs with an answer, by namespace."""
+        self._shares: dict[str, int] = {}
+        self._table = table = session.snapshot.job_table
         self._allocated = table.allocated
         self._runs: list[bool] = np.any(table.allocated, axis=0).tolist()
         """Whether each job has allocated resources, by column."""
@@ -81,8 +93,20 @@ class _Answers:
         if known is None and job.namespace in self._over:
             return ""
         if known is None:
-            known = self._by_job[job.id] = self._why(job) if job.waiting else ""
+            known = self._why(job) if job.waiting else ""
+            if job.namespace not in self._over:
+                self._answered.setdefault(job.namespace, []).append(job)
+            self._by_job[job.id] = known
         return known
+
+    def answered_among(self, table: JobTable, columns: IntArray) -> Iterator[Job]:
+        """Iterate over those jobs of one namespace, by their columns, that have an answer or get one."""
+        for asked, job in enumerate(table.jobs_in(columns)):
+            if job.namespace in self._over:
+                later = set(columns[asked:].tolist())
+                yield from [each for each in self._answered.get(job.namespace, ()) if each.column in later]
+                return
+            yield job
 
     def _why(self, job: Job) -> str:
         column = job.column
@@ -91,11 +115,20 @@ class _Answers:
         kind = job.queue, needed, running, job.waiting
         known = self._by_kind.get(kind)
         if known is None:
-            if self._asked[job.namespace] >= MOST_TEMPLATES or self._asked.total() >= _MOST_ASKED:
+            if self._asked[job.namespace] >= self._share_of(job) or self._asked.total() >= _MOST_ASKED:
                 self._over.add(job.namespace)
                 return ""
             self._asked[job.namespace] += len(job.waiting)
             known = self._by_kind[kind] = self._why_alike(job, needed)
+        return known
+
+    def _share_of(self, job: Job) -> int:
+        """Return how many templates of a job's namespace are asked about."""
+        known = self._shares.get(job.namespace)
+        if known is None:
+            in_namespace = self._table.namespace == self._table.namespace[job.column]
+            templates = np.unique(self._table.waiting_template[in_namespace]).size
+            known = self._shares[job.namespace] = share_of_templates(templates)
         return known
 
     def _why_alike(self, job: Job, needed: int) -> str:

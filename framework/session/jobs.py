@@ -19,7 +19,7 @@ from pyroclast.framework.state.last_result import LastResult
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
-from pyroclast.model.jobs import Job
+from pyroclast.model.jobs import NO_QUEUE, Job
 from pyroclast.model.queues import with_ancestors
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.snapshot import Snapshot
@@ -27,7 +27,7 @@ from pyroclast.model.tasks import Task, TaskStatus, task_order_key
 
 __all__ = ["SessionJobs"]
 
-_MOST_FIRST_EXPLAINED: Final = 256
+_MOST_FIRST_EXPLAINED: Final = 128
 """Maximum number of jobs that get the reason that they wait for their turn for the first time in one cycle."""
 
 
@@ -53,7 +53,7 @@ class SessionJobs:
         self.window = NO_WINDOW
         """Waiting jobs that are left out of this cycle, because their namespaces used up their shares."""
         self._left_out: tuple[NamespaceWindow, IntArray] = NO_WINDOW, np.zeros(0, dtype=np.int64)
-        """Their columns, and of which window."""
+        """Their columns in the order of their ids, and of which window."""
         self._later: tuple[NamespaceWindow | None, BoolArray] = None, np.zeros(0, dtype=np.bool_)
         """Jobs that get this reason in later cycles, and the window that excluded them."""
         self._jobs: dict[JobId, SessionJob] = {}
@@ -85,7 +85,7 @@ class SessionJobs:
     def _waiting_here(self) -> BoolArray:
         """Return which jobs have pending tasks in the snapshot and are not left out, shape (J,)."""
         pending: BoolArray = self._snapshot.job_table.counts[TaskStatus.PENDING] > 0
-        pending[self._left_out_columns()] = False
+        pending[self.left_out_columns()] = False
         return self.own(pending)
 
     def own(self, mask: BoolArray) -> BoolArray:
@@ -96,10 +96,10 @@ class SessionJobs:
         """Return whether this profile decides about a pod without a job."""
         return self._ownership is None or self._ownership.has(task)
 
-    def _left_out_columns(self) -> IntArray:
+    def left_out_columns(self) -> IntArray:
+        """Return the columns of the jobs that are left out of this cycle, in the order of their ids."""
         if self.window is not self._left_out[0]:
-            columns = np.array([self._snapshot.jobs[each].column for each in self.window.left_out], dtype=np.int64)
-            self._left_out = self.window, columns
+            self._left_out = self.window, self.window.left_out(self._snapshot.job_table)
         return self._left_out[1]
 
     def admitted_with_pending_tasks(self) -> Iterator[SessionJob]:
@@ -115,13 +115,12 @@ class SessionJobs:
 
     def at_admission(self) -> Iterator[SessionJob]:
         """Iterate over jobs that wait to be admitted to their queue, in the order of their ids."""
-        return (job for job in map(self._session_job, self.awaiting_admission()) if job.is_pending)
+        return (job for job in self._looked_at(self.awaiting_admission()) if job.is_pending)
 
-    def awaiting_admission(self) -> list[Job]:
-        """Return the jobs that wait to be admitted in the snapshot, in the order of their ids."""
+    def awaiting_admission(self) -> BoolArray:
+        """Return which jobs wait to be admitted in the snapshot, shape (J,)."""
         table = self._snapshot.job_table
-        others = table.select(self.own(~(table.phase_inqueue | table.phase_running)))
-        return [job for job in others if job.phase is PodGroupPhase.PENDING]
+        return self.own(table.phase_pending & (table.queue != NO_QUEUE))
 
     def leave_out(self, window: NamespaceWindow) -> None:
         """Leave further jobs out of this cycle."""
@@ -150,7 +149,7 @@ class SessionJobs:
         if self._later[0] is not self.window:
             counts = self._snapshot.job_table.counts
             waits = np.zeros_like(mask)
-            waits[self._left_out_columns()] = True
+            waits[self.left_out_columns()] = True
             waits &= mask & (counts.sum(axis=0) == counts[TaskStatus.PENDING])
             waits[np.flatnonzero(waits)[:_MOST_FIRST_EXPLAINED]] = False
             self._later = self.window, waits
@@ -162,7 +161,7 @@ class SessionJobs:
 
     def is_left_out(self, job: SessionJob) -> bool:
         """Return whether a job is not tried because its namespace used up its share. Its last reasons stand."""
-        return job.id in self.window.left_out
+        return self.window.leaves_out(job.job)
 
     def recall_passed_over(self) -> None:
         """Restore the last reasons of skipped jobs whose status is to be written.
@@ -178,9 +177,15 @@ class SessionJobs:
         """Return the result of a job in the last cycle; None if the job changed since."""
         return self._settled.last_result(job, self._snapshot.job_table)
 
-    def last_results_of_left_out(self) -> Iterator[tuple[JobId, LastResult]]:
-        """Yield the unchanged jobs that are left out of this cycle, with their results of the last one."""
-        return self._settled.last_results(self.window.left_out, self._left_out_columns(), self._snapshot.job_table)
+    def left_out(self) -> Iterator[tuple[Job, Refusal, LastResult | None]]:
+        """Yield the jobs that are left out of this cycle, in the order of their ids.
+
+        Each comes with the reason, and with its result of the last cycle, or None if it changed since.
+        """
+        columns = self.left_out_columns()
+        results = self._settled.last_results(columns, self._snapshot.job_table)
+        reasons = map(self.window.refusals.__getitem__, (self.window.numbers[columns] - 1).tolist())
+        return zip(self._snapshot.job_table.jobs_in(columns), reasons, results, strict=True)
 
     def facts(self, name: str, of: Callable[[Job], int]) -> IntArray:
         """Return a fact about each job, computed from the job alone and only for changed ones, shape (J,)."""

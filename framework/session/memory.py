@@ -5,7 +5,7 @@ also has the capacity that is held for jobs and other holders. Without memory it
 gang members that evicted no pods then begin anew.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -150,15 +150,12 @@ class Settled:
         known = self._last_results.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
-    def last_results(
-        self, jobs: Iterable[JobId], columns: IntArray, table: JobTable
-    ) -> Iterator[tuple[JobId, LastResult]]:
-        """Yield those of some jobs, given with their columns, that did not change since, with the same."""
+    def last_results(self, columns: IntArray, table: JobTable) -> Iterator[LastResult | None]:
+        """Yield `last_result` of some jobs, given by their columns."""
         known = self._last_results
-        for job, revision in zip(jobs, table.revision[columns].tolist(), strict=True):
-            last_result = known.get(job)
-            if last_result is not None and last_result.revision == revision:
-                yield job, last_result
+        for job, revision in zip(table.jobs_in(columns), table.revision[columns].tolist(), strict=True):
+            last_result = known.get(job.id)
+            yield last_result if last_result is not None and last_result.revision == revision else None
 
     def remember(self, job: Job, last_result: LastResult) -> None:
         """Store the result of a job."""

@@ -9,7 +9,7 @@ The next turn outlives the cycle in its memory.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, Protocol
@@ -17,8 +17,8 @@ from typing import Final, Protocol
 import numpy as np
 
 from pyroclast.framework.session.memory import Round
-from pyroclast.model.ids import JobId
-from pyroclast.model.jobs import Job
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.jobs import MANY_TEMPLATES, Job, JobTable
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
 
@@ -33,8 +33,10 @@ __all__ = [
     "namespaces_in_turn",
     "share_far_beyond",
     "share_of_each",
+    "share_of_templates",
     "share_used",
     "window",
+    "window_of",
 ]
 
 MOST_TEMPLATES: Final = 64
@@ -49,6 +51,7 @@ _SMALLEST_PART: Final = 8
 """A namespace has at least this part of a share: an eighth."""
 MOST_NAMESPACES: Final = _WHOLE_SHARES * _SMALLEST_PART
 """Namespaces beyond their share that have a part of one in a cycle; more of them take turns."""
+NO_ROUNDS: Final[Mapping[str, Round]] = SealedDict()
 _NOT_BEGUN: Final = Round(after="", since=-1, is_over=False)
 SHARE_USED: Final = "NamespaceShareUsed"
 """Reason of a refusal: the job was not tried, since its namespace had used up its share of the cycle."""
@@ -58,12 +61,27 @@ SHARE_USED: Final = "NamespaceShareUsed"
 class NamespaceWindow:
     """Jobs that a cycle leaves out."""
 
-    left_out: Mapping[JobId, Refusal] = field(default_factory=SealedDict)
-    """Jobs that are not tried, and why."""
+    numbers: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """For each column of the job table the number of its refusal, from 1; 0 for jobs that are not left out. Shape (J,),
+    or (0,) if no job is."""
+    refusals: tuple[Refusal, ...] = ()
+    """Why jobs are not tried, one for each number."""
     rounds: Mapping[str, Round] = field(default_factory=SealedDict)
     """Progress of the cycle, by namespace."""
     admission_rounds: Mapping[str, Round] = field(default_factory=SealedDict)
     """The same for jobs at admission."""
+
+    def leaves_out(self, job: Job) -> bool:
+        """Return whether a job is not tried."""
+        return job.column < self.numbers.size and bool(self.numbers[job.column])
+
+    def refusal_of(self, job: Job) -> Refusal:
+        """Return why a job that is left out is not tried."""
+        return self.refusals[int(self.numbers[job.column]) - 1]
+
+    def left_out(self, table: JobTable) -> IntArray:
+        """Return the columns of the jobs that are not tried, in the order of their ids."""
+        return table.in_order(self.numbers > 0) if self.refusals else np.zeros(0, dtype=np.int64)
 
     def is_whole(self, generation: int) -> bool:
         """Return whether all jobs were tried on a snapshot, by its generation, in this cycle and those before."""
@@ -75,9 +93,15 @@ class NamespaceWindow:
         return namespace in self.rounds or namespace in self.admission_rounds
 
     def joined(self, other: "NamespaceWindow") -> "NamespaceWindow":
-        """Return both together."""
+        """Return both together, of the same job table."""
+        both = [each.numbers for each in (self, other) if each.refusals]
+        numbers = both[0] if len(both) == 1 else self.numbers
+        if len(both) > 1:
+            numbers = np.where(other.numbers > 0, other.numbers + len(self.refusals), self.numbers)
+            numbers.flags.writeable = False
         return NamespaceWindow(
-            left_out=SealedDict({**self.left_out, **other.left_out}),
+            numbers=numbers,
+            refusals=self.refusals + other.refusals,
             rounds=SealedDict({**self.rounds, **other.rounds}),
             admission_rounds=SealedDict({**self.admission_rounds, **other.admission_rounds}),
         )
@@ -93,20 +117,27 @@ class Looks(Protocol):
         """Count a job, unless it costs more than is left of a share; return whether it is counted."""
         ...
 
+    @staticmethod
+    def cost(table: JobTable, columns: IntArray, most: int) -> int:
+        """Return what jobs cost together, or any number above `most` if it is more."""
+        ...
+
 
 def window(
-    jobs: Iterable[Job],
+    table: JobTable,
+    columns: IntArray,
     most: int,
     rounds: Mapping[str, Round],
     generation: int,
     *,
     cycle: int,
-    looks: Callable[[], Looks] | None = None,
+    looks: type[Looks] | None = None,
 ) -> NamespaceWindow:
     """Choose the jobs of a cycle.
 
     Args:
-        jobs: Those that wait and may be left out, in the order of their ids.
+        table: The jobs.
+        columns: Those that wait and may be left out, in the order of their ids.
         most: A whole share of a namespace, in templates, or in what `looks` counts.
         rounds: How far the last cycle came.
         generation: That of the snapshot.
@@ -114,28 +145,47 @@ def window(
         looks: Makes a count of costs; templates if None.
     """
     looks = looks or _Templates
-    by_namespace: dict[str, list[Job]] = {}
-    for job in jobs:
-        by_namespace.setdefault(job.namespace, []).append(job)
-    left_out: dict[JobId, Refusal] = {}
+    by_namespace = table.by_namespace(columns)
+    left_out: dict[str, IntArray] = {}
     reached: dict[str, Round] = {}
     least = share_of_each(most, len(by_namespace))
-    many = {
-        namespace: waiting for namespace, waiting in sorted(by_namespace.items()) if _exceeds(waiting, least, looks())
-    }
+    costs = {name: looks.cost(table, waiting, _FAR_BEYOND * most) for name, waiting in by_namespace.items()}
+    many = {name: waiting for name, waiting in by_namespace.items() if costs[name] > least}
     share = share_of_each(most, len(many))
     now = namespaces_in_turn(many, cycle)
     for namespace, waiting in many.items():
         if namespace not in now:
-            others, reached[namespace] = [job.id for job in waiting], rounds.get(namespace, _NOT_BEGUN)
-        elif _exceeds(waiting, share, looks()):
-            is_far = _exceeds(waiting, _FAR_BEYOND * share, looks())
-            part = share_far_beyond(share) if is_far else share
-            others, reached[namespace] = _left_out(waiting, part, rounds.get(namespace), generation, looks())
-        else:
-            continue
-        left_out |= dict.fromkeys(others, share_used("scheduler", "the scheduler's time", namespace))
-    return NamespaceWindow(SealedDict(left_out), SealedDict(reached)) if reached else NO_WINDOW
+            left_out[namespace], reached[namespace] = waiting, rounds.get(namespace, _NOT_BEGUN)
+        elif costs[namespace] > share:
+            part = share_far_beyond(share) if costs[namespace] > _FAR_BEYOND * share else share
+            left_out[namespace], reached[namespace] = _left_out(
+                table, waiting, part, looks(), known=rounds.get(namespace), generation=generation
+            )
+    if not reached:
+        return NO_WINDOW
+    refusals = {name: share_used("scheduler", "the scheduler's time", name) for name in left_out}
+    return window_of(table, left_out, refusals, rounds=reached)
+
+
+def window_of(
+    table: JobTable,
+    left_out: Mapping[str, IntArray],
+    refusals: Mapping[str, Refusal],
+    *,
+    rounds: Mapping[str, Round] = NO_ROUNDS,
+    admission_rounds: Mapping[str, Round] = NO_ROUNDS,
+) -> NamespaceWindow:
+    """Leave out jobs, given by namespace as columns of a table, with the reason of each namespace."""
+    numbers = np.zeros(table.queue.size, dtype=np.int64)
+    for number, columns in enumerate(left_out.values(), start=1):
+        numbers[columns] = number
+    numbers.flags.writeable = False
+    return NamespaceWindow(
+        numbers=numbers,
+        refusals=tuple(refusals[name] for name in left_out),
+        rounds=SealedDict(rounds),
+        admission_rounds=SealedDict(admission_rounds),
+    )
 
 
 def namespaces_in_turn(names: Iterable[str], cycle: int) -> frozenset[str]:
@@ -153,6 +203,11 @@ def share_of_each(most: int, namespaces: int) -> int:
 def share_far_beyond(share: int) -> int:
     """Return what a namespace has of its share if it has far more work, so that cycles are short for others."""
     return max(share // _FAR_BEYOND, 1)
+
+
+def share_of_templates(templates: int) -> int:
+    """Return how many of a namespace's different templates are looked at in a cycle."""
+    return share_far_beyond(MOST_TEMPLATES) if templates > _FAR_BEYOND * MOST_TEMPLATES else MOST_TEMPLATES
 
 
 def share_used(plugin: str, of_what: str, namespace: str) -> Refusal:
@@ -174,6 +229,11 @@ class EachJob:
         self._jobs += 1
         return True
 
+    @staticmethod
+    def cost(table: JobTable, columns: IntArray, most: int) -> int:  # noqa: ARG004  # all cost the same
+        """Return the number of jobs."""
+        return columns.size
+
 
 class _Templates:
     """Cost of trying jobs, in templates."""
@@ -193,42 +253,49 @@ class _Templates:
         self._refused = refused
         return True
 
-
-def _exceeds(jobs: Sequence[Job], most: int, looks: Looks) -> bool:
-    """Return whether jobs cost more than a share together."""
-    return not all(looks.take(job, most) for job in jobs)
+    @staticmethod
+    def cost(table: JobTable, columns: IntArray, most: int) -> int:
+        """Return what jobs cost together, or any number above `most` if it is more."""
+        only = table.waiting_template[columns]
+        templates, refused = set(np.unique(only[only >= 0]).tolist()), 0
+        for job in table.jobs_in(columns[only == MANY_TEMPLATES]):
+            if len(templates) + refused // _REFUSED_PER_TEMPLATE > most:
+                break
+            templates.update(number for number, _ in job.waiting)
+            refused += job.refused_by_others
+        return len(templates) + refused // _REFUSED_PER_TEMPLATE
 
 
 def _left_out(
-    jobs: Sequence[Job], most: int, known: Round | None, generation: int, looks: Looks
-) -> tuple[list[JobId], Round]:
+    table: JobTable, columns: IntArray, most: int, looks: Looks, *, known: Round | None, generation: int
+) -> tuple[IntArray, Round]:
     """Return which jobs of a namespace are not tried, and how far its round came."""
-    first = _taken(_by_rank(jobs), most // 2, looks)
-    others = [job for job in jobs if job.id not in first]
+    first = _taken(table, _by_rank(table, columns), most // 2, looks)
+    others = np.delete(columns, np.flatnonzero(np.isin(columns, first)))
     after, since = (known.after, known.since) if known is not None and known.after else ("", generation)
-    begin = bisect_right(others, after, key=_id)
+    begin = bisect_right(others, after, key=lambda column: _id(table, column))
     if begin == len(others):
         begin, since = 0, generation
-    taken = _taken(others[begin:], most, looks) or {others[begin].id}
-    is_over = begin + len(taken) == len(others)
+    taken = max(len(_taken(table, others[begin:], most, looks)), 1)
+    is_over = begin + taken == len(others)
     # after a whole round on this snapshot it stays over, or namespaces with rounds of several lengths would never rest
     stays_over = known is not None and known.is_over and known.since == since == generation
-    reached = Round(after="" if is_over else max(taken), since=since, is_over=is_over or stays_over)
-    return [job.id for job in others if job.id not in taken], reached
+    last = "" if is_over else _id(table, others[begin + taken - 1])
+    return np.delete(others, slice(begin, begin + taken)), Round(after=last, since=since, is_over=is_over or stays_over)
 
 
-def _by_rank(jobs: Sequence[Job]) -> Iterator[Job]:
-    """Yield jobs, in the order of their ids, by priority and then by age. Only the first ones are tried."""
-    priorities = np.fromiter((job.priority for job in jobs), dtype=np.int64, count=len(jobs))
-    created = np.fromiter((job.created for job in jobs), dtype=np.float64, count=len(jobs))
-    for position in np.lexsort((created, -priorities)):
-        yield jobs[position]
+def _by_rank(table: JobTable, columns: IntArray) -> IntArray:
+    """Return columns, given in the order of the ids of their jobs, by priority and then by age."""
+    ordered: IntArray = columns[np.lexsort((table.created[columns], -table.priority[columns]))]
+    return ordered
 
 
-def _taken(jobs: Iterable[Job], most: int, looks: Looks) -> set[JobId]:
+def _taken(table: JobTable, columns: IntArray, most: int, looks: Looks) -> IntArray:
     """Take jobs as long as they cost no more than a share together, with those that were counted before."""
-    return {job.id for job in takewhile(lambda job: looks.take(job, most), jobs)}
+    number = sum(1 for _ in takewhile(lambda job: looks.take(job, most), table.jobs_in(columns)))
+    return columns[:number]
 
 
-def _id(job: Job) -> str:
-    return job.id
+def _id(table: JobTable, column: int) -> str:
+    job = table.jobs[column]
+    return "" if job is None else job.id

@@ -6,9 +6,9 @@ from typing import Final
 from pyroclast.model.requests import quantity_text
 from pyroclast.model.resources import MILLI, ResourceSpace
 
-__all__ = ["amounts_beyond", "in_words", "quantities", "usage_text"]
+__all__ = ["MOST_NAMED", "amounts_beyond", "in_words", "quantities", "usage_text"]
 
-_MOST_NAMED: Final = 3
+MOST_NAMED: Final = 3
 """Jobs that one sentence names."""
 
 
@@ -43,6 +43,7 @@ def usage_text(
     asked: Sequence[int],
     promised: Sequence[int] = (),
     holders: Sequence[str] = (),
+    other_holders: int = 0,
 ) -> str:
     """Write how full an account is: `research: 480 of 500 cpu used, 20 reserved for vision/short; requested 60`.
 
@@ -55,13 +56,14 @@ def usage_text(
         asked: Request, base units by row.
         promised: Resources promised to admitted jobs; empty if these do not count.
         holders: These jobs, of which a few are named.
+        other_holders: Number of further ones.
     """
 
     def quantity(row: int, amount: int) -> str:
         return quantity_text(space.names[row], amount * MILLI // space.scales[row])
 
-    more = len(holders) - _MOST_NAMED
-    names = ", ".join(holders[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(holders) + other_holders - MOST_NAMED
+    names = ", ".join(holders[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     parts = []
     for row in rows:
         kept = (

@@ -15,7 +15,7 @@ from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.event_handlers import WATCHED_KINDS
 from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import Ownership
-from pyroclast.cache.sync.wake_triggers import Trigger
+from pyroclast.cache.sync.wake_triggers import OnTrigger
 from pyroclast.kube import resources
 from pyroclast.kube.binder import ApiBinder
 from pyroclast.kube.binding import BIND_EXTENSIONS, Delegate
@@ -51,7 +51,7 @@ def make_cache(
     rate: Rate,
     *,
     is_leader: Callable[[], bool],
-    on_trigger: Callable[[Trigger], None] = lambda _: None,
+    on_trigger: OnTrigger = lambda _trigger, _namespace: None,
     recorder: Recorder | None = None,
     delegate: Delegate | None = None,
 ) -> tuple[SchedulerCache, ClusterWriters]:

@@ -6,7 +6,9 @@
                  that was longer than needed shortens the next one
     otherwise    the whole period passes: timeouts expire, measurements change, files are read again
 
-Changes are counted from the snapshot on: a change during a cycle shortens the pause after it.
+Changes are counted from the snapshot on: a change during a cycle shortens the pause after it. A namespace with so many
+different waiting jobs that they take turns does not shorten pauses by its waiting work: each cycle tries only some of
+them, and pauses after frequent cycles would delay the jobs of others.
 """
 
 import asyncio
@@ -45,14 +47,24 @@ class CyclePause:
         self._monotonic = monotonic
         self._triggers: set[Trigger] = set()
         self._changed = asyncio.Event()
+        self._in_turns: frozenset[str] = frozenset()
         self._rest = 0.0
         """Seconds by which pauses were longer than they had to be, as far as they are counted."""
 
-    def trigger(self, trigger: Trigger) -> None:
-        """Shorten the pause, because a new decision may be possible."""
-        if self._wakes_on_change:
+    def trigger(self, trigger: Trigger, namespace: str = "") -> None:
+        """Shorten the pause, because a new decision may be possible.
+
+        Args:
+            trigger: What the change offers.
+            namespace: Namespace of the waiting work that the change is about; empty for other changes.
+        """
+        if self._wakes_on_change and namespace not in self._in_turns:
             self._triggers.add(trigger)
             self._changed.set()
+
+    def take_turns(self, namespaces: frozenset[str]) -> None:
+        """Set the namespaces whose jobs take turns in the last cycle, while other namespaces have jobs."""
+        self._in_turns = namespaces
 
     def begin_cycle(self) -> None:
         """Forget the changes that are in the snapshot, which is taken now."""

@@ -45,7 +45,10 @@ from pyroclast.scheduler.monitoring.stopwatch import CYCLE, SNAPSHOT, WRITE, Sto
 __all__ = ["Cluster", "CycleInputs", "Daemon", "Decide", "Leadership", "Seen"]
 
 _FULL_COLLECTION_SECONDS: Final = 300.0
-"""Interval between full garbage collections. They happen only after a cycle without plans."""
+"""Least interval between full garbage collections, after a cycle without plans. There are no others: the scheduler
+turns them off."""
+_MOST_FULL_COLLECTION_SECONDS: Final = 1200.0
+"""Interval after which a full collection also follows a cycle with plans."""
 _FAILING_SECONDS: Final = 120.0
 """The liveness probe reports cycles that have failed for this long without a success."""
 _STUCK_SECONDS: Final = 600.0
@@ -334,6 +337,7 @@ class Daemon:
         self.pause.begin_cycle()
         self._forget_profiles(configuration)
         turns = await self._turns(configuration, stopwatch)
+        self.pause.take_turns(self._namespaces_in_turns())
         stopwatch.mark(CYCLE, begin=False)
         seen = seen_together(turns, self.seen)
         if seen is not None:
@@ -341,6 +345,13 @@ class Daemon:
             _log_outcome(seen, before, self.plugin_failed)
         await self.thread.run(self._settle, stopwatch, [turn.report for turn in turns], seen)
         return merged_reports([turn.report for turn in turns])
+
+    def _namespaces_in_turns(self) -> frozenset[str]:
+        """Return the namespaces whose waiting jobs take turns; none where all jobs are of one namespace."""
+        found = (name for each in self.memories.values() for name in (*each.rounds, *each.admission_rounds))
+        in_turns = frozenset(found)
+        has_others = bool(in_turns) and self._saw is not None and self._saw[0].job_table.has_several_namespaces
+        return in_turns if has_others else frozenset()
 
     def _forget_profiles(self, configuration: Configuration) -> None:
         """Drop the memories of profiles that are not served any more; a new profile begins at the same cycle."""
@@ -492,12 +503,13 @@ class Daemon:
                 self.after_cycle(seen)
             except Exception:  # noqa: BLE001 - metrics and debug logs change no decision, and must not end the cycle
                 _log.exception("cycle_not_observed")
-        if any(report.plans for report in reports):
-            # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
-            gc.collect(1)
-        elif time.monotonic() - self._collected > _FULL_COLLECTION_SECONDS:
+        has_plans, since = any(report.plans for report in reports), time.monotonic() - self._collected
+        if since > (_MOST_FULL_COLLECTION_SECONDS if has_plans else _FULL_COLLECTION_SECONDS):
             gc.collect()
             self._collected = time.monotonic()
+        elif has_plans:
+            # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
+            gc.collect(1)
 
     async def _wait(self, cycle_seconds: float) -> None:
         """Pause until the next cycle or until `stop` is called."""

@@ -216,7 +216,8 @@ class _Process:
         self._cache.background.keep("measure-usage", self._usage.run)
         self._on_demand.start(self._cache.background)
         await self._on_demand.wait()
-        settle()  # objects of the first lists live long: later garbage collections skip them
+        # Objects of the first lists live long: later garbage collections skip them.
+        settle(has_own_full_collections=True)
         return await lead_to_the_end(self._elector, self._work, stopping=self._stopping)
 
     async def _sync(self) -> bool:

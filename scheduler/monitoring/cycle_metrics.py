@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+import numpy as np
+
 from pyroclast.model.elastic import ParsedQuota
 from pyroclast.model.elastic.quota import unschedulable_amounts
+from pyroclast.model.ids import JobId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import CPU, MILLI, Amounts
 from pyroclast.model.tasks import TaskStatus
@@ -32,11 +35,15 @@ def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
     outside = Counter((outsider.refusal.reason,) for outsider in snapshot.orphan_pods)
     metrics.replace("pyroclast_outsiders", {reason: float(count) for reason, count in outside.items()})
     lent = Counter[tuple[str]]()
-    for job in snapshot.jobs.values():
-        if job.lent:
+    for job in table.jobs:
+        if job is not None and job.lent:
             lent[job.queue,] += job.lent
     metrics.replace("pyroclast_lent_pods", {queue: float(count) for queue, count in lent.items()})
-    waiting = Counter((refusal.plugin, refusal.reason) for refusal in _first_refusals(seen))
+    waiting = Counter[tuple[str, str]]()
+    first = list(_first_refusals(seen))
+    by_refusal = {id(refusal): refusal for refusal in first}  # thousands of jobs share one: its text is read once
+    for number, count in Counter(map(id, first)).items():
+        waiting[by_refusal[number].plugin, by_refusal[number].reason] += count
     metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
     metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")
     metrics.show_shares(report.shares)
@@ -44,7 +51,7 @@ def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
         metrics.replace("scheduler_elastic_quota_status", dict(_figures_of_quotas(seen)))
         metrics.replace("scheduler_elastic_quota_spec", dict(_limits_of_quotas(seen)))
     metrics.keep_queues(set(queues))
-    metrics.keep_jobs(snapshot.jobs.keys())
+    metrics.keep_jobs({job.id for job in table.jobs if job is not None})
 
 
 def _figures_of_quotas(seen: Seen) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -87,12 +94,15 @@ def _first_refusals(seen: Seen) -> Iterator[Refusal]:
     """Yield the first refusal of each waiting job, or else the first refusal of one of its tasks."""
     snapshot, report = seen.snapshot, seen.report
     # All jobs count, not only those tried in this cycle: an untried job still waits for its old reason.
-    pending = snapshot.job_table.counts[TaskStatus.PENDING].tolist()
-    for job in snapshot.jobs.values():
-        first = next((each for each in report.refusals.get(job.id, ()) if not each.action), None)
+    evicting: set[JobId] = set()
+    for job_id, refusals in report.refusals.items():
+        first = refusals[0] if not refusals[0].action else next((each for each in refusals if not each.action), None)
         if first is not None:
             yield first
-        elif pending[job.column]:
+        else:
+            evicting.add(job_id)
+    for job in snapshot.job_table.jobs_in(np.flatnonzero(snapshot.job_table.counts[TaskStatus.PENDING])):
+        if job.id not in report.refusals or job.id in evicting:
             refused = (report.task_refusals[task][0] for task in job.tasks if report.task_refusals.get(task))
             yield from islice(refused, 1)
 

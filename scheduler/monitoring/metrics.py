@@ -4,6 +4,7 @@ A cycle's report contains samples, which are applied here. The series of a queue
 """
 
 import re
+from collections import Counter as Count
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -49,6 +50,9 @@ _MOST_ADOPTED: Final = 256
 _MOST_SERIES: Final = 1000
 """Maximum number of series of each of them; further samples are dropped likewise."""
 
+_MOST_SKIPPED_LOOKS: Final = 16
+"""Calls after which series of jobs are compared with the jobs although no job is gone."""
+
 _METRIC_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 """The names of the text format. The library accepts other names too, but then writes another format."""
 
@@ -69,6 +73,11 @@ class Metrics:
         self._known_scalars: dict[str, set[str]] = {}
         self._adopted: set[str] = set()
         """Metrics of external plugins."""
+        self._jobs: set[JobId] = set()
+        """Jobs of the last call of `keep_jobs`."""
+        self._names: Count[str] = Count()
+        """Number of these jobs by their names without namespaces."""
+        self._skipped_looks = _MOST_SKIPPED_LOOKS
         for name, shape in VOLCANO.items():
             self._register(VOLCANO_PREFIX + name, shape)
         for name, shape in OURS.items():
@@ -134,16 +143,27 @@ class Metrics:
             del self._known_scalars[queue]
 
     def keep_jobs(self, jobs: Collection[JobId]) -> None:
-        """Remove the series of all other jobs."""
-        pairs = set(map(_split, jobs))
-        names = {name for _, name in pairs}
+        """Remove the series of all other jobs. Most calls only compare the jobs with those of the last call."""
+        gone, new = self._jobs - set(jobs), [job for job in jobs if job not in self._jobs]
+        self._jobs.difference_update(gone)
+        self._jobs.update(new)
+        self._names.update(_split(job)[1] for job in new)
+        self._names.subtract(_split(job)[1] for job in gone)
+        # a job that was never passed may have series: it was gone before the next call
+        self._skipped_looks += 1
+        if not gone and self._skipped_looks < _MOST_SKIPPED_LOOKS:
+            return
+        self._skipped_looks, self._names = 0, +self._names
         for metric in _JOB_METRICS:
             name = VOLCANO_PREFIX + metric
             labels = self._shapes[name].labels
             # Some metrics have only the name as a label. `itemgetter` on tuples is fast: each job has several series.
             job_of = itemgetter(*(labels.index(label) for label in _JOB_LABELS if label in labels))
-            known: Collection[Any] = pairs if _JOB_NAMESPACES.intersection(labels) else names
-            self.drop(name, [series for series in self._series[name] if job_of(series) not in known])
+            if _JOB_NAMESPACES.intersection(labels):
+                gone_series = [each for each in self._series[name] if "/".join(job_of(each)) not in self._jobs]
+            else:
+                gone_series = [each for each in self._series[name] if job_of(each) not in self._names]
+            self.drop(name, gone_series)
 
     def _register(self, name: str, shape: Shape) -> None:
         kinds: Mapping[str, Any] = {"gauge": Gauge, "counter": Counter, "histogram": Histogram}

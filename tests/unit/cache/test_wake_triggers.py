@@ -19,11 +19,13 @@ class Cluster:
     def __init__(self) -> None:
         self.state = ClusterState()
         self._triggers: list[Trigger] = []
+        self.namespaces: list[str] = []
+        """Namespaces of the waiting work that the triggers of the last change are about; or nothing."""
 
     def __call__(self, kind: str, new: Any, *, old: Any = None) -> list[Trigger]:
         """Make one change, and return its triggers."""
         self._triggers.clear()
-        handlers = EventHandlers(kind, self.state, self._triggers.append)
+        handlers = EventHandlers(kind, self.state, self._note)
         if old is None:
             handlers.added(new)
         else:
@@ -33,8 +35,12 @@ class Cluster:
     def deleted(self, kind: str, old: Any) -> list[Trigger]:
         """Delete an object, and return the triggers."""
         self._triggers.clear()
-        EventHandlers(kind, self.state, self._triggers.append).deleted(old)
+        EventHandlers(kind, self.state, self._note).deleted(old)
         return list(self._triggers)
+
+    def _note(self, trigger: Trigger, namespace: str) -> None:
+        self._triggers.append(trigger)
+        self.namespaces = [namespace]
 
 
 WORK, CAPACITY, NOTHING = [Trigger.NEW_WORK], [Trigger.NEW_CAPACITY], list[Trigger]()
@@ -239,3 +245,21 @@ def test_topologies_of_nodes(cluster: Cluster) -> None:
     assert cluster("NodeResourceTopology", first) == CAPACITY
     assert cluster("NodeResourceTopology", shared, old=first) == NOTHING
     assert cluster("NodeResourceTopology", topology(reservation="{}"), old=shared) == CAPACITY
+
+
+def test_triggers_name_the_namespace_of_waiting_work(cluster: Cluster) -> None:
+    """Pods without nodes and groups wait; a pod on a node and a new node may serve others."""
+    waiting = pod("a", group="one", cpu="1")
+    cluster("Pod", waiting)
+    assert cluster.namespaces == ["ns"]
+
+    cluster.deleted("Pod", waiting)
+    assert cluster.namespaces == ["ns"]
+
+    bound = pod("b", group="one", cpu="1", node="n1")
+    cluster("Pod", bound)
+    cluster.deleted("Pod", bound)
+    assert cluster.namespaces == [""]
+
+    cluster("Node", node("n9"))
+    assert cluster.namespaces == [""]

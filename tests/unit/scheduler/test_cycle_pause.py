@@ -129,3 +129,14 @@ async def test_the_flag_keeps_volcanos_rule() -> None:
     pause.trigger(Trigger.NEW_WORK)
 
     assert not await ends_at_once(pause)
+
+
+async def test_work_of_a_namespace_in_turns_does_not_end_the_pause() -> None:
+    """Its jobs have a share of the periodic cycles; work of other namespaces ends the pause as before."""
+    pause = CyclePause(LONG)
+    pause.take_turns(frozenset({"noisy"}))
+    pause.trigger(Trigger.NEW_WORK, "noisy")
+    assert not await ends_at_once(pause)
+
+    pause.trigger(Trigger.NEW_WORK, "other")
+    assert await ends_early(pause)

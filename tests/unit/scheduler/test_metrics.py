@@ -118,6 +118,21 @@ def test_deleted_job_takes_its_series_along() -> None:
     assert metrics.value("volcano_unschedule_task_count", "gone") is None
 
 
+def test_series_of_a_job_that_no_cycle_ended_with_go_later() -> None:
+    """The job came and went between two snapshots."""
+    metrics = Metrics()
+    metrics.keep_jobs({JobId("a/kept")})
+    metrics.apply(
+        [gauge("job_share", 0.5, job_ns="a", job_id="short"), gauge("job_share", 1, job_ns="a", job_id="kept")]
+    )
+
+    for _ in range(20):
+        metrics.keep_jobs({JobId("a/kept")})
+
+    assert metrics.value("volcano_job_share", "a", "short") is None
+    assert metrics.value("volcano_job_share", "a", "kept") == 1
+
+
 def test_metric_of_a_plugin_from_outside_is_adopted() -> None:
     """A name that nobody knows becomes a metric when it is first reported."""
     metrics = Metrics()
