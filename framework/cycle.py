@@ -16,6 +16,7 @@ from pyroclast.framework.configuration import Configuration, PluginOption, Profi
 from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
 from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing
+from pyroclast.framework.diagnosis.ignored_terms import record_ignored_terms
 from pyroclast.framework.diagnosis.permanent_causes import note_permanent_causes
 from pyroclast.framework.diagnosis.reasons import reasons_of, show_unplaced
 from pyroclast.framework.extension.budgets import Budgets
@@ -289,6 +290,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
         session.jobs.recall_passed_over()
         show_unplaced(session)
         session.extensions.close_plugins(hook)
+        record_ignored_terms(session)
         closing = Closing(session, settled)
         return _report(session, closing), closing.grace_ends
 

@@ -32,7 +32,7 @@ from pyroclast.model.tasks import Task, TaskStatus
 if TYPE_CHECKING:
     from pyroclast.framework.session.session import Session
 
-__all__ = ["DomainCounts", "HeldTerm", "NodeGroup", "SessionPods", "TermKind", "session_pods"]
+__all__ = ["DomainCounts", "HeldTerm", "NodeGroup", "SessionPods", "TermKind", "known_session_pods", "session_pods"]
 
 Selection = tuple[PodMatcher, ...]
 """Pods that all of these matchers match; at least one."""
@@ -45,6 +45,8 @@ _MOST_HELD: Final = 4096
 """The same for all namespaces."""
 _MOST_HELD_ABOUT: Final = 128
 """Terms of one kind that concern one task, beyond which further ones do not count."""
+_MOST_LISTED: Final = 1024
+"""Pods that are listed because of these bounds; further ones are only counted."""
 _SCRATCH: Final = ScratchKey("pods")
 
 
@@ -54,6 +56,12 @@ def session_pods(session: "Session") -> "SessionPods":
     if known is None:
         known = session.scratch[_SCRATCH] = SessionPods(session)
         session.extensions.register_ledger("pods", known)
+    return known
+
+
+def known_session_pods(session: "Session") -> "SessionPods | None":
+    """Return the counts of a session; None if no plugin called `session_pods`."""
+    known: SessionPods | None = session.scratch.get(_SCRATCH)
     return known
 
 
@@ -257,6 +265,12 @@ class SessionPods(Ledger):
         """Distinct terms of pods on nodes, by the namespace of the first pod."""
         self._ignored: dict[tuple[str, int], bool] = {}
         """Whether terms of pods on nodes do not count, by namespace and template."""
+        self.without_terms: list[Task] = []
+        """Pods on nodes whose terms do not count, because of the bounds; the first ones, if they are many."""
+        self.without_terms_count = 0
+        """Number of these pods."""
+        self.beside_too_many_terms: dict[TaskId, Task] = {}
+        """Tasks that more terms of other pods concern than count; the first ones, if they are many."""
         self._held_by_terms: dict[PodTerms, tuple[HeldTerm, ...]] = {}
         self._held_about: dict[tuple[TermKind, str, _Labels], tuple[HeldTerm, ...]] = {}
 
@@ -332,6 +346,9 @@ class SessionPods(Ledger):
             near = self._held_by_anchor[kind].about(labels)
             about = (held for held in dict.fromkeys(near) if held.term.pods.matches(task.namespace, labels))
             known = self._held_about[key] = tuple(islice(about, _MOST_HELD_ABOUT))
+            is_cut = next(about, None) is not None
+            if is_cut and len(self.beside_too_many_terms) < _MOST_LISTED:
+                self.beside_too_many_terms[task.id] = task
         return known
 
     def _labels_of(self, task: Task) -> _Labels:
@@ -416,9 +433,16 @@ class SessionPods(Ledger):
         for task in _in_order(self._snapshot.tasks_with_affinity):
             column = None if task.node is None else self._table.column.get(task.node)
             if column is not None:
+                if self._is_ignored(task):
+                    self._list_without_terms(task)
                 self._shift_held_of(task, column, 1)
         for change, sign in early:
             self._shift_held(change, sign)
+
+    def _list_without_terms(self, task: Task) -> None:
+        self.without_terms_count += 1
+        if len(self.without_terms) < _MOST_LISTED:
+            self.without_terms.append(task)
 
     def _shift_held(self, change: Change, sign: int) -> None:
         if change.template.spec.affinity is not None:

@@ -167,6 +167,11 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_uncounted_claims_total": Shape(
         "counter", ("queue_name",), "Resource claims in queues with quotas of devices that quotas do not count."
     ),
+    "pyroclast_pods_with_ignored_terms": Shape(
+        "gauge",
+        (),
+        "Pods on nodes whose terms of pod affinity and anti-affinity do not count, because there are too many.",
+    ),
     "pyroclast_deferred_jobs_total": Shape(
         "counter",
         ("action", "namespace"),

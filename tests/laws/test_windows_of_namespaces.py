@@ -142,7 +142,7 @@ def test_refused_pods_with_rules_about_others_count_each() -> None:
 
 def test_new_jobs_get_messages_over_several_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many jobs that wait for their first turn only so many get a condition in a cycle; all get one in the end."""
-    monkeypatch.setattr("pyroclast.framework.session.jobs._MOST_FIRST_TOLD", 5)
+    monkeypatch.setattr("pyroclast.framework.session.jobs._MOST_FIRST_EXPLAINED", 5)
     outcome = decided(cluster(1, 30), share=4, cycles=30)
 
     told = [

@@ -111,3 +111,41 @@ def test_a_pod_whose_terms_do_not_count_can_go() -> None:
         pods._shift_held_of(task, 0, -1)  # as an eviction does
     assert set(before) == {1}
     assert {each.holders.total for each in pods.held(ANTI)} == {0}
+
+
+def events(*objects: dict[str, Any], cycles: int = 1) -> list[list[tuple[str, str]]]:
+    """Run cycles; return the pods with an event about ignored terms, and the texts, by cycle."""
+    namespaces = ({"kind": "Namespace", "metadata": {"name": name}} for name in ("default", "noisy"))
+    outcome = (
+        Scenario()
+        .node("n1", labels={HOSTNAME: "n1"})
+        .node("n2", labels={HOSTNAME: "n2"})
+        .job("a", cpu=1)
+        .add(*namespaces, *objects)
+        .run("allocate", plugins=("gang", "predicates"), cycles=cycles)
+    )
+    return [
+        [(event.name, event.message) for event in each.report.events if event.reason == "PodTermsIgnored"]
+        for each in outcome.rounds
+    ]
+
+
+def test_pods_whose_terms_do_not_count_get_an_event_once() -> None:
+    """The pod that may be placed beside too many terms gets one, too."""
+    first, *later = events(*others(7, 100), cycles=3)
+
+    assert {name for name, _ in first} == {"p6", "a-0"}
+    assert "the 100 terms" in dict(first)["p6"]
+    assert not any(later)
+
+
+def test_a_cycle_records_a_bounded_number_of_events_about_terms() -> None:
+    """The other pods get theirs in later cycles."""
+    (first,) = events(*others(106, 129))
+
+    assert len(first) == 64
+
+
+def test_usual_terms_cause_no_event() -> None:
+    """All of them count."""
+    assert events(*others(2, 10)) == [[]]
