@@ -8,6 +8,8 @@ from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import (
     Action,
+    Allocation,
+    Allocator,
     Change,
     Ledger,
     Locality,
@@ -47,6 +49,8 @@ from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = [
     "Action",
+    "Allocation",
+    "Allocator",
     "Amounts",
     "Answer",
     "ArgumentError",

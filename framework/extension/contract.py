@@ -46,7 +46,7 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import CycleReport
 from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.resources import Amounts
-from pyroclast.model.sealed import SealedList
+from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 from pyroclast.model.wire import PodSpec
@@ -331,6 +331,52 @@ class NumaPlan(Protocol):
     """
 
     def __call__(self, task: Task, column: int, in_future: bool, /) -> int | None: ...  # by position
+
+
+class Allocation(NamedTuple):
+    """What an allocator gives a task on a node."""
+
+    annotations: Mapping[str, str] = SealedDict()
+    """Annotations of the bind: what the node agent, or the next cycle, reads."""
+    items: Any = None
+    """The same in the allocator's own words."""
+
+
+class Allocator:
+    """Gives tasks something of a node that amounts do not describe: devices, ports, licences, parts of a quota.
+
+    (Koordinator calls it AllocatePlugin.) It keeps what is free, which it reads from the pods on the nodes as the
+    session opens. It must return to exactly the state it was in: `free` after `allocate`, and `give` after `free`.
+    """
+
+    aligns: bool = False
+    """Whether what it gives belongs to NUMA nodes, so that it is asked with the NUMA nodes chosen for all of a task."""
+
+    def concerns(self, task: Task) -> bool:
+        """Return whether a task gets something; the same for all tasks of a template, and while the session is open."""
+        raise NotImplementedError
+
+    def allocate(self, task: Task, column: int, numa_nodes: int | None, *, dry_run: bool) -> Allocation | Reason | str:
+        """Allocate to a task on a node.
+
+        Args:
+            task: A task that it concerns and that has nothing from it.
+            column: The node, see `session.nodes.view`.
+            numa_nodes: The NUMA nodes that it may take from as a bit mask, not empty; None for any.
+            dry_run: Whether nothing is taken: the answer is what the task would get.
+
+        Returns:
+            What the task gets; or why it gets nothing, as a `Reason` or a text that is counted over nodes.
+        """
+        raise NotImplementedError
+
+    def free(self, task: Task, column: int) -> Allocation | None:
+        """Take back what a task has on a node, also of a pod that ran before; None if it has nothing."""
+        raise NotImplementedError
+
+    def give(self, task: Task, column: int, allocation: Allocation) -> None:
+        """Give a task exactly what `free` took back from it."""
+        raise NotImplementedError
 
 
 VictimAnswer = Sequence[Task] | tuple[Sequence[Task], Vote]

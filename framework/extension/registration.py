@@ -14,13 +14,16 @@ from typing import Any, Final, TypeVar, Unpack
 from pyroclast.framework.configuration import PluginOption, Profile
 from pyroclast.framework.extension import uses
 from pyroclast.framework.extension.absent_plugins import in_place_of
+from pyroclast.framework.extension.allocators import AllocatorLedger
 from pyroclast.framework.extension.budgets import Budgets, OverBudgetError
 from pyroclast.framework.extension.contract import (
     PREDICATE,
     QUEUE_SURPLUS,
     Ability,
+    Allocator,
     F,
     Ledger,
+    Locality,
     NumaHints,
     NumaPlan,
     Point,
@@ -216,6 +219,24 @@ class Extensions:
         self._read_registration(uses.read_function, plugin, takes)
         self._refuse_late(plugin, "a delegate")
         self._delegates.append((self._registrant(plugin), self._checked("delegate", takes)))
+
+    def register_allocator(self, plugin: str, allocator: Allocator) -> None:
+        """Let an allocator decide which nodes take the tasks that it concerns, and give them what they get there."""
+        self._read_registration(uses.read_allocator, plugin, allocator)
+        ledger = AllocatorLedger(self._registrant(plugin), allocator, self.numa_plan)
+        self.register(
+            PREDICATE,
+            plugin,
+            ledger.verdicts,
+            part=f"allocator {len(self._ledgers)}",  # a plugin may have several
+            locality=Locality.GLOBAL,
+            cares=ledger.concerns,
+            reasons=ledger.reasons,
+        )
+        self.register_ledger(plugin, ledger)
+        self.register_annotations(plugin, ledger.annotations)
+        if allocator.aligns:
+            self.register_numa_hints(plugin, ledger.numa_hints)
 
     def register_numa_hints(self, plugin: str, hints: NumaHints) -> None:
         """Let a plugin say which NUMA nodes could serve what it allocates to a task. See `NumaHints`."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from pyroclast.framework.extension.answers import number
-from pyroclast.framework.extension.contract import Ledger, Locality, Point, RegistrationOptions
+from pyroclast.framework.extension.contract import Allocator, Ledger, Locality, Point, RegistrationOptions
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.refusals import Reason
@@ -262,6 +262,12 @@ def read_ledger(plugin: Any, ledger: Any) -> None:
     """Check a ledger."""
     read_word(plugin)
     _of(Ledger, ledger)
+
+
+def read_allocator(plugin: Any, allocator: Any) -> None:
+    """Check an allocator."""
+    read_word(plugin)
+    _of(Allocator, allocator)
 
 
 def read_rule(plugin: Any, rule: Any) -> None:

@@ -102,6 +102,7 @@ REGISTRATIONS: dict[str, Callable[[Session], None]] = {
     "delegate": lambda session: session.extensions.register_delegate("late", lambda *_: False),
     "NUMA hints": lambda session: session.extensions.register_numa_hints("late", lambda *_: None),
     "NUMA plan": lambda session: session.extensions.register_numa_plan("late", lambda *_: None),
+    "allocator": lambda session: session.extensions.register_allocator("late", contract.Allocator()),
     "rule": lambda session: session.extensions.register_rule("late", "a reservation"),
     "hook": lambda session: session.extensions.on_opened("late", lambda: None),
 }
