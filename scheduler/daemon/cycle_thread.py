@@ -1,4 +1,4 @@
-"""The cycle's thread: runs the blocking calls of a cycle, one after the other.
+"""The cycle's thread: runs the blocking calls of a cycle, one after the other. Endpoints of plugins have another one.
 
 The thread is a daemon thread, because a plugin may never return from a call.
 """
@@ -23,7 +23,8 @@ Anything = TypeVar("Anything")
 class CycleThread:
     """A worker thread, started by the first call."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "cycle") -> None:
+        self._name = name
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -41,7 +42,7 @@ class CycleThread:
                 loop.call_soon_threadsafe(settle, future, outcome)
 
         if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="cycle", daemon=True)
+            self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             self._thread.start()
         self._calls.put(work)
         return future

@@ -185,7 +185,6 @@ class _Process:
         )
         self._services = Services(
             lambda: self._daemon.seen,
-            self._daemon.thread,
             options,
             configuration=lambda: self._settings.in_force,
             faults=lambda: self._settings.faults,
@@ -198,6 +197,7 @@ class _Process:
         socket = LevelSocket(self._options.environment.debug_socket_folder, level, verbosity=self._options.v)
         endpoints = Endpoints(self._options, self._inside(socket), Reviews(self._client))
         stack.push_async_callback(endpoints.stop)
+        stack.callback(self._services.close)
         await endpoints.start()
         stack.push_async_callback(socket.stop)
         await socket.start()

@@ -9,7 +9,8 @@ path                             answer
 /apis/v1/plugins/NAME/...        an endpoint of a plugin
 ===============================  =================================================================
 
-A copy that does not lead answers 503, except for /configz. Plugins are asked in the cycle's thread, one at a time.
+A copy that does not lead answers 503, except for /configz. Plugins are asked in a thread of their own, one at a time,
+beside the cycles. While an endpoint exceeds its time limit, all endpoints of plugins answer 503.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
+import structlog
 from aiohttp import web
 
 from pyroclast.framework.configuration import Configuration, PluginOption, Profile
@@ -34,10 +36,12 @@ from pyroclast.scheduler.daemon.cycle_thread import CycleThread
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.monitoring.health import Look
 
-__all__ = ["MOST_BYTES", "Services", "configz"]
+__all__ = ["MOST_BYTES", "MOST_SECONDS", "Services", "configz"]
 
 MOST_BYTES: Final = 16 * 2**20
 """Maximum size of an answer of a plugin."""
+MOST_SECONDS: Final = 10.0
+"""Time limit of an answer of a plugin."""
 _MOST_WAITING: Final = 4
 """Maximum number of requests to plugins that wait; further ones are refused."""
 _MOST_ENDPOINTS: Final = 256
@@ -56,6 +60,8 @@ _USER_OF_URL: Final = re.compile(r"(?<=://)[^/?#\s]*@")
 
 T = TypeVar("T")
 
+_log = structlog.get_logger(__name__)
+
 
 class Services:
     """Answers requests about the last cycle."""
@@ -63,7 +69,6 @@ class Services:
     def __init__(
         self,
         seen: Callable[[], Seen | None],
-        thread: CycleThread,
         options: Options,
         *,
         configuration: Callable[[], Configuration | None],
@@ -73,15 +78,23 @@ class Services:
 
         Args:
             seen: Returns the last cycle.
-            thread: The cycle's thread.
             options: The flags of the process.
             configuration: Returns the configuration in force.
             faults: Returns the faults of its file.
         """
-        self._seen, self._thread, self._options = seen, thread, options
+        self.limit_seconds = MOST_SECONDS
+        """Time limit of an answer of a plugin."""
+        self._overdue: tuple[str, asyncio.Future[Any]] | None = None
+        """Request that exceeded the limit, and its call."""
+        self._seen, self._options = seen, options
+        self._thread = CycleThread("endpoints")
         self._configuration, self._faults = configuration, faults
         self._lock = asyncio.Lock()
         self._waiting = 0
+
+    def close(self) -> None:
+        """End the thread of plugins when it is idle."""
+        self._thread.close()
 
     def looks(self) -> dict[str, Look]:
         """Return the handlers by path."""
@@ -100,8 +113,8 @@ class Services:
         if seen is None:
             return _no_cycle()
         own = ["/configz", "/apis/v1/__services__", "/apis/v1/nodes/{name}"]
-        found = await self._in_thread(_paths, seen)
-        return _too_many() if found is None else _json({"GET": [*own, *found]})
+        found = await self._in_thread("__services__", _paths, seen)
+        return found if isinstance(found, web.Response) else _json({"GET": [*own, *found]})
 
     async def _show_node(self, request: web.Request) -> web.Response:
         seen = self._seen()
@@ -117,35 +130,43 @@ class Services:
         if seen is None:
             return _no_cycle()
         plugin, path = request.match_info["plugin"], request.match_info["path"]
-        answered = await self._in_thread(_answer, seen, plugin, path, dict(request.query))
-        if answered is None:
-            return _too_many()
+        answered = await self._in_thread(f"{plugin}/{path}", _answer, seen, plugin, path, dict(request.query))
+        if isinstance(answered, web.Response):
+            return answered
         status, body = answered
         if status != web.HTTPOk.status_code:
             return web.Response(status=status, text=body.decode() + "\n")
         return web.Response(body=body, content_type="application/json")
 
-    async def _in_thread(self, call: Callable[..., T], *arguments: Any) -> T | None:
-        """Run code of plugins in the cycle's thread, one request at a time. Return None if too many wait."""
+    async def _in_thread(self, what: str, call: Callable[..., T], *arguments: Any) -> T | web.Response:
+        """Run code of plugins, one request at a time. Return an error if too many wait or a call does not return."""
         if self._waiting >= _MOST_WAITING:
-            return None
+            return web.Response(status=503, text="other requests to plugins are waiting; try again\n")
         self._waiting += 1
         try:
             async with self._lock:
-                return await self._thread.run(call, *arguments)
+                if self._overdue is not None and not self._overdue[1].done():
+                    return web.Response(status=503, text=f"{self._overdue[0]} has not returned yet\n")
+                future = self._thread.run(call, *arguments)
+                try:
+                    return await asyncio.wait_for(asyncio.shield(future), self.limit_seconds)
+                except TimeoutError:
+                    self._overdue = what, future
+                    _log.error("plugin_endpoint_hangs", endpoint=what, seconds=self.limit_seconds)
+                    return web.Response(status=504, text=f"{what} did not answer in {self.limit_seconds:g} s\n")
         finally:
             self._waiting -= 1
 
 
 def _paths(seen: Seen) -> list[str]:
-    """Return the paths of all plugins. Called in the cycle's thread."""
+    """Return the paths of all plugins. Called in the thread for plugins."""
     return sorted(
         {f"{_PLUGINS}/{instance}/{pattern}" for instance, endpoints in _endpoints(seen) for pattern in endpoints}
     )
 
 
 def _answer(seen: Seen, plugin: str, path: str, query: Mapping[str, str]) -> tuple[int, bytes]:
-    """Return status and body of a plugin's answer. Called in the cycle's thread."""
+    """Return status and body of a plugin's answer. Called in the thread for plugins."""
     for instance, endpoints in _endpoints(seen):
         if _plain(instance) != _plain(plugin):
             continue
@@ -289,10 +310,6 @@ def _open(value: Any) -> Any:
 
 def _json(value: Any) -> web.Response:
     return web.Response(body=msgspec.json.encode(value, enc_hook=_plain_value), content_type="application/json")
-
-
-def _too_many() -> web.Response:
-    return web.Response(status=503, text="other requests to plugins are waiting; try again\n")
 
 
 def _no_cycle() -> web.Response:

@@ -1,5 +1,6 @@
 """The service API: configuration, nodes, endpoints of plugins; what a plugin may not do there."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -12,7 +13,6 @@ from pyroclast import Plugin, Session, contract
 from pyroclast.framework.configuration import Configuration, PluginOption, Profile, parse
 from pyroclast.framework.session.memory import Memory
 from pyroclast.scheduler.cli.options import Options
-from pyroclast.scheduler.daemon.cycle_thread import CycleThread
 from pyroclast.scheduler.daemon.daemon import CycleInputs, Seen
 from pyroclast.scheduler.daemon.services import MOST_BYTES, Services, configz, matched
 from pyroclast.scheduler.monitoring.health import Endpoints, HealthSource
@@ -62,10 +62,8 @@ class Served:
         (done,) = scenario.run("allocate", plugins=("gang", "coscheduling", "predicates")).rounds
         inputs = CycleInputs(configuration=parsed.configuration, registry=registry, memory=Memory(), now=1.8e9)
         self.seen: Seen | None = Seen(snapshot=done.snapshot, report=done.report, inputs=inputs)
-        self.thread = CycleThread()
         self.services = Services(
             lambda: self.seen,
-            self.thread,
             Options(),
             configuration=lambda: parsed.configuration,
             faults=lambda: ("a: b",),
@@ -89,7 +87,7 @@ async def served() -> AsyncIterator[Served]:
     await made.endpoints.start()
     yield made
     await made.endpoints.stop()
-    made.thread.close()
+    made.services.close()
 
 
 async def test_services_are_listed(served: Served) -> None:
@@ -215,7 +213,7 @@ def shown_of(arguments: Mapping[str, Any]) -> str:
     return str(configz(configuration, (), Options()))
 
 
-async def test_services_of_plugins_are_listed_in_the_cycles_thread(served: Served) -> None:
+async def test_services_of_plugins_are_listed_in_a_thread_of_their_own(served: Served) -> None:
     """Code of a plugin neither blocks the loop nor ends the process, and does not give endless endpoints."""
     threads: set[str] = set()
 
@@ -237,7 +235,33 @@ async def test_services_of_plugins_are_listed_in_the_cycles_thread(served: Serve
 
         assert status == 200
         assert sum("/talking/" in path for path in found["GET"]) == count
-    assert threads == {"cycle"}
+    assert threads == {"endpoints"}
+
+
+async def test_an_endpoint_that_does_not_return_delays_nothing_but_endpoints(served: Served) -> None:
+    """The caller gets 504, others get 503 until it returns, and what is no code of plugins is served."""
+    returns = threading.Event()
+
+    class Hanging(Talking):
+        def endpoints(self) -> Mapping[str, contract.Endpoint]:
+            return {"hangs": lambda _: returns.wait(), "works": lambda _: "yes"}
+
+    parsed, registry = configured(("allocate",), ("gang", Hanging), {})
+    assert served.seen is not None
+    inputs = CycleInputs(configuration=parsed.configuration, registry=registry, memory=Memory(), now=1.8e9)
+    served.seen = replace(served.seen, inputs=inputs)
+    served.services.limit_seconds = 0.01
+    try:
+        assert await served.get("/apis/v1/plugins/talking/hangs") == (504, "talking/hangs did not answer in 0.01 s\n")
+        assert await served.get("/apis/v1/plugins/talking/works") == (503, "talking/hangs has not returned yet\n")
+        assert (await served.get("/apis/v1/nodes/n1"))[0] == 200
+    finally:
+        returns.set()
+        served.services.limit_seconds = 60.0
+    while (answer := await served.get("/apis/v1/plugins/talking/works"))[0] == 503:  # noqa: ASYNC110  # no event marks the end of the call
+        await asyncio.sleep(0)
+
+    assert answer == (200, "yes")
 
 
 @pytest.mark.parametrize(
