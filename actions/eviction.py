@@ -18,6 +18,7 @@ __all__ = [
     "RUNNING_OR_BOUND",
     "Preemptors",
     "eligible_tasks",
+    "idle_only_tasks",
     "no_eligible_tasks",
     "preemptors",
     "queue_refusals",
@@ -123,6 +124,11 @@ def waiting(job: SessionJob) -> Iterator[Task]:
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions are permitted, in the order of placement."""
     return [task for task in session.jobs.pending_tasks(job) if not task.gated and not never_preempts(job, task)]
+
+
+def idle_only_tasks(session: Session, job: SessionJob) -> list[Task]:
+    """Return the tasks that never preempt but can use idle capacity in a plan for the others, in placement order."""
+    return [task for task in session.jobs.pending_tasks(job) if not task.gated and never_preempts(job, task)]
 
 
 def never_preempts(job: SessionJob, task: Task) -> bool:

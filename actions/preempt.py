@@ -7,7 +7,7 @@ each such job, more important tasks may replace less important ones.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, no_eligible_tasks, preemptors
+from pyroclast.actions.eviction import RUNNING_OR_BOUND, eligible_tasks, idle_only_tasks, no_eligible_tasks, preemptors
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Action
@@ -107,7 +107,10 @@ def jobs_of(jobs: list[SessionJob], queue: Queue) -> Iterator[SessionJob]:
 def preempt_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -> None:
     """Place a job's minimum by evicting other jobs of its queue, or change nothing."""
     tasks = eligible_tasks(session, job)
-    refusal = planner.place(job, tasks) if tasks else no_eligible_tasks(Preempt.name, job)
+    if tasks:
+        refusal = planner.place(job, tasks, idle_only=idle_only_tasks(session, job))
+    else:
+        refusal = no_eligible_tasks(Preempt.name, job)
     if refusal is not None:
         job.refuse_eviction(Preempt.name, refusal)
 

@@ -14,6 +14,7 @@ from pyroclast.actions.eviction import (
     DEFAULT_DOMAINS,
     RUNNING,
     eligible_tasks,
+    idle_only_tasks,
     no_eligible_tasks,
     preemptors,
     queue_refusals,
@@ -185,7 +186,7 @@ def place_in_a_domain(
     tasks: list[Task],
     refused: Callable[[Task], Refusal | None],
 ) -> Refusal | None:
-    """Place a job's minimum in its first suitable domain. Return None, or why there is no plan.
+    """Place a job's minimum in the domain with the least harm. Return None, or why there is no plan.
 
     A domain that needs no victim comes before one that does.
 
@@ -196,13 +197,11 @@ def place_in_a_domain(
         tasks: Its eligible tasks.
         refused: Returns why a task may cause no evictions at all; None if it may.
     """
-    refusal = None
-    domains = domains_of(session, job, DEFAULT_DOMAINS)
+    domains, idle_only = domains_of(session, job, DEFAULT_DOMAINS), idle_only_tasks(session, job)
     for domain in domains if len(domains) > 1 else ():
-        if planner.place_unharmed(job, tasks, refused=refused, domain=domain.mask):
+        if planner.place_unharmed(job, [*idle_only, *tasks], refused=refused, domain=domain.mask):
             return None
-    for domain in domains:
-        refusal = planner.place(job, tasks, refused=refused, domain=domain.mask)
-        if refusal is None:
-            return None
-    return refusal or no_domain(Reclaim.name)
+    if not domains:
+        return no_domain(Reclaim.name)
+    masks = [domain.mask for domain in domains]
+    return planner.place(job, tasks, idle_only=idle_only, refused=refused, domains=masks)

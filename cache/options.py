@@ -42,7 +42,7 @@ class StateOptions:
     shard_name: str = "volcano"
     """Name of this scheduler's NodeShard object."""
     ignored_provisioners: frozenset[str] = frozenset()
-    """CSI provisioners whose volumes are not counted, in addition to `ALWAYS_IGNORED_PROVISIONERS`."""
+    """CSI provisioners whose driver a node need not have, in addition to `ALWAYS_IGNORED_PROVISIONERS`."""
     caps_group_priority: bool = False
     """Whether the highest priority of its pods limits the priority of a PodGroup."""
     forms_native_groups: bool = True

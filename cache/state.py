@@ -40,7 +40,7 @@ from pyroclast.cache.stores.reservations import ReservationStore
 from pyroclast.cache.stores.resource_rows import ResourceRows
 from pyroclast.cache.stores.topology import TopologyStore
 from pyroclast.cache.stores.uncounted import Uncounted
-from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits
+from pyroclast.cache.stores.volumes import VolumeLookup, driver_amounts
 from pyroclast.cache.sync.heartbeats import is_device_heartbeat, is_node_heartbeat
 from pyroclast.cache.sync.object_filter import ObjectFilter
 from pyroclast.cache.sync.shards import shard_mask
@@ -115,6 +115,7 @@ class ClusterState:
             claims=self._lookups.of("PersistentVolumeClaim"),
             volumes=self._lookups.of("PersistentVolume"),
             classes=self._lookups.of("StorageClass"),
+            registered=self._pod_dependents.drivers,
             ignored_provisioners=self.options.ignored_provisioners,
         )
         self._shard_mask: tuple[tuple[NodeName, ...], BoolArray] | None = None
@@ -619,8 +620,8 @@ class ClusterState:
             # A node that stops matching leaves the snapshot; its pods stay accounted, since it may match again.
             self._set_elsewhere(name, self.translator.allocatable(node))
         else:
-            limits = attach_limits(self._lookups.of("CSINode").get(name))
-            new = self.translator.node(node, limits, self._lookups.of("Device").get(name))
+            drivers = driver_amounts(self._lookups.of("CSINode").get(name))
+            new = self.translator.node(node, drivers, self._lookups.of("Device").get(name))
             self._rows.offer(new.allocatable, new.oversubscribed)
             self._nodes.set_node(name, new)
             self._generation += 1

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 from pyroclast.model import wire
 from pyroclast.model.api import names
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import QueueName
 from pyroclast.model.resources import CPU, MEMORY, NO_AMOUNTS, UNLIMITED, Amounts, ResourceSpace
 
-__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "capability_limits", "rooted", "with_ancestors"]
+__all__ = ["OPEN", "ROOT_QUEUE", "Queue", "capability_limits", "rooted", "usable_guarantee", "with_ancestors"]
 
 OPEN: Final = "Open"
 ROOT_QUEUE: Final = QueueName(names.ROOT_QUEUE)
@@ -79,3 +81,8 @@ def capability_limits(space: ResourceSpace, queue: Queue) -> IntArray:
         if limits[row] <= 0:
             limits[row] = UNLIMITED
     return limits
+
+
+def usable_guarantee(space: ResourceSpace, queue: Queue) -> IntArray:
+    """Return the part of a queue's guarantee that its capability lets it use, base units, shape (R,)."""
+    return np.minimum(space.vector(queue.guarantee), capability_limits(space, queue))

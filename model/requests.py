@@ -23,6 +23,7 @@ from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS, Amounts
 
 __all__ = [
     "ATTACHABLE_VOLUMES",
+    "CSI_VOLUMES",
     "LARGEST_REQUEST",
     "SCORED_CPU_MILLIS",
     "SCORED_MEMORY_BYTES",
@@ -53,6 +54,8 @@ _WHOLE: Final = frozenset({MEMORY, PODS, _EPHEMERAL_STORAGE, GPU_MEMORY})
 _HUGE_PAGES: Final = "hugepages-"
 ATTACHABLE_VOLUMES: Final = "attachable-volumes-"
 """Prefix of the resources that count volumes by driver."""
+CSI_VOLUMES: Final = f"{ATTACHABLE_VOLUMES}csi-"
+"""Prefix of those of CSI drivers; the name of the driver follows."""
 _SCALAR_PREFIXES: Final = (_HUGE_PAGES, ATTACHABLE_VOLUMES)
 _QUALIFIED = re.compile(
     r"(?=.{1,253}/)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"

@@ -5,6 +5,7 @@
 | PersistentVolumeClaim | pods that mount it |
 | PersistentVolume | pods that mount the claims bound to it |
 | StorageClass | pods with any claim |
+| CSINode | pods with any claim, if a CSI driver comes or goes |
 | ResourceClaim | pods that name it |
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 from pyroclast.cache.stores.pods import PodStore
 from pyroclast.cache.stores.reverse_index import ReverseIndex
-from pyroclast.cache.stores.volumes import volume_names
+from pyroclast.cache.stores.volumes import RegisteredDrivers, volume_names
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 
@@ -25,11 +26,14 @@ class PodDependents:
 
     def __init__(self, pods: PodStore) -> None:
         self._pods = pods
+        self.drivers = RegisteredDrivers()
+        """The CSI drivers of all nodes."""
         self._claims_by_volume = ReverseIndex[str, wire.PersistentVolumeClaim](volume_names)
         self._by_kind: Mapping[str, Callable[[Any, Any], Iterable[TaskId]]] = {
             "PersistentVolumeClaim": self._of_claim,
             "PersistentVolume": self._of_volume,
             "StorageClass": lambda _old, _new: pods.of_claims(pods.claims()),
+            "CSINode": lambda old, new: pods.of_claims(pods.claims()) if self.drivers.note(old, new) else (),
             "ResourceClaim": lambda old, new: pods.of_device_claim(either(old, new).metadata.key),
         }
 

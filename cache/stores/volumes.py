@@ -1,10 +1,12 @@
-"""Attachable volumes: how many volumes of each CSI driver a pod needs and a node can attach.
+"""Attachable volumes: which CSI drivers a pod needs, and which drivers a node has.
 
-They are resources named `attachable-volumes-csi-<driver>`, so that the ordinary accounting enforces the limit of a
-driver on a node. A claim of two pods is counted for each of them. Inline CSI volumes are not counted.
+They are resources named `attachable-volumes-csi-<driver>`, so that the ordinary accounting keeps pods from nodes
+without the driver. Limits of a driver are no amounts of the node: pods that share a volume attach it once, which a sum
+over pods cannot show. The predicate NodeVolumeLimits enforces them. Inline CSI volumes are not counted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -12,22 +14,40 @@ from typing import Final
 from pyroclast.cache.options import ALWAYS_IGNORED_PROVISIONERS
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
-from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.requests import CSI_VOLUMES
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, Amounts
 
-__all__ = ["VolumeLookup", "attach_limits", "claim_keys", "provisioning_driver", "volume_names"]
+__all__ = ["RegisteredDrivers", "VolumeLookup", "claim_keys", "driver_amounts", "provisioning_driver", "volume_names"]
 
-_PREFIX: Final = f"{ATTACHABLE_VOLUMES}csi-"
-_UNLIMITED_COUNT: Final = 2**31 - 1
-"""Limit of a driver that publishes none."""
+_ANY_NUMBER: Final = MILLI * (2**31 - 1)
+"""Amount of a driver on a node that has it."""
 _DRIVER_PARAMETER: Final = "csi.storage.k8s.io/csi-driver-name"
 
 
-def attach_limits(node: wire.CSINode | None) -> Amounts:
-    """Return how many volumes the CSI drivers of a node can attach, thousandths by resource name."""
-    if node is None:
-        return NO_AMOUNTS
-    return {_resource(driver.name): MILLI * _count(driver) for driver in node.spec.drivers}
+def driver_amounts(node: wire.CSINode | None) -> Amounts:
+    """Return the drivers of a node as amounts that no number of pods exceeds, thousandths by resource name."""
+    return NO_AMOUNTS if node is None else {_resource(driver.name): _ANY_NUMBER for driver in node.spec.drivers}
+
+
+class RegisteredDrivers:
+    """The CSI drivers that nodes have. Classes can name other provisioners, which attach nothing to a node."""
+
+    def __init__(self) -> None:
+        """Start without nodes."""
+        self._nodes: Counter[str] = Counter()
+        """Number of nodes by driver; no zero counts."""
+
+    def __contains__(self, driver: object) -> bool:
+        """Return whether any node has a driver."""
+        return driver in self._nodes
+
+    def note(self, old: wire.CSINode | None, new: wire.CSINode | None) -> bool:
+        """Replace the drivers of a node; None stands for its absence. Return whether a driver came or went."""
+        before = set(self._nodes)
+        self._nodes.update(_names(new))
+        self._nodes.subtract(_names(old))
+        self._nodes = +self._nodes
+        return set(self._nodes) != before
 
 
 def claim_keys(pod: wire.Pod) -> Iterator[str]:
@@ -50,10 +70,12 @@ class VolumeLookup:
     claims: Mapping[str, wire.PersistentVolumeClaim]
     volumes: Mapping[str, wire.PersistentVolume]
     classes: Mapping[str, wire.StorageClass]
+    registered: Container[str]
+    """CSI drivers that a node has. Volumes of other provisioners, such as a file server, are not counted."""
     ignored_provisioners: AbstractSet[str] = frozenset()
 
     def needed(self, pod: wire.Pod) -> Amounts:
-        """Return how many volumes a pod needs attached, thousandths by resource name.
+        """Return how many volumes of CSI drivers a pod needs, thousandths by resource name.
 
         A claim that is unknown counts nothing. The pod is translated again when the claim becomes known.
 
@@ -70,7 +92,8 @@ class VolumeLookup:
                 message = f"claim {claim.metadata.name} of the ephemeral volume belongs to another owner"
                 raise ObjectError("Pod", pod.metadata.key, f"spec.volumes[{volume.name}]", message)
             driver = self._driver(claim)
-            if driver and driver not in self.ignored_provisioners and driver not in ALWAYS_IGNORED_PROVISIONERS:
+            is_ignored = driver in self.ignored_provisioners or driver in ALWAYS_IGNORED_PROVISIONERS
+            if driver in self.registered and not is_ignored:
                 counts[_resource(driver)] = counts.get(_resource(driver), 0) + MILLI
         return counts or NO_AMOUNTS
 
@@ -94,11 +117,10 @@ def _claim_name(pod: wire.Pod, volume: wire.Volume) -> str | None:
     return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else None
 
 
-def _count(driver: wire.CSINodeDriver) -> int:
-    return (
-        _UNLIMITED_COUNT if driver.allocatable is None or driver.allocatable.count is None else driver.allocatable.count
-    )
+def _names(node: wire.CSINode | None) -> Iterator[str]:
+    """Yield the drivers of a node, each once."""
+    yield from {driver.name for driver in node.spec.drivers} if node is not None else ()
 
 
 def _resource(driver: str) -> str:
-    return _PREFIX + driver.replace("/", "-")
+    return CSI_VOLUMES + driver.replace("/", "-")

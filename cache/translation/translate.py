@@ -250,12 +250,14 @@ class Translator:
             object=queue,
         )
 
-    def node(self, node: wire.Node, limits: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None) -> Node:
+    def node(
+        self, node: wire.Node, drivers: Amounts = NO_AMOUNTS, device: wire.KoordinatorDevice | None = None
+    ) -> Node:
         """Return the node of an object.
 
         Args:
             node: The object. An amount that cannot be read is left out.
-            limits: The numbers of volumes that its CSI drivers can attach.
+            drivers: Its CSI drivers, as amounts of volumes that they attach.
             device: The devices that an agent found. They add to the resources that the node does not list.
         """
         metadata = node.metadata
@@ -265,7 +267,7 @@ class Translator:
             annotations=metadata.annotations,
             taints=node.spec.taints,
             unschedulable=node.spec.unschedulable,
-            allocatable=SealedDict({**self.allocatable(node), **limits}),
+            allocatable=SealedDict({**self.allocatable(node), **drivers}),
             oversubscribed=SealedDict(self._oversubscribed(metadata)),
             images=SealedDict((name, image.size_bytes) for image in node.status.images for name in image.names),
             revocable_zone=metadata.labels.get(REVOCABLE_ZONE, ""),

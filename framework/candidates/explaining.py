@@ -16,7 +16,7 @@ from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.framework.state.queue_refusals import quantities
 from pyroclast.model.arrays import BoolArray, IntArray, ReasonArray
 from pyroclast.model.refusals import Reason, Refusal
-from pyroclast.model.requests import ATTACHABLE_VOLUMES
+from pyroclast.model.requests import CSI_VOLUMES
 from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import Task
@@ -49,8 +49,14 @@ def explain(answers: NodeAnswers, task: Task, domain: BoolArray | None) -> Refus
 
 
 def _shortage(resource: str) -> str:
-    """Return what nodes without room for a resource are counted under; of volumes, in Kubernetes' words."""
-    return TOO_MANY_VOLUMES if resource.startswith(ATTACHABLE_VOLUMES) else f"Insufficient {resource}"
+    """Return the text under which nodes without capacity for a resource, or without a CSI driver, are counted."""
+    driver = resource.removeprefix(CSI_VOLUMES)
+    return f"Insufficient {resource}" if driver == resource else f"node(s) did not have the CSI driver {driver}"
+
+
+def _named(resource: str) -> str:
+    driver = resource.removeprefix(CSI_VOLUMES)
+    return resource if driver == resource else f"the CSI driver {driver}"
 
 
 class Tally:
@@ -157,18 +163,27 @@ class Tally:
                 text = _shortage(self._answers.resources.names[row])
                 self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
 
-    def note_largest(self, columns: IntArray) -> None:
-        """Note what the largest of some nodes offers of the resources that none of them has enough of."""
+    def note_largest(self, permitted: IntArray) -> None:
+        """Note what the largest node offers of the resources that none has enough of.
+
+        If a node that is large enough was refused before, as one that is cordoned, only the permitted nodes are meant.
+        """
         space, needs = self._answers.resources, self._answers.nodes.needs(self._task.template)
-        largest = self._answers.nodes.table.allocatable[:, columns].max(axis=1)
+        offered, rows = self._answers.nodes.table.allocatable, needs.checked
+        is_never = not (needs.request[rows, None] <= offered[rows]).all(axis=0).any()
+        largest = (offered if is_never else offered[:, permitted]).max(axis=1)
+        short = [row for row in rows.tolist() if needs.request[row] > largest[row]]
+        the_largest, none = "the largest node", "no node"
+        if not is_never:
+            the_largest, none = "the largest of the other nodes", "none of the other nodes"
         words = [
-            f"the largest node has {quantities(space, largest.tolist(), [row])}"
+            f"{the_largest} has {quantities(space, largest.tolist(), [row])}"
             if largest[row] > 0
-            else f"no node has {space.names[row]}"
-            for row in needs.checked.tolist()
-            if needs.request[row] > largest[row]
+            else f"{none} has {_named(space.names[row])}"
+            for row in short
         ]
-        self._largest = f" It can never run: {', '.join(words) or 'no node has enough of all resources together'}."
+        cause = ", ".join(words) or f"{none} has enough of all resources together"
+        self._largest = f" It can never run: {cause}." if is_never else f" {cause[0].upper()}{cause[1:]}."
 
     def ask(self, each: Registered[Any]) -> None:
         """Refuse nodes that a predicate refuses."""

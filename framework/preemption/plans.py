@@ -236,40 +236,46 @@ class PreemptionPlanner:
         job: SessionJob,
         tasks: Sequence[Task],
         *,
+        idle_only: Sequence[Task] = (),
         refused: Callable[[Task], Refusal | None] = lambda _: None,
-        domain: BoolArray | None = None,
+        domains: Sequence[BoolArray | None] = (None,),
     ) -> Refusal | None:
         """Place what makes a job ready as one plan, and commit it.
 
         Args:
             job: The beneficiary.
-            tasks: Its pending tasks, first to be placed first.
+            tasks: Its pending tasks for which pods can be evicted, first to be placed first.
+            idle_only: Its other pending tasks. They are placed first, without evictions.
             refused: Why a task may cause no evictions at all; None if it may.
-            domain: Nodes that may be used, shape (N,); all if None.
+            domains: At least one set of nodes that may be used together, shape (N,), best first; all nodes if None.
 
         Returns:
-            None if there is a plan, else why not. Where not, nothing has changed; nor where it needs no evictions
-            and the action allocate is still to come, which binds what this could only hold.
+            None if there is a plan, else why not, of the first domain. Where not, nothing has changed; nor where it
+            needs no evictions and the action allocate is still to come, which binds what this could only hold.
         """
         why: list[Refusal] = []
+        modest = {task.id for task in idle_only}
 
         def fill(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
             def place(task: Task) -> bool:
+                if task.id in modest:
+                    return self._session.candidates.pre_predicate(task) is None and self.place_without(attempt, task)
                 if attempt.why is not None and attempt.fails_like(task, self._session):
                     return False
                 refusal = refused(task) or self.place_by_evicting(attempt, task)
                 attempt.why = attempt.why or refusal
                 return refusal is None
 
-            if self._reaches_minimum(attempt, order, place) and self.settles(attempt):
+            if self._reaches_minimum(attempt, [*idle_only, *order], place) and self.settles(attempt):
                 return True
             why.append(attempt.why or self._too_few(attempt, order))
             return False
 
         if not self._rule.least_harm:
-            return None if self._place_first(job, domain, lambda attempt: fill(attempt, tasks)) else why[-1]
+            is_placed = any(self._place_first(job, each, lambda attempt: fill(attempt, tasks)) for each in domains)
+            return None if is_placed else why[len(self._rule.modes) - 1]
         ways = self.ways_to_fill(job, fill, tasks, refused=refused)
-        return None if self.place_least_harmful(job, [domain], *ways) else self.refusal_of(job, why[0])
+        return None if self.place_least_harmful(job, domains, *ways) else self.refusal_of(job, why[0])
 
     def ways_to_fill(
         self,

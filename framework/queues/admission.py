@@ -32,6 +32,7 @@ from pyroclast.framework.state.queue_refusals import MOST_NAMED, usage_text
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.jobs import Job, JobTable
+from pyroclast.model.queues import usable_guarantee
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
 
@@ -457,7 +458,7 @@ class QueueAdmission:
 
     def _guarantee(self, name: QueueName) -> IntArray:
         """Return what a queue that loses jobs to others keeps."""
-        return self._session.resources.vector(self._session.queues.by_name[name].guarantee)
+        return usable_guarantee(self._session.resources, self._session.queues.by_name[name])
 
     def _number(self, name: QueueName) -> int:
         return self._session.snapshot.queue_names.index(name)

@@ -8,11 +8,13 @@ from pyroclast.framework.queues.notes import queue_note
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
+from pyroclast.model.queues import usable_guarantee
 from pyroclast.model.report import EventNote
 
 __all__ = ["guarantee_notes", "kept_guarantees"]
 
 _BEYOND: Final = "GuaranteeBeyondCluster"
+_ABOVE: Final = "GuaranteeAboveCapability"
 _KEEPS: Final = "it reserves only the requests of this queue's jobs"
 
 
@@ -20,7 +22,8 @@ def kept_guarantees(session: Session) -> dict[QueueName, IntArray]:
     """Return by queue what its guarantee keeps from other queues, base units, shape (R,).
 
     Where a guarantee, or all guarantees together, are more than all nodes have, each keeps only what the jobs of its
-    queue ask for. Otherwise one mistyped amount would stop all other queues while nothing uses what is kept.
+    queue ask for. Otherwise one mistyped amount would stop all other queues while nothing uses what is kept. For the
+    same reason a guarantee above the capability of its queue keeps no more than the capability.
     """
     declared, (alone, together) = _declared(session), _beyond(session)
     if not together.any() and not any(rows.any() for rows in alone.values()):
@@ -34,10 +37,14 @@ def kept_guarantees(session: Session) -> dict[QueueName, IntArray]:
 
 
 def guarantee_notes(session: Session) -> list[EventNote]:
-    """Return events about guarantees that are more than all nodes have."""
+    """Return events about guarantees that are more than all nodes have, or than the capability of their queue."""
     alone, together = _beyond(session)
     notes = []
     for queue in session.queues.by_name.values():
+        above = session.resources.vector(queue.guarantee) > usable_guarantee(session.resources, queue)
+        if above.any():
+            message = f"the guarantee of {_names(session, above)} is more than the capability, which limits it"
+            notes.append(queue_note(session, queue, _ABOVE, message))
         own, shared = alone[queue.name], together & (session.resources.vector(queue.guarantee) > 0) & ~alone[queue.name]
         parts = [f"the guarantee of {_names(session, own)} is more than all nodes have together"] if own.any() else []
         if shared.any():
@@ -48,7 +55,7 @@ def guarantee_notes(session: Session) -> list[EventNote]:
 
 
 def _declared(session: Session) -> dict[QueueName, IntArray]:
-    return {name: session.resources.vector(queue.guarantee) for name, queue in session.queues.by_name.items()}
+    return {name: usable_guarantee(session.resources, queue) for name, queue in session.queues.by_name.items()}
 
 
 def _beyond(session: Session) -> tuple[dict[QueueName, BoolArray], BoolArray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import QueueName
-from pyroclast.model.queues import ROOT_QUEUE, Queue, capability_limits
+from pyroclast.model.queues import ROOT_QUEUE, Queue, capability_limits, usable_guarantee
 from pyroclast.model.resources import UNLIMITED, ResourceSpace
 from pyroclast.plugins.capacity.tree import Tree
 
@@ -42,7 +42,7 @@ def flat_limits(
         total: Allocatable amounts of all nodes.
         kept: Amounts that each queue's guarantee withholds from other queues.
     """
-    guarantees = {name: space.vector(queue.guarantee) for name, queue in queues.items()}
+    guarantees = {name: usable_guarantee(space, queue) for name, queue in queues.items()}
     promised = sum(guarantees.values(), start=np.zeros_like(total))
     others = np.maximum(total - sum(kept.values(), start=np.zeros_like(total)), 0)
     # A resource that no node has and no queue guarantees does not cut the deserved amount.
@@ -119,7 +119,7 @@ def _named(space: ResourceSpace, rows: BoolArray) -> str:
 
 
 def _declared(space: ResourceSpace, queue: Queue) -> Limits:
-    guarantee = space.vector(queue.guarantee)
+    guarantee = usable_guarantee(space, queue)
     capability = capability_limits(space, queue)
     deserved = np.maximum(space.vector(queue.deserved), guarantee)
     return Limits(guarantee=guarantee, deserved=deserved, capability=capability, limit=capability)

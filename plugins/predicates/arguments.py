@@ -36,6 +36,8 @@ class PredicatesArgs:
     taints: bool = argument("predicate.TaintTolerationEnable", True)
     pod_affinity: bool = argument("predicate.PodAffinityEnable", True)
     """Required pod affinity and anti-affinity."""
+    volume_restrictions: bool = argument("predicate.VolumeRestrictionsEnable", True)
+    """One pod at a time for claims of the access mode ReadWriteOncePod."""
     volume_limits: bool = argument("predicate.NodeVolumeLimitsEnable", True)
     """Volumes that CSI drivers attach to a node."""
     volume_zone: bool = argument("predicate.VolumeZoneEnable", True)

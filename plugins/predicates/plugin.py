@@ -24,6 +24,7 @@ from pyroclast.plugins.predicates import (
     topology_spread,
     volume_binding,
     volume_limits,
+    volume_restrictions,
     volume_zone,
 )
 from pyroclast.plugins.predicates.arguments import PredicatesArgs
@@ -34,6 +35,7 @@ from pyroclast.plugins.predicates.ports import HostPorts
 from pyroclast.plugins.predicates.topology_spread import TopologySpread
 from pyroclast.plugins.predicates.volume_binding import VolumeBinding
 from pyroclast.plugins.predicates.volume_limits import VolumeLimits
+from pyroclast.plugins.predicates.volume_restrictions import VolumeRestrictions
 from pyroclast.plugins.predicates.volume_score import VolumeScore
 from pyroclast.plugins.predicates.volume_zone import VolumeZone
 
@@ -74,6 +76,10 @@ class Predicates(Plugin):
             affinity = PodAffinityFilter(session, session_pods(session))
             session.extensions.register_rule(self.name, POD_AFFINITY)
             self._register_judge(session, "InterPodAffinity", affinity, pod_affinity.REASONS)
+        if self.args.volume_restrictions:
+            restrictions = VolumeRestrictions(session)
+            session.extensions.register_ledger(self.name, restrictions)
+            self._register_judge(session, "VolumeRestrictions", restrictions, volume_restrictions.REASONS)
         if self.args.volume_limits:
             self._register_volume_limits(session, faults)
         if self.args.volume_zone:

@@ -93,8 +93,12 @@ class VolumeBinding(Ledger):
             fault = claim_fault(named, task.pod, self._objects)
             if fault:
                 return fault
-        states = {claim_state(claim, self._objects) for claim in self._claims(task)}
-        return _UNBOUND_IMMEDIATE if ClaimState.IMMEDIATE in states else ""
+        unbound = [
+            claim.metadata.name
+            for claim in self._claims(task)
+            if claim_state(claim, self._objects) is ClaimState.IMMEDIATE
+        ]
+        return f"{_UNBOUND_IMMEDIATE}: {', '.join(unbound)}" if unbound else ""
 
     # Verdicts ---------------------------------------------------------------------------------------------------------
 

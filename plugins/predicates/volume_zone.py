@@ -64,11 +64,13 @@ class VolumeZone:
             return "" if known else f'persistentvolume "{claim.spec.volume_name}" not found'
         named = class_name(claim)
         if not named:
-            return "PersistentVolumeClaim had no pv name and storageClass name"
+            return f'persistentvolumeclaim "{name}" has neither a volume nor a storage class'
         storage_class = self._objects.storage_classes.get(named)
         if storage_class is None:
             return f'storageclass.storage.k8s.io "{named}" not found'
-        return "" if storage_class.volume_binding_mode == WAIT_FOR_CONSUMER else "PersistentVolume had no name"
+        if storage_class.volume_binding_mode == WAIT_FOR_CONSUMER:
+            return ""
+        return f'persistentvolumeclaim "{name}" is not bound yet, and its storage class "{named}" binds immediately'
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes outside the zones of a task's bound volumes, shape (columns,); None without zones."""

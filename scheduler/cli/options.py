@@ -71,7 +71,9 @@ class Options(ProcessOptions):
     cache_dumper: bool = flag(FlagKind.BOOLEAN, default=True, help="On SIGUSR1, write the cluster state to a file.")
     cache_dump_dir: str = flag(FlagKind.TEXT, "/tmp", "Folder of those files.")  # noqa: S108 - Volcano's default, kept
     gate_removal_worker_num: int = flag(FlagKind.WHOLE, 5, "Scheduling gates removed concurrently; below 1 means 5.")
-    ignored_provisioners: tuple[str, ...] = flag(FlagKind.LIST, (), "CSI provisioners whose volumes do not count.")
+    ignored_provisioners: tuple[str, ...] = flag(
+        FlagKind.LIST, (), "CSI provisioners whose driver a node need not have."
+    )
     resource_sync_timeout: float = flag(
         FlagKind.DURATION, 60.0, "Longest wait for all lists; after it, pods, nodes, groups and queues suffice."
     )

@@ -51,21 +51,23 @@ class _Cluster:
             if pod in self.places:
                 yield f"{pod} is bound though it is on {self.places[pod]} already"
             self.places[pod] = node
-        yield from self._overfull(set(each["binds"].values()))
+        yield from self._overfull(each["binds"])
         victims = set(each["evictions"])
         self.places = {pod: node for pod, node in self.places.items() if pod not in victims}
         yield from self._small_gangs({*each["binds"], *victims})
         if not self.shuffles:
             yield from self._unserved(each, following)
 
-    def _overfull(self, nodes: set[str]) -> Iterator[str]:
-        for node in sorted(nodes):
+    def _overfull(self, binds: Mapping[str, str]) -> Iterator[str]:
+        """A node can be over an amount that it lost, but no pod that needs the amount is bound to it then."""
+        for node in sorted(set(binds.values())):
+            needed = {name for pod, place in binds.items() if place == node for name in request_of(self.pods[pod])}
             used: Counter[str] = Counter()
             for pod, place in self.places.items():
                 if place == node:
                     used.update(request_of(self.pods[pod]))
             for name, amount in used.items():
-                if amount > self.offered[node][name]:
+                if name in needed and amount > self.offered[node][name]:
                     yield f"node {node} is over its {name}: {float(amount):g} of {float(self.offered[node][name]):g}"
 
     def _small_gangs(self, touched: set[str]) -> Iterator[str]:

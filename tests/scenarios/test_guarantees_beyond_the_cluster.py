@@ -72,3 +72,16 @@ def test_a_guarantee_that_the_cluster_has_is_kept_whole(share: str) -> None:
 
     assert list(outcome.bindings) == []
     assert [event for event in outcome.events if event.reason == "GuaranteeBeyondCluster"] == []
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_guarantee_above_the_capability_withholds_the_capability(share: str) -> None:
+    """Of ten CPUs nine can be used by another queue, and an event reports the faulty guarantee."""
+    scenario = (
+        Scenario().queue("promised", guarantee={"cpu": 4}, capability={"cpu": 1}).queue("other").node("n1", cpu=10)
+    )
+    outcome = run(share, scenario.job("o", queue="other", cpu=1, tasks=9))
+
+    assert len(outcome.bindings) == 9
+    (event,) = [event for event in outcome.events if event.reason == "GuaranteeAboveCapability"]
+    assert event.message == "the guarantee of cpu is more than the capability, which limits it"

@@ -182,3 +182,17 @@ def test_a_queue_that_may_have_more_ends_a_permanent_cause() -> None:
             )
         ],
     ]
+
+
+def test_a_large_node_that_a_permanent_cause_refuses_is_not_denied() -> None:
+    """A cordon can be lifted: the message is about the other nodes, and does not call the pod impossible."""
+    scenario = Scenario().node("n1", cpu=4).node("n2", cpu=64, gpu=8, unschedulable=True)
+
+    assert (
+        decided(scenario.job("p", cpu=8, gpu=1))
+        .condition_message("p-0")
+        .endswith(
+            "1 Insufficient cpu, 1 node(s) were unschedulable."
+            " The largest of the other nodes has 4 cpu, none of the other nodes has nvidia.com/gpu."
+        )
+    )

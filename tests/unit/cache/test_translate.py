@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.cache.stores.volumes import VolumeLookup, attach_limits
+from pyroclast.cache.stores.volumes import VolumeLookup, driver_amounts
 from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.translation.annotations import parse_bool, parse_int32, parse_seconds
 from pyroclast.cache.translation.translate import Translator
@@ -306,6 +306,9 @@ def test_unreadable_oversubscription_is_ignored(translator: Translator) -> None:
     assert len(FAULTS) == 1
 
 
+LOCAL_PATH = "rancher.io/local-path"
+
+
 def lookup(driver: str = "disk.example.com", *, pv_driver: str | None = None, owner: str = "") -> VolumeLookup:
     """One claim `ns/c` of the class `fast`, bound to a volume if `pv_driver` is set."""
     owners = (wire.OwnerReference(uid=owner, controller=True),) if owner else ()
@@ -321,6 +324,7 @@ def lookup(driver: str = "disk.example.com", *, pv_driver: str | None = None, ow
         claims={"ns/c": claim, "ns/p-scratch": claim},
         volumes={"v": volume},
         classes={"fast": wire.StorageClass(metadata=wire.ObjectMeta(name="fast"), provisioner=driver)},
+        registered={"disk.example.com", "example.com/disk", "other.example.com", "ignored.example.com", LOCAL_PATH},
         ignored_provisioners=frozenset({"ignored.example.com"}),
     )
 
@@ -338,12 +342,13 @@ def claiming(name: str = "c") -> wire.Pod:
         (lookup("example.com/disk"), {"attachable-volumes-csi-example.com-disk": 1000}),
         (lookup(pv_driver="other.example.com"), {"attachable-volumes-csi-other.example.com": 1000}),
         (lookup(pv_driver=""), {}),
-        (lookup("rancher.io/local-path"), {}),
+        (lookup(LOCAL_PATH), {}),
         (lookup("ignored.example.com"), {}),
+        (lookup("nfs.example.com/files"), {}),
     ],
 )
 def test_attached_volumes_of_a_pod(found: VolumeLookup, amounts: Amounts) -> None:
-    """The driver of the bound volume counts, or that of the class. Local and ignored drivers do not count."""
+    """The driver of the bound volume counts, or that of the class. Ignored ones, and those of no node, do not count."""
     assert found.needed(claiming()) == amounts
 
 
@@ -361,15 +366,15 @@ def test_an_ephemeral_claim_must_be_controlled_by_the_pod() -> None:
         lookup(owner="q").needed(pod("p", volumes=(scratch,)))
 
 
-def test_attach_limits_of_a_node() -> None:
-    """It is the published count, or practically unlimited."""
+def test_the_drivers_of_a_node_are_amounts_that_no_number_of_pods_exceeds() -> None:
+    """A limit counts volumes, which pods can share; the predicate NodeVolumeLimits enforces it."""
     drivers = (
         wire.CSINodeDriver(name="a/b", allocatable=wire.VolumeNodeResources(count=3)),
         wire.CSINodeDriver(name="c"),
     )
-    limits = attach_limits(wire.CSINode(metadata=wire.ObjectMeta(name="n"), spec=wire.CSINodeSpec(drivers=drivers)))
+    amounts = driver_amounts(wire.CSINode(metadata=wire.ObjectMeta(name="n"), spec=wire.CSINodeSpec(drivers=drivers)))
 
-    assert limits == {"attachable-volumes-csi-a-b": 3000, "attachable-volumes-csi-c": (2**31 - 1) * 1000}
+    assert amounts == dict.fromkeys(("attachable-volumes-csi-a-b", "attachable-volumes-csi-c"), (2**31 - 1) * 1000)
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "TRUE", "true", "True"])

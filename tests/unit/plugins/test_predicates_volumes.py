@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -117,7 +118,10 @@ def step(name: str, **details: str) -> Preparation:
         ([claim("c")], ""),
         (
             [claim("c", cls="now")],
-            "plugin VolumeZone pre-predicates failed PersistentVolume had no name",
+            (
+                'plugin VolumeZone pre-predicates failed persistentvolumeclaim "c" is not bound yet, '
+                'and its storage class "now" binds immediately'
+            ),
         ),
         (
             [claim("c", cls="gone")],
@@ -147,7 +151,7 @@ def test_volume_binding_alone_says_its_own_words() -> None:
     )
 
     assert fault(missing, "p") == prefix + 'persistentvolumeclaim "c" not found'
-    assert fault(immediate, "p") == prefix + "pod has unbound immediate PersistentVolumeClaims"
+    assert fault(immediate, "p") == prefix + "pod has unbound immediate PersistentVolumeClaims: c"
     assert fault(prebound, "p") == ""  # its phase says that it is bound
     assert fault(opened(*NODES, pod("p", claims=["c"]), volume_binding=False, **others), "p") == ""
 
@@ -514,6 +518,51 @@ def test_limits_follow_placements_and_undo() -> None:
         assert cluster.verdicts("q") == {}
 
     assert cluster.verdicts("q") == {}
+
+
+# Claims for one pod ---------------------------------------------------------------------------------------------------
+
+IN_USE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+
+def claim_with(*modes: str) -> wire.PersistentVolumeClaim:
+    """Return a bound claim with these access modes."""
+    bound = claim("c", volume="v")
+    return msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, access_modes=modes))
+
+
+def test_a_claim_for_one_pod_refuses_all_nodes_while_it_is_in_use() -> None:
+    """A placed pod uses it, an evicted one does not, and undo restores both."""
+    pods = pod("a", on="n1", claims=["c"]), pod("p", claims=["c"]), pod("q", claims=["d"])
+    cluster = opened(*NODES, volume("v"), claim_with("ReadWriteOncePod"), claim("d", volume="v"), *pods)
+    victim = cluster.task("a")
+    job = cluster.session.jobs.of(victim)
+    assert job is not None
+    in_use = dict.fromkeys(("n1", "n2", "n3"), IN_USE)
+    assert cluster.verdicts("p") == in_use
+    assert cluster.verdicts("q") == {}
+    with cluster.session.statement() as statement:
+        assert statement.evict(job, victim, "preempt") is None
+        assert cluster.verdicts("p") == {}
+        assert cluster.place(statement, "p", "n1") is None
+        assert cluster.verdicts("p") == in_use
+
+    assert cluster.verdicts("p") == in_use
+
+
+@pytest.mark.parametrize(
+    ("modes", "more"),
+    [
+        (("ReadWriteOnce",), {}),
+        (("ReadWriteOnce", "ReadWriteOncePod"), {}),
+        (("ReadWriteOncePod",), {"volume_restrictions": False}),
+    ],
+)
+def test_other_claims_are_shared(modes: tuple[str, ...], more: dict[str, bool]) -> None:
+    """Several modes leave open how the volume is mounted; the argument disables the filter."""
+    pods = pod("a", on="n1", claims=["c"]), pod("p", claims=["c"])
+
+    assert opened(*NODES, volume("v"), claim_with(*modes), *pods, **more).verdicts("p") == {}
 
 
 # Score ----------------------------------------------------------------------------------------------------------------
