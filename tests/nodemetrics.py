@@ -22,7 +22,7 @@ def node_metric(
     """A NodeMetric as an agent writes it.
 
     Args:
-        name: Of the node.
+        name: Name of the node.
         used: What all of it uses; None where nothing was measured.
         at: When, seconds since 1970, or what stands in place of a time; None for never.
         pods: What each pod uses, by `pod_metric`.

@@ -56,7 +56,7 @@ def topology(
     Args:
         name: Name of the node.
         cpus: Its CPUs; those of `SMALL` where None.
-        memory: Of each NUMA node.
+        memory: Memory of each NUMA node.
         policies: Topology policies.
         zones: Amounts by NUMA node; CPU by the number of its CPUs and `memory` where None.
         resources: More resources of each NUMA node.

@@ -19,10 +19,10 @@ def numatopology(
     """A Numatopology of a machine with two sockets of four CPUs, each one NUMA node of two cores, where not `detail`.
 
     Args:
-        name: Of the node.
-        policy: Of its kubelet's topology manager.
+        name: Name of the node.
+        policy: Policy of its kubelet's topology manager.
         manager: Policy of its CPU manager.
-        free: CPUs that nobody has; None where nothing is said of CPUs.
+        free: Free CPUs; None without information about CPUs.
         detail: NUMA node, socket and core by CPU.
         reserved: CPUs kept for the system.
         listed: UIDs of pods that have their CPUs.

@@ -1,4 +1,4 @@
-"""Alert rules, read and tried by Prometheus' own tool: each is told of its trouble, none of health."""
+"""Alert rules, evaluated by Prometheus' own tool: each fires for its trouble, and none for a healthy release."""
 
 import subprocess
 from pathlib import Path
@@ -65,7 +65,7 @@ ONE_OF_TWO: Series = {
     'pyroclast_leader{namespace="n",job="busy",pod="a"}': steady(1),
     'pyroclast_leader{namespace="n",job="idle",pod="a"}': steady(0),
 }
-"""Of two releases one has nobody who leads."""
+"""One of two releases has no leader."""
 ILL: list[tuple[str, Series, dict[str, str]]] = [
     ("PyroclastNoLeader", {'pyroclast_leader{pod="a"}': steady(0)}, {}),
     ("PyroclastNoLeader", ONE_OF_TWO, {"namespace": "n", "job": "idle"}),

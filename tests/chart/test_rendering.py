@@ -326,7 +326,7 @@ OF_WEBHOOKS = {
 
 
 def test_separate_webhooks_have_their_own_rights_and_everything_that_points_to_them() -> None:
-    """The controllers lose the rights of webhooks, and whoever answers has no others; nothing reconciles there."""
+    """The controllers lose the rights of webhooks, and the webhook process has no others; it runs no reconciler."""
     objects = rendered("admission.separate=true", "admission.extraEnv[0].name=PROXY")
     deployment = by_kind(objects, "Deployment", "-admission")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
@@ -367,7 +367,7 @@ def test_clients_of_webhooks_need_a_certificate_where_an_authority_is_given(sepa
 
 
 def test_ports_of_metrics_and_webhooks_alone_are_open() -> None:
-    """By default, to anybody; with addresses of the API server, webhooks to these."""
+    """Without values all sources are allowed; with addresses of the API server, only it reaches the webhooks."""
     block = [{"ipBlock": {"cidr": "10.0.0.1/32"}}]
     for sets, sources in (((), None), (("networkPolicy.apiServerCIDRs={10.0.0.1/32}",), block)):
         objects = rendered(*sets)
@@ -429,7 +429,7 @@ def test_each_value_has_a_description() -> None:
 
 
 def test_cert_manager_renews_under_an_authority_that_stays() -> None:
-    """Whom the API server trusts is not what is renewed: each certificate names an issuer, that one the authority."""
+    """The API server does not trust the renewed certificate itself: each certificate names the authority as issuer."""
     objects = rendered("admission.certManager.enabled=true")
     issuers, certificates = (
         {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == kind}
@@ -487,7 +487,7 @@ def test_gates_hold_for_all() -> None:
 
 
 def test_pods_are_asked_about_where_they_are_of_these_schedulers() -> None:
-    """By the names of the values; with resource groups, which choose the scheduler, all pods are completed."""
+    """The values name the schedulers; with resource groups, which choose the scheduler, all pods are completed."""
     sets = ("admission.pods=true", "scheduler.schedulerNames={batch,night}")
     ours = [{"name": "our-schedulers", "expression": "object.spec.schedulerName in ['batch', 'night']"}]
     plain, grouped = webhooks(*sets), webhooks(*sets, "admission.config=resourceGroups: []")
@@ -498,7 +498,7 @@ def test_pods_are_asked_about_where_they_are_of_these_schedulers() -> None:
 
 
 def test_resource_groups_are_mounted_where_they_are_read() -> None:
-    """The file is that of the flag, its folder that of the ConfigMap; without pods they would concern nobody."""
+    """The file is that of the flag, its folder that of the ConfigMap; without pods they have no effect."""
     text = "resourceGroups: []"
     objects = rendered("admission.pods=true", f"admission.config={text}")
     pod = next(pods_of([by_kind(objects, "Deployment", "-controllers")]))
@@ -551,7 +551,7 @@ def test_what_processes_make_for_themselves_goes_after_all_else(sets: tuple[str,
 
 
 def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
-    """Whoever follows them after an uninstall removes each definition of the chart."""
+    """The notes after an uninstall name each definition of the chart."""
     notes = (CHART / "templates" / "NOTES.txt").read_text()
     (selector,) = re.findall(r"kubectl delete crd -l (\S+)=", notes)
     (value,) = re.findall(rf"{re.escape(selector)}=([\w-]+)", notes)
@@ -562,14 +562,14 @@ def test_the_notes_select_the_definitions_that_they_offer_to_remove() -> None:
 
 
 def test_the_notes_name_the_domains_that_they_offer_to_remove() -> None:
-    """By the label that they are made with."""
+    """The label that they are created with selects them."""
     notes = (CHART / "templates" / "NOTES.txt").read_text()
 
     assert f"kubectl delete hypernodes -l {NETWORK_TOPOLOGY_SOURCE}={SOURCE}" in notes
 
 
 def test_alerts_of_controllers_go_with_them() -> None:
-    """The rules are those of the file; where others' controllers serve, nobody is told for ever that ours do not."""
+    """The rules are those of the file; with other controllers, the alert about missing controllers is off."""
 
     def alerts(*sets: str) -> list[dict[str, Any]]:
         (found,) = [each for each in rendered("metrics.alerts.enabled=true", *sets) if each["kind"] == "PrometheusRule"]

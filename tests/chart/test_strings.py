@@ -40,7 +40,7 @@ AWKWARD = (
     "  indented\n  twice",
     "trailing ",
 )
-"""What is special to YAML, to Helm, or to whoever guesses types."""
+"""Characters that are special to YAML, to Helm, or to parsers that guess types."""
 EVERYTHING_ON = {
     "custom": {"scheduler_plugins_dir": "/plugins", "scheduler_plugins_volume": {"configMap": {"name": "x"}}},
     "scheduler": {"devices": {"configMap": {"read": True}}, "nodeSelectors": ["a:b"], "featureGates": {"A": True}},

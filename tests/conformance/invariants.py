@@ -77,7 +77,7 @@ class _Cluster:
                 yield f"gang {group} is left with {len(members)} of {self.min_members[group]}"
 
     def _stays(self, pod: str) -> bool:
-        """A pod that somebody deleted takes room still, and is no member of its gang any more."""
+        """A deleted pod uses capacity until it is gone, and is no member of its gang any more."""
         return not self.pods[pod]["metadata"].get("deletionTimestamp")
 
     def _group(self, pod: str) -> str:

@@ -45,7 +45,7 @@ def test_upstream_cases_are_there() -> None:
 
 
 def test_exceptions_name_cases_that_exist() -> None:
-    """No row speaks of a case that nobody can run."""
+    """Each row names a case that exists."""
     unknown = set(exceptions()) - {table.id for table in tables()}
     if not upstream_folder().is_dir():
         unknown = {name for name in unknown if not name.startswith("upstream/")}

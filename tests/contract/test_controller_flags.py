@@ -19,7 +19,7 @@ def test_every_flag_is_documented_with_its_default_and_help() -> None:
 
 
 def test_every_flag_without_effect_is_documented_with_the_reason() -> None:
-    """Somebody who comes from Volcano finds why a flag does nothing."""
+    """Users who come from Volcano find why a flag has no effect."""
     assert rows(PAGE, "Flags without effect") == {f"--{name}": (why,) for name, (_, why) in WITHOUT_EFFECT.items()}
 
 

@@ -19,7 +19,7 @@ def test_every_kind_has_its_file() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_are_up_to_date(kind: type[KubernetesObject]) -> None:
-    """Who changes a struct runs `make crds`; who changes a file changes it in vain."""
+    """A changed struct needs `make crds`; a changed file is overwritten."""
     assert (CRD_FOLDER / file_name(kind)).read_text(encoding="utf-8") == text_of(kind)
 
 

@@ -42,7 +42,7 @@ class Outer(Wire, frozen=True, kw_only=True):
     inners: Annotated[tuple[Inner, ...], FieldRules(min_items=1, list_type="atomic")] = ()
     """Several."""
     amounts: Mapping[str, Quantity] = EMPTY
-    """By name."""
+    """Ordered by name."""
     kept: Annotated[Json, KEPT_AS_WRITTEN] | None = None
     """As it is."""
     shaped: Annotated[Json, Quantity, FieldRules(shape=Inner)] | None = None

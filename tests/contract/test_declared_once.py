@@ -13,7 +13,7 @@ from pyroclast.kube.resources import Resource
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("actions", "cache", "controllers", "framework", "kube", "model", "plugins", "pyroclast", "scheduler")
-"""Of the product. The emulator is the other side of the wire: it has an API server's words for its own parts."""
+"""The product only. The emulator has the words of an API server for its own parts."""
 STRUCTS = ("model/api", "model/wire")
 
 _OBJECT = "the scheduler's view of the object, with amounts and references resolved"

@@ -59,7 +59,7 @@ SHOWN = {label: (FOLDER / target, name) for text in PAGES.values() for label, ta
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.ref)
 def test_each_row_names_what_shows_it(row: Row) -> None:
-    """By links of its own, to tests and cases that are there."""
+    """Each page has links of its own, to existing tests and cases."""
     assert (row.heads[-1], len(row.cells)) == ("shown by", len(row.heads))
     assert row.shown_by, f"{row.ref} names no case"
     for label in row.shown_by:

@@ -16,7 +16,7 @@ def test_there_is_no_circle_of_imports() -> None:
 
 
 def test_a_circle_is_found() -> None:
-    """Of modules that reach each other, however long the way; a module that only reaches them is no part of it."""
+    """Modules that reach each other, however long the way; a module that only reaches them is no part of a circle."""
     imports = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": set()}
 
     assert circles(imports) == [["a", "b", "c"]]

@@ -33,7 +33,7 @@ def documented() -> set[str]:
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_expressions_name_metrics_that_there_are(name: str) -> None:
-    """A panel or an alert on a metric that nobody serves would never show anything."""
+    """A panel or an alert on a metric that is not served would never show anything."""
     metrics = set(METRIC.findall(EXPRESSIONS[name]))
 
     assert metrics

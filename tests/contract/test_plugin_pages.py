@@ -121,7 +121,7 @@ def test_arguments_and_defaults_are_those_of_the_code(page: Path, builder: Build
 
 @EACH
 def test_the_example_is_computed(page: Path, builder: Builder) -> None:
-    """By a test named like the page, which compares sentences with that very page and leaves no number over."""
+    """A test with the name of the page compares its sentences with the page and leaves no number out."""
     test = EXAMPLES / page.parent.name / f"test_{builder.name.replace('-', '_')}.py"
 
     assert f'assert_tells("{page.parent.name}/{builder.name}",' in "".join(test.read_text().split())

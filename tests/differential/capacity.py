@@ -99,7 +99,7 @@ class Declared:
         return min(max(self.limit(parent, what) - promised, 0) + own, self.capability(name, what))
 
     def deserved(self, name: str, what: str) -> int | None:
-        """What others may not take by reclaim; None where nobody spoke of it."""
+        """Amounts that others may not reclaim; None if there are none."""
         queue = self.queues[name]
         if self.in_tree and name == "root":
             return sum(self.deserved(each, what) or 0 for each in self.children("root"))

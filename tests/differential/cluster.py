@@ -111,7 +111,7 @@ class Group:
 
     @property
     def topology(self) -> Mapping[str, Any] | None:
-        """How close it wants to lie."""
+        """Weight of topology distance."""
         found: Mapping[str, Any] | None = self.object["spec"].get("networkTopology")
         return found
 

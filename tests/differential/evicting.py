@@ -56,7 +56,7 @@ class Evicting(Vetoes):
         super().__init__(*arguments, **more)
         self.least_harm = self.arguments.get("preempt", {}).get("enableTopologyAwarePreemption", False)
         self.evicting: list[dict[str, Any]] = []
-        """Plans that evict: whom, and where pods wait for the room."""
+        """Plans that evict: victims, and the places of the pods that wait for the capacity."""
         self.began_waiting = {group.key for group in self.cluster.groups.values() if group.count("Pending")}
         """Groups with pods that waited when the cycle began."""
         self.following: Sequence[str] = ()
@@ -366,7 +366,7 @@ class Evicting(Vetoes):
     # For nobody's sake
 
     def shuffle(self, _: Sequence[str]) -> None:
-        """Let those go whom the plugins of the first tier that names anybody name."""
+        """Evict the pods that the plugins of the first tier with an answer name."""
         running = [pod for group in self.cluster.groups.values() for pod in group.pods if pod.status == "Running"]
         first_to_go = [pod for key in reversed(self.cluster.groups) for pod in self.last_first(key, running)]
         left = self.arguments.get("shuffle", {}).get("maxEvictions") or len(running)
@@ -386,7 +386,7 @@ class Evicting(Vetoes):
         return sorted((pod for pod in pods if pod.group == key), key=self.pod_key, reverse=True)
 
     def named(self, pods: Sequence[Pod]) -> list[tuple[Policy, list[Pod]]]:
-        """Who names whom."""
+        """Names by object."""
         for tier in self.tiers:
             found = [(self.policies[name], self.policies[name].names(pods)) for name in tier if name in self.policies]
             if any(named for _, named in found):

@@ -1,4 +1,4 @@
-"""An extender for clusters by chance: it answers by marks on nodes, pods and groups, whatever else it is told."""
+"""An extender for random clusters: it answers by marks on nodes, pods and groups, regardless of other fields."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,7 +16,7 @@ RANK: Final = "extender.test/rank"
 TOOLS: Final = "extender.test/tools"
 """Annotation of a pod, `true`."""
 KEPT: Final = "extender.test/kept"
-"""Annotation of a pod, `true`: it is nobody's victim."""
+"""Annotation of a pod, `true`: it is never a victim."""
 VOTE: Final = "extender.test/vote"
 """Annotation of a group: a vote on it at the gate."""
 
@@ -68,4 +68,4 @@ def _victims(body: Any) -> Any:
 
 
 MARKED: Final = {"extender": Marked()}
-"""Who answers, by plugin instance."""
+"""Answers by plugin instance."""

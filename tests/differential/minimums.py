@@ -29,7 +29,7 @@ class Choosing:
         yield from self.whole_parts(lambda _: self.whole_lacks() > 0)
 
     def whole_parts(self, wanted: Callable[[Part], bool]) -> Iterator[Step]:
-        """Sub-groups that can be made up, if wanted when their turn comes."""
+        """Sub-groups that can be completed, for a later turn."""
         for part in self.parts:
             lacks = self.part_lacks(part)
             if 0 < lacks <= len(self.candidates(part)) and wanted(part):
@@ -39,7 +39,7 @@ class Choosing:
                 yield part, self.chosen[first:]
 
     def singly(self, wanted: Callable[[Pod], bool]) -> Iterator[Step]:
-        """Pods of sub-groups that are made up, if wanted when their turn comes."""
+        """Pods of sub-groups that are completed, for a later turn."""
         for part in self.parts:
             for pod in self.candidates(part) if self.part_lacks(part) <= 0 else ():
                 if wanted(pod):
@@ -47,7 +47,7 @@ class Choosing:
                     yield part, [pod]
 
     def worth(self, part: Part, pod: Pod) -> tuple[bool, bool]:
-        """Whose role lacks it goes first, of these who is not to be had elsewhere."""
+        """Members of a role that lacks them come first, and of these the ones that cannot be replaced."""
         lacks = self.role_lacks(pod.role)
         elsewhere = sum(
             each.role == pod.role for other in self.parts if other is not part for each in self.candidates(other)

@@ -19,7 +19,7 @@ class Hint(NamedTuple):
 
 
 Provided = Mapping[str, Sequence[Hint] | None]
-"""Hints by resource; None: whoever provides them does not mind."""
+"""Hints by resource; None if the provider has no preference."""
 
 
 def hints(detail: Detail, available: Iterable[int], count: int) -> list[Hint]:

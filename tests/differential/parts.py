@@ -26,7 +26,7 @@ class Part:
     failed: set[str] = field(default_factory=set)
     """Pods that found no node."""
     topology: Mapping[str, Any] | None = None
-    """How close it wants to lie."""
+    """Weight of topology distance."""
 
     def reaches(self, *more: str) -> bool:
         """Whether its minimum is placed."""

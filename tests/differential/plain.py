@@ -378,7 +378,7 @@ class Plain:
         return any(other.role == pod.role and other.key in part.failed for other in part.members)
 
     def allocatable(self, group: Group, pod: Pod) -> bool:
-        """Whether a queue, and whoever else counts, may have one pod more."""
+        """Whether a queue may have one pod more, with other users counted."""
         if self.has("proportion") and not self.shares.takes(group.queue, pod.request):
             return False
         return all(policy.takes(pod) for policy in self.policies.values())
@@ -428,7 +428,7 @@ class Plain:
         return left
 
     def takes_a_pod(self, node: Node) -> bool:
-        """Whether a node takes one pod more, whoever else counts them."""
+        """Whether a node takes one pod more, with other users counted."""
         return node.offers["pods"] > used(self.filters, node, "pods", viewed=False)
 
     def best(self, pod: Pod, nodes: Sequence[Node]) -> Node:

@@ -69,7 +69,7 @@ class Policy:
         return False
 
     def opens_gate(self, _group: Group) -> int:
-        """Vote on a job that wants to pass the gate."""
+        """Vote on the admission of a job."""
         return 0
 
     def passed(self, _group: Group) -> None:
@@ -96,18 +96,18 @@ class Policy:
         return False
 
     def surplus(self, _pod: Pod, victims: list[Pod]) -> list[Pod]:
-        """Of chosen victims of other queues those that may go, whichever tier chose them."""
+        """Chosen victims of other queues that may be evicted, whichever tier chose them."""
         return victims
 
     def rules(self, _point: str) -> Rule | None:
-        """Who may go, by those who ask; None for no say."""
+        """Possible victims by plugin; None for abstention."""
         return None
 
     breaks_gangs: ClassVar[bool] = False
     """Whether those it names go although their gangs need them."""
 
     def names(self, _pods: Sequence[Pod]) -> list[Pod]:
-        """Which pods should go for nobody's sake."""
+        """Pods to evict without a preemptor."""
         return []
 
     def bound_of(self, _pod: Pod) -> str:

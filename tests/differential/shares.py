@@ -1,4 +1,4 @@
-"""Who deserves how much: proportion, overcommit and drf, counted anew at every question."""
+"""Deserved amounts: proportion, overcommit and drf, computed again at every question."""
 
 from fractions import Fraction
 

@@ -21,7 +21,7 @@ def test_every_varied_plugin_has_a_plain_side() -> None:
 
 
 def test_every_action_is_run_somewhere() -> None:
-    """By the plain scheduler too."""
+    """The same from the plain scheduler."""
     named = {action for actions in (*generated.ACTIONS, *crowded.EVICTING, SHUFFLING) for action in actions}
 
     assert {each.name for each in ACTIONS} == named

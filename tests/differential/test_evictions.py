@@ -58,7 +58,7 @@ def by_the_product(each: Crowded) -> dict[str, Any]:
 @ALIKE
 @given(SEEDS)
 def test_same_evictions_for_the_same_pods(seed: int) -> None:
-    """Preempt, reclaim, gangpreempt, gangreclaim: whom each plan evicts, in order, and where whose pods wait."""
+    """Preempt, reclaim, gangpreempt, gangreclaim: victims of each plan, in order, and places of waiting pods."""
     each = crowded(Random(seed))
 
     assert by_the_product(each) == plainly(each)
@@ -78,7 +78,7 @@ def test_same_evictions_where_candidates_are_many(seed: int) -> None:
 @settings(ALIKE, max_examples=examples(25))
 @given(SEEDS)
 def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
-    """The same where capacity minds the branches of queues."""
+    """The same with a hierarchy of queues in capacity."""
     each = branched(Random(seed))
 
     assert by_the_product(each) == plainly(each, Treed)
@@ -87,7 +87,7 @@ def test_same_evictions_in_a_tree_of_queues(seed: int) -> None:
 @settings(ALIKE, max_examples=examples(25))
 @given(SEEDS)
 def test_same_evictions_among_weighed_branches(seed: int) -> None:
-    """The same where drf minds the paths and weights of queues."""
+    """The same with paths and weights of queues in drf."""
     each = pathed(Random(seed))
 
     assert by_the_product(each) == plainly(each, Weighed)
@@ -112,7 +112,7 @@ class InOrder(Evicting):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_the_choice_matters(full: bool) -> None:
-    """Of a hundred clusters at least a twentieth are decided otherwise where pods are taken in their order."""
+    """At least a twentieth of a hundred clusters are decided otherwise if pods are taken in their order."""
     cases = (scarce(Random(seed), full=full) for seed in range(100))
 
     assert at_least(5, (plainly(each, InOrder) != plainly(each) for each in cases))
@@ -120,14 +120,14 @@ def test_the_choice_matters(full: bool) -> None:
 
 @pytest.mark.parametrize(("made", "kind"), [(branched, Treed), (pathed, Weighed)])
 def test_the_tree_matters(made: Callable[[Random], Crowded], kind: type[Evicting]) -> None:
-    """Of fifty clusters at least a tenth are decided otherwise where all queues stand side by side."""
+    """At least a tenth of fifty clusters are decided otherwise if all queues are siblings."""
     cases = (made(Random(seed)) for seed in range(50))
 
     assert at_least(5, (plainly(each, kind) != plainly(each) for each in cases))
 
 
 def test_the_clusters_are_worth_it() -> None:
-    """Of a hundred clusters at least a third see evictions, by each action."""
+    """At least a third of a hundred clusters have evictions, by each action."""
     seen: dict[str, int] = {}
     for seed in range(100):
         each = crowded(Random(seed))

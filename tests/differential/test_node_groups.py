@@ -195,7 +195,7 @@ def test_same_verdicts(seed: int) -> None:
 @ALIKE
 @given(SEEDS)
 def test_same_scores(seed: int) -> None:
-    """Of each node."""
+    """One value for each node."""
     case = Case(seed)
 
     assert case.world().scores("p") == pytest.approx({name: case.score(name) for name in case.group_of})

@@ -70,7 +70,7 @@ def by_the_product(each: Varied) -> dict[str, Any]:
 @ALIKE
 @given(SEEDS)
 def test_same_decisions(plugin: str, seed: int) -> None:
-    """Whom each plan binds and evicts, in order, where whose pods wait, and how jobs stand."""
+    """Binds and evictions of each plan, in order, places of waiting pods, and phases of jobs."""
     each = varied(plugin, Random(seed))
 
     assert by_the_product(each) == plainly(each)
@@ -78,7 +78,7 @@ def test_same_decisions(plugin: str, seed: int) -> None:
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_plugin_matters(plugin: str) -> None:
-    """Of forty clusters at least an eighth are decided otherwise without it."""
+    """At least an eighth of forty clusters are decided otherwise without it."""
     cases = (varied(plugin, Random(seed)) for seed in range(40))
 
     assert at_least(5, (plainly(each) != plainly(each.without(plugin)) for each in cases))

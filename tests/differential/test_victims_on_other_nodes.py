@@ -22,7 +22,7 @@ def plainly(each: Limited) -> Anywhere:
 
 
 def by_the_product(each: Limited, *, least_harm: bool = True) -> tuple[list[str], dict[str, str]]:
-    """Return whom the product evicts, and where pods wait for the room."""
+    """Return the victims of the product, and the places of pods that wait for the capacity."""
     arguments = {**each.arguments, each.action: {"leastHarm": least_harm}}
     outcome = each.scenario.run(
         "allocate",
@@ -73,7 +73,7 @@ def are_on_other_nodes(each: Limited) -> bool:
 
 
 def test_victims_on_other_nodes_matter() -> None:
-    """Of a hundred clusters a twentieth evict on other nodes, and some of these have no plan without `leastHarm`."""
+    """A twentieth of a hundred clusters evict on other nodes, and some of these have no plan without `leastHarm`."""
     cases = [case for case in map(limited, map(Random, range(100))) if are_on_other_nodes(case)]
 
     assert len(cases) >= 5
@@ -81,7 +81,7 @@ def test_victims_on_other_nodes_matter() -> None:
 
 
 def test_the_order_of_evictions_rarely_matters() -> None:
-    """Of fifty clusters in at most two the two bounds differ."""
+    """The two bounds differ in at most two of fifty clusters."""
     bounds = (plainly(limited(Random(seed))).least_harm_of_plans() for seed in range(50))
 
     assert not at_least(3, (some != every for some, every in bounds))

@@ -52,7 +52,7 @@ class Topological(Evicting):
         return [node for node in self.cluster.nodes if self.inside is None or node.name in self.inside]
 
     def valid(self, group: Group) -> bool:
-        """Whether a job can have its minimum, and somebody keeps to its topology."""
+        """Whether a job can have its minimum, and a plugin serves its topology."""
         hard = [each for each in self.topologies(group) if each["mode"] != "soft"]
         if self.aware is None:
             served = not any("highestTierAllowed" in each or "highestTierName" in each for each in hard)
@@ -191,7 +191,7 @@ class Topological(Evicting):
         return root if domain in self.aware.site.around(root) else None
 
     def could_hold(self, domain: str, wanted: Amounts, *, evicting: bool) -> bool:
-        """Whether a domain's room as the cycle began, free then or later, is enough for all that is wanted together."""
+        """Whether a domain's capacity as the cycle began, free then or later, is enough for all requests together."""
         assert self.aware is not None
         nodes = [node for node in self.cluster.nodes if node.name in self.aware.site.inside(domain)]
 
@@ -324,7 +324,7 @@ class Topological(Evicting):
         return [each for level in self.levels_of_job(group, evicting=True) for each in level][:most]
 
     def plan(self, group: Group, who: Who, **more: Any) -> bool:
-        """Place pods one by one, inside one domain where the job minds."""
+        """Place pods one by one, inside one domain if the job has a topology."""
         if self.aware is None or who.action != "reclaim":
             return super().plan(group, who, **more)
         domains = self.domains(group, MOST_DOMAINS)
@@ -342,7 +342,7 @@ class Topological(Evicting):
         return super().find_place(draft, pod) if self.may_evict else self.place_free(draft, pod)
 
     def plan_for_gang(self, group: Group, who: Who) -> bool:
-        """Evict for a gang in one domain after the other: nobody, then those who can be spared, then whole gangs."""
+        """Evict for a gang in one domain after the other: no pod, then pods that can be spared, then whole gangs."""
         if self.aware is None:
             return super().plan_for_gang(group, who)
         pods = self.worth_placing(group)

@@ -21,7 +21,7 @@ from tests.nodemetrics import node_metric, pod_metric
 
 SHUFFLING = ("allocate", "shuffle")
 TRIES = 4
-"""Full clusters looked at for one in which somebody is evicted."""
+"""Full clusters that are searched for one with evictions."""
 YEAR_SECONDS = 365 * 24 * 3600
 NAMESPACE = "default"
 APPS = ("web", "db", "train")
@@ -43,7 +43,7 @@ class Varied:
     tiers: tuple[tuple[Any, ...], ...]
     actions: tuple[str, ...]
     arguments: Mapping[str, Mapping[str, Any]]
-    """By plugin and by action."""
+    """Results by plugin and by action."""
     now: float
     runs: Mapping[str, float]
     """When plugins that act from time to time last did."""
@@ -78,7 +78,7 @@ def gated(chance: Random) -> Varied:
 
 
 def roomy(chance: Random) -> Varied:
-    """Make a cluster that takes work: nobody is evicted."""
+    """Make a cluster with free capacity, without evictions."""
     each = case(chance, divided=chance.random() < 0.2)
     now = moment_after(each.scenario.objects) - YEAR_SECONDS
     return Varied(each.scenario, each.tiers, each.actions, AS_VOLCANO, now, {})
@@ -94,7 +94,7 @@ def related(chance: Random) -> Varied:
 
 
 def full(chance: Random) -> Varied:
-    """Make a cluster that is full, if possible one in which somebody is evicted."""
+    """Make a full cluster, if possible one with evictions."""
     for _ in range(TRIES):
         each = crowded(chance)
         now = moment_after(each.scenario.objects)
@@ -112,7 +112,7 @@ def preempting(chance: Random) -> Varied:
 
 
 def shuffling(chance: Random) -> Varied:
-    """Make a cluster that is full, from which pods go for nobody's sake."""
+    """Make a full cluster, from which pods are evicted without a preemptor."""
     each = full(chance)
     plugins = {"rescheduling": each.now - chance.choice([30, 300, 301, 301, 900, 900])}
     arguments = {**each.arguments, "shuffle": {"maxEvictions": chance.choice([0, 0, 1, 2])}}
@@ -152,7 +152,7 @@ def moment(seconds: float) -> str:
 
 
 def with_budgets(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
-    """Disruption budgets: some overlap, some are of other namespaces or select nobody, some count pods already."""
+    """Disruption budgets: some overlap, some are of other namespaces or select no pod, some count pods already."""
     names = [each["metadata"]["name"] for each in objects if each["kind"] == "Pod"]
     budgets = [
         {
@@ -783,7 +783,7 @@ def _koordinator_devices(chance: Random) -> list[Object]:
 
 
 def _koordinator_held(wish: Mapping[str, str], chance: Random) -> Object:
-    """What a pod that runs has been given, by whoever it was."""
+    """Allocations of a running pod, from any scheduler."""
     held: dict[str, Any] = {}
     if GPU in wish:
         minors = chance.sample(range(4), int(wish[GPU]))
@@ -843,7 +843,7 @@ def with_cards(objects: tuple[Object, ...], _now: float, chance: Random) -> tupl
 def with_elastic_quotas(
     objects: tuple[Object, ...], _now: float, chance: Random
 ) -> tuple[tuple[Object, ...], Arguments]:
-    """Teams, some inside an organisation, with jobs that are theirs and pods that are nobody's."""
+    """Teams, some inside an organisation, with their jobs, and pods without a team."""
     teams = [f"team{number}" for number in range(chance.randint(1, 3))]
     quotas = [_elastic_quota(name, chance, above=chance.choice(["", "", "org", "org", "lost"])) for name in teams]
     if chance.random() < 0.3:

@@ -1,4 +1,4 @@
-"""Who may be evicted for whom: each plugin's rule, victim by victim, and how the tiers' answers combine."""
+"""Victims and preemptors: each plugin's rule, victim by victim, and how the tiers' answers combine."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ SPELLED = {"cpu": "cpu", "memory": "memory", "gpu": "nvidia.com/gpu", "pods": "p
 
 
 class Vetoes(Plain):
-    """A cycle in which somebody may be asked to leave."""
+    """A cycle with possible evictions."""
 
     # Queues
 
@@ -184,7 +184,7 @@ class Vetoes(Plain):
         return chosen
 
     def by_capacity(self, pod: Pod, candidates: list[Pod]) -> list[Pod]:
-        """Pods of queues that have more than what is declared for them, in the order of victims, whoever asks."""
+        """Pods of queues that exceed their declared amounts, in the order of victims, for any preemptor."""
         declared, in_turn = self.declared(), self.leave_first(candidates)
         names = declared.victims(plain_pod(pod, self.group_of(pod)), [self.declared_pod(each) for each in in_turn])
         return [each for each in in_turn if each.key in names]
@@ -218,7 +218,7 @@ class Vetoes(Plain):
     # Tiers
 
     def rules(self, point: str) -> dict[str, Rule]:
-        """Who has a say at a point."""
+        """Plugins with a function at a point."""
         common: dict[str, Rule] = {"conformance": self.by_conformance}
         common |= {name: rule for name, policy in self.policies.items() if (rule := policy.rules(point)) is not None}
         if point == "preemptable":
@@ -233,7 +233,7 @@ class Vetoes(Plain):
     def permitted(
         self, point: str, pod: Pod, candidates: list[Pod], gang: list[Pod] | None = None, *, within: bool = False
     ) -> list[Pod]:
-        """Who may go: all of the first tier that leaves anybody agree; `gang` names all that go with a candidate.
+        """Return the victims: all plugins of the first tier with an answer agree; `gang`: all that go with a candidate.
 
         Plugins that compare queues have no say `within` one queue; there those that divide it agree in every tier.
         """

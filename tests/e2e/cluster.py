@@ -36,7 +36,7 @@ class Cluster:
     start_controllers: Callable[[], object]
     """See to garbage collection, namespace termination and disruption budgets from here on."""
     away: Callable[[], AbstractContextManager[None]]
-    """For the length of a block the API server answers nobody, though connections to it stand."""
+    """For the length of a block the API server does not answer, though connections to it stay open."""
     gone: Callable[[], AbstractContextManager[None]]
     """For the length of a block there is none: connections break, new ones are refused. It comes back with what it had;
     an emulator, which has all in its memory, is only away."""

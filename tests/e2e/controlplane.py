@@ -62,7 +62,7 @@ class ControlPlane:
     """etcd and kube-apiserver in a folder of their own, for the length of a `with` block.
 
     Nothing survives the block: etcd does not even write through to the disk. The administrator is the user of
-    the kubeconfig; RBAC is on for everybody else.
+    the kubeconfig; RBAC is on for all other users.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ class Daemon:
         Args:
             cluster: What it schedules.
             folder: Where its log and its dumps go.
-            flags: Its command line, beside what every test wants.
+            flags: Its command line, beside the usual flags of tests.
             environment: Variables it sees beside those of the tests.
         """
         self.health_port, self.metrics_port = free_ports(2)

@@ -67,7 +67,7 @@ class Extender:
         self._thread.start()
 
     def die(self) -> None:
-        """Be gone: nobody listens on the port any more."""
+        """Stop: the port is closed."""
         server, thread = self._server, self._thread
         self._server = self._thread = None
         if server is not None and thread is not None:

@@ -33,7 +33,7 @@ class Ground:
     name: str
     folder: Path
     node_flags: tuple[str, ...] = field(default=())
-    """Of the hollow nodes, beside the usual ones."""
+    """Flags of the hollow nodes, beside the usual ones."""
 
     @cached_property
     def client(self) -> Client:
@@ -60,7 +60,7 @@ class Ground:
 
     @contextmanager
     def hollow_nodes(self, count: int) -> Iterator[ServerProcess]:
-        """Run hollow nodes for the length of a block; they stay on the server, without anybody to start pods."""
+        """Run hollow nodes for the length of a block; afterwards the nodes stay on the server without a kubelet."""
         nodes = ServerProcess.of_module(
             *("pyroclast.emulator.hollow", "--kubeconfig", self.cluster.kubeconfig),
             *("--nodes", str(count), "--prefix", self.name, "--cpu", "8", "--label", f"{LABEL}={self.name}"),

@@ -1,4 +1,4 @@
-"""Ports for servers that cannot choose one themselves: each is given once, whoever else runs tests on the machine."""
+"""Ports for servers that cannot choose one themselves: each is used once, also beside other test runs."""
 
 import fcntl
 import os
@@ -13,14 +13,14 @@ from typing import IO
 __all__ = ["free_ports"]
 
 PORTS = range(16_000, 32_000)
-"""Below those that the kernel gives to whoever connects, which would be taken between our look and the server's."""
+"""Below the ports that the kernel assigns to clients, which could be taken between the look and the server's start."""
 
 _locks: list[IO[bytes]] = []
 """One by port that was given: it lasts as long as this process."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Return distinct ports of the loopback that nobody listens on, and that nobody else is given."""
+    """Return distinct unused ports of the loopback, which no other test gets."""
     return [next(_ports()) for _ in range(count)]
 
 
@@ -32,7 +32,7 @@ def _ports() -> Iterator[int]:
 
 
 def _is_locked(port: int) -> bool:
-    """Lock a port against other processes; tell whether none of them has it."""
+    """Lock a port against other processes; return whether no other process has it."""
     folder = Path(tempfile.gettempdir()) / f"pyroclast-test-ports-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     file = (folder / str(port)).open("wb")
@@ -46,7 +46,7 @@ def _is_locked(port: int) -> bool:
 
 
 def _is_free(port: int) -> bool:
-    """Return whether nobody listens there."""
+    """Return whether the port is closed."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -107,7 +107,7 @@ class Plane:
 
     @contextmanager
     def silent(self) -> Iterator[None]:
-        """Nobody answers for the length of a block."""
+        """The server does not answer for the length of a block."""
         self.stop()
         try:
             yield
@@ -131,7 +131,7 @@ class Plane:
         return found
 
     def is_trusted(self) -> bool:
-        """Return whether all webhooks know whom to trust."""
+        """Return whether all webhooks have a CA bundle."""
         for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
             found = json.loads(self.cluster.kubectl("get", kind, NAME, "-o", "json"))
             if not all(webhook["clientConfig"].get("caBundle") for webhook in found["webhooks"]):
@@ -242,7 +242,7 @@ def test_a_good_job_is_completed(answered: Plane) -> None:
 
 
 def test_a_job_right_behind_its_queue_is_taken(answered: Plane) -> None:
-    """Both in one file: the job does not wait for anybody to have seen the queue."""
+    """Both in one file: the job does not wait until the queue was seen."""
     documents = [queue("quick", parent="root"), in_default(job(name="quick", queue="quick"))]
 
     answered.cluster.kubectl("create", "-f", "-", input=yaml.safe_dump_all(documents))

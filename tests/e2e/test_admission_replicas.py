@@ -65,7 +65,7 @@ class Plane:
         return found
 
     def bundles(self) -> list[bytes]:
-        """Return whom each webhook trusts."""
+        """Return the CA bundle of each webhook."""
         hooks = [hook for kind in KINDS for hook in self.read(kind, NAME)["webhooks"]]
         return [base64.b64decode(hook["clientConfig"].get("caBundle", "")) for hook in hooks]
 
@@ -79,7 +79,7 @@ class Plane:
         self.cluster.kubectl("patch", "secret", NAME, "--type=merge", "-p", json.dumps({"data": data}))
 
     def trust(self, authorities: bytes) -> None:
-        """Write into all webhooks whom to trust, as cert-manager's injector does."""
+        """Write the CA bundle into all webhooks, as cert-manager's injector does."""
         bundle = base64.b64encode(authorities).decode()
         for kind in KINDS:
             hooks = range(len(self.read(kind, NAME)["webhooks"]))
@@ -89,7 +89,7 @@ class Plane:
 
 @pytest.fixture(scope="module")
 def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
-    """A control plane with webhooks and the first queues; nobody answers yet."""
+    """A control plane with webhook configurations and the first queues; no webhook process runs yet."""
     folder = tmp_path_factory.mktemp("replicas")
     with ControlPlane(folder, assets=assets) as running, Wire().open() as wire:
         cluster = running.cluster()

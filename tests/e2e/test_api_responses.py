@@ -184,7 +184,7 @@ def test_a_stale_write_conflicts(client: Client, pod: str) -> None:
 
 
 def test_a_lease_is_compared_and_swapped(client: Client) -> None:
-    """Of two that write the same version of a lease, the second is refused."""
+    """The second of two writes of the same version of a lease is refused."""
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -246,7 +246,7 @@ def test_a_placed_pod_is_given_time_to_end(client: Client, pod: str) -> None:
 
 
 def test_a_pod_without_a_node_goes_at_once(client: Client, pod: str) -> None:
-    """Nobody has to stop what never ran."""
+    """What never ran needs no stop."""
     assert client.send("DELETE", f"{PODS}/{pod}").code == 200
     assert client.send("GET", f"{PODS}/{pod}").refusal == (404, "NotFound", f'pods "{pod}" not found')
 
@@ -423,7 +423,7 @@ def test_patches_that_are_asked_for_wrongly(
 
 
 def test_an_object_of_nothing_has_no_managers(client: Client) -> None:
-    """Nobody is named where there is nothing to own."""
+    """No owner is named where there is none."""
     made = client.send(
         "POST", "/api/v1/namespaces/default/configmaps?dryRun=All", {"metadata": {"name": "answers-void"}}
     )

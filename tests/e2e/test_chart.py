@@ -211,7 +211,7 @@ def phase(ground: Ground, kind: str, name: str) -> str:
 
 
 def test_jobs_flows_and_cron_jobs_run_to_their_end(ground: Ground, tmp_path: Path) -> None:
-    """Controllers and scheduler, each with its own rights; webhooks that nobody reaches stop nothing."""
+    """Controllers and scheduler, each with its own rights; webhooks that cannot be reached stop nothing."""
     batch, flow = "batch.volcano.sh/v1alpha1", "flow.volcano.sh/v1alpha1"
     objects: list[dict[str, Any]] = [
         {"apiVersion": batch, "kind": "Job", "metadata": {"name": "plain"}, "spec": template()},
@@ -298,7 +298,7 @@ def test_helm_test_fails_without_a_scheduler(ground: Ground, tmp_path: Path) -> 
 
 
 def test_a_lease_of_another_name_ends_all_copies_first(ground: Ground) -> None:
-    """Who leads under the old name and who leads under the new one would not wait for each other."""
+    """Leaders under the old name and under the new name would not exclude each other."""
 
     def ways() -> list[str]:
         names = (f"{NAME}-pyroclast-{component}" for component in ("scheduler", "controllers"))
@@ -527,7 +527,7 @@ def test_a_tree_of_quotas_is_as_large_as_its_nodes(ground: Ground, tmp_path: Pat
 
 
 def test_jobs_change_end_and_go_and_domains_follow_labels(ground: Ground, tmp_path: Path) -> None:
-    """A Job grows, is told to stop, and is deleted by its time; a domain comes, grows and goes with nodes' labels."""
+    """A Job grows, receives a command to stop, and is deleted by its ttl; a domain follows the labels of nodes."""
     rack = "pyroclast.test/rack"
     nodes = [node["metadata"]["name"] for node in ground.nodes()]
     ground.kubectl("create", "configmap", "labels", f"--from-literal=volcano-controller.conf={LABELS}")

@@ -28,7 +28,7 @@ def definition(about: str) -> str:
 
 
 def test_definitions_that_helm_made_are_renewed_as_the_notes_say(cluster: Cluster, tmp_path: Path) -> None:
-    """Helm owns what it made, so the server takes a change from nobody else who does not insist."""
+    """Helm owns what it created, so the server refuses other field managers unless they force."""
     chart_tool("helm")
     if cluster.kind == "emulator":
         pytest.skip("only the real API server keeps who owns a field of a definition")

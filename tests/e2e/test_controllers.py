@@ -219,7 +219,7 @@ def test_it_stops_and_releases_the_lease_on_request(ground: Ground, tmp_path: Pa
 
 
 def test_a_lost_lease_ends_the_process(ground: Ground, tmp_path: Path) -> None:
-    """Somebody else has it: status 1, and nothing more is written."""
+    """The lease has another holder: status 1, and nothing more is written."""
     name = "--leader-elect-resource-name=stolen"
     with controllers(ground.cluster, tmp_path, *LONG_LEASE, name, ours(ground)) as process:
         process.wait_for(lambda: process.said("reconciling"))

@@ -60,7 +60,7 @@ def read(ground: Ground, *what: str) -> Any:
 
 
 def test_a_cron_job_runs_to_completion(ground: Ground, daemon: Daemon) -> None:
-    """Its Job is made when the time comes, runs, and is told in the status when it has ended."""
+    """Its Job is created at the time, runs, and is in the status when it has ended."""
     spec = {"schedule": "@every 1s", "jobTemplate": {"spec": job_spec(ground, "t")}}
     apply(ground, "batch", "CronJob", "tick", spec)
 

@@ -128,7 +128,7 @@ def test_a_pod_without_a_group_gets_a_waiting_message(ground: Ground, daemon: Da
 
 
 def test_pods_whose_group_is_missing_say_so(ground: Ground, daemon: Daemon) -> None:
-    """A pod that names a group nobody made, and a group that names a queue nobody made, are told so."""
+    """A pod with a missing group, and a group with a missing queue, have the reason in their conditions."""
     ground.pod("early", group="unmade")
     ground.group("astray", 1, queue="no-such-queue")
     ground.pod("astray-0", group="astray")
@@ -139,7 +139,7 @@ def test_pods_whose_group_is_missing_say_so(ground: Ground, daemon: Daemon) -> N
 
 
 def test_root_and_default_queue_are_made(ground: Ground, daemon: Daemon) -> None:
-    """The scheduler makes the queues that Volcano's makes, again too where somebody deletes them while it leads."""
+    """The scheduler creates the queues that Volcano's creates, also again if they are deleted while it leads."""
     daemon.wait_for(lambda: {"root", "default"} <= set(queues(ground)))
 
     ground.kubectl("delete", "queue", "default", "root")

@@ -39,7 +39,7 @@ class ConfigMapFolder:
 
     @property
     def file(self) -> Path:
-        """What the daemon is told to read."""
+        """What the daemon is configured to read."""
         return self._folder / "scheduler.yaml"
 
     def swap(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Shared cards on a server: who has which, what is told of who has none, and what outlives the process."""
+"""Shared cards on a server: allocations, reasons of pods without a card, and what outlives the process."""
 
 import json
 from collections.abc import Iterator
@@ -56,19 +56,19 @@ def wanting(ground: Ground, name: str, memory: int, **annotations: str) -> None:
 
 
 def cards_of(ground: Ground, name: str) -> str:
-    """Return what a pod was told of its cards; empty before."""
+    """Return the message of a pod about its cards; empty before."""
     (pod,) = ground.pods(name)
     told: str = pod["metadata"].get("annotations", {}).get(IDS, "")
     return told
 
 
 def waits(ground: Ground, name: str) -> bool:
-    """Return whether a pod was told that no card is left."""
+    """Return whether a pod has the reason that no card is free."""
     return bool(ground.condition_of(name).get("message") == FULL)
 
 
 def test_sharing_a_card(ground: Ground, tmp_path: Path) -> None:
-    """Two pods have it, a third waits and hears why; another process reads the same, and gives what becomes free."""
+    """Two pods have it, a third waits with a reason; another process reads the same, and allocates what is freed."""
     register(ground, "GPU-0,2,3000,NVIDIA-A100,true,hami-core:")
     flag = configuration(ground, tmp_path, VGPUEnable=True)
     with ground.daemon(tmp_path, flag) as daemon:
@@ -118,7 +118,7 @@ def tell_cuts(ground: Ground, name: str, group: str) -> None:
 
 
 def test_cutting_a_card(ground: Ground, tmp_path: Path) -> None:
-    """The family is switched on, and the way to cut cards told, while the daemon runs."""
+    """The family is switched on, and the way to partition cards configured, while the daemon runs."""
     register(ground, "GPU-0,7,3000,NVIDIA-A100,true,mig:")
     flag = configuration(ground, tmp_path, VGPUEnable=False)
     with ground.daemon(tmp_path, flag) as daemon:
@@ -137,7 +137,7 @@ def test_cutting_a_card(ground: Ground, tmp_path: Path) -> None:
 
 
 def test_naming_another_map(ground: Ground, tmp_path: Path) -> None:
-    """No cycle decides before it has come: who wants a card that is not cut waits, whichever map says that it is."""
+    """No cycle decides before it has come: a pod for an unpartitioned card waits, whatever the map says."""
     register(ground, "GPU-0,7,3000,NVIDIA-A100,true,mig:")
     tell_cuts(ground, "cuts-one", "first")
     tell_cuts(ground, "cuts-two", "second")

@@ -57,13 +57,13 @@ def wanting(ground: Ground, name: str, annotations: Any = None, **amounts: str) 
 
 
 def devices_of(ground: Ground, name: str) -> Any:
-    """Return what a pod was told of devices; empty before."""
+    """Return the message of a pod about devices; empty before."""
     (pod,) = ground.pods(name)
     return json.loads(pod["metadata"].get("annotations", {}).get(ALLOCATED, "{}"))
 
 
 def waits(ground: Ground, name: str) -> bool:
-    """Return whether a pod was told that no GPU is left."""
+    """Return whether a pod has the reason that no GPU is free."""
     return bool(ground.condition_of(name).get("message") == FULL)
 
 

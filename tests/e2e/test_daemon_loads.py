@@ -1,4 +1,4 @@
-"""Measured loads of Koordinator's agents: followed while the configuration wants them, and a dump decides the same."""
+"""Loads measured by Koordinator's agents: watched while the configuration needs them, and a dump decides the same."""
 
 import json
 from collections.abc import Iterator, Mapping

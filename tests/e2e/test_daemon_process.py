@@ -89,7 +89,7 @@ def test_stop_in_the_middle_of_a_gang_finishes_it(ground: Ground, tmp_path: Path
 
 
 def test_lost_lease_ends_the_process(ground: Ground, tmp_path: Path) -> None:
-    """When somebody else has taken the lease, the process ends with status 1."""
+    """If another process has taken the lease, this one ends with status 1."""
     with ground.daemon(tmp_path, *LEASE, "--leader-elect-resource-name=lost", is_alone=False) as daemon:
         daemon.wait_metric("pyroclast_leader", 1)
         taken = json.dumps({"spec": {"holderIdentity": "somebody-else", "leaseDurationSeconds": 3600}})
@@ -153,7 +153,7 @@ def test_a_broken_configuration_ends_the_start_with_every_fault(ground: Ground, 
 
 
 def test_unreachable_server_leaves_the_daemon_alive_but_not_ready(tmp_path: Path) -> None:
-    """Nothing listens there: the process lives, says what it waits for, and ends with 0 when told to."""
+    """The server is away: the process lives, reports what it waits for, and ends with 0 on SIGTERM."""
     (closed,) = free_ports(1)
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", url=f"http://127.0.0.1:{closed}")
     nowhere = Cluster(

@@ -37,7 +37,7 @@ def test_a_member_that_its_node_refuses_is_replaced_first(ground: Ground, tmp_pa
 
 
 def test_a_member_that_finds_its_node_full_is_replaced(ground: Ground, tmp_path: Path) -> None:
-    """The daemon was never told of a pod that fills a node; the node refuses the member, and the gang is completed."""
+    """The daemon does not know of a pod that fills a node; the node refuses the member, and the gang is completed."""
     if ground.cluster.kind != "emulator":
         pytest.skip("only the emulator keeps an event from one watcher")
     names = sorted(node["metadata"]["name"] for node in ground.nodes())
@@ -71,7 +71,7 @@ def refuse(ground: Ground, pod: str) -> None:
 
 
 def test_a_gang_whose_binds_fail_in_part_is_completed(ground: Ground, tmp_path: Path) -> None:
-    """Two of four binds are refused for good; they are placed again, and nobody overtakes them."""
+    """Two of four binds are refused for good; they are placed again before other jobs."""
     if ground.cluster.kind != "emulator":
         pytest.skip("only the emulator refuses chosen binds")
     with ground.daemon(tmp_path) as daemon:
@@ -108,7 +108,7 @@ def test_a_bind_whose_answer_is_lost_happens_once(ground: Ground, tmp_path: Path
 
 
 def test_a_server_that_was_away_finds_the_daemon_at_work(ground: Ground, tmp_path: Path) -> None:
-    """It answers nobody for some seconds; then what was created before and after is bound, by the same process."""
+    """The server does not answer for some seconds; then pods created before and after are bound by the same process."""
     with ground.daemon(tmp_path) as daemon:
         ground.gang("before", 2, "1")
         with ground.cluster.away():

@@ -246,7 +246,7 @@ def budget_is_told(ground: Ground, name: str) -> bool:
 
 
 def test_room_is_kept_for_its_beneficiary_by_a_daemon_that_was_killed(ground: Ground, tmp_path: Path) -> None:
-    """Killed between eviction and bind, its successor gives the room to whom it was promised, and evicts nobody."""
+    """Killed between eviction and bind: its successor gives the capacity to the nominated pod, and evicts nothing."""
     with scheduled(ground, tmp_path) as daemon:
         fill(ground, daemon)
         urgent(ground, "urgent")

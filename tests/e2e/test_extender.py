@@ -53,7 +53,7 @@ def names(ground: Ground) -> list[str]:
 def test_it_vetoes_and_scores_and_its_record_is_decided_again(
     ground: Ground, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What it changes its mind about is heard though the cluster stands still; the record needs no extender."""
+    """A changed answer takes effect though the cluster does not change; the record needs no extender."""
     first, second, third = names(ground)
     vetoed = {first}
     extender = Extender(
@@ -90,7 +90,7 @@ def test_it_vetoes_and_scores_and_its_record_is_decided_again(
 
 @pytest.mark.parametrize("ignorable", [False, True])
 def test_it_dies_and_comes_back(ground: Ground, tmp_path: Path, ignorable: bool) -> None:
-    """Where it may not be ignored nobody is placed until it is back, and pods say why; else they are placed."""
+    """If it may not be ignored, no pod is placed until it is back, and pods have the reason; else they are placed."""
     first, *_ = names(ground)
     extender = Extender(predicate=lambda body: {"status": "drained"} if body["node"]["Name"] == first else {})
     with extender, ground.daemon(tmp_path, settings(tmp_path, extender, "predicate", ignorable=ignorable)) as daemon:
@@ -166,7 +166,7 @@ def test_it_binds(ground: Ground, tmp_path: Path) -> None:
 
 
 def test_a_slow_extender_does_not_keep_the_process_from_ending(ground: Ground, tmp_path: Path) -> None:
-    """It is told to end while it waits for an answer that has two minutes to come."""
+    """It gets SIGTERM while it waits for an answer that may take two minutes."""
     extender = Extender()
     extender.answers["predicate"] = extender.hang
     flag = settings(tmp_path, extender, "predicate", httpTimeout="2m")

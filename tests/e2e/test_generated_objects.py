@@ -194,7 +194,7 @@ def smallest(schema: Schema, *, without_choice: bool = False) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_the_schema_forbids_is_refused(cluster_with_crds: Cluster, kind: type[KubernetesObject]) -> None:
-    """Each limit of each field is told in the same words, with its field, value and limit."""
+    """Each limit of each field is reported in the same words, with its field, value and limit."""
     client, schema = Client(cluster_with_crds), schema_of(kind)
     held = {**smallest(schema), "metadata": {"name": "limits"}}
     assert create(client, kind, held, query="fieldValidation=Strict").code == 201

@@ -62,7 +62,7 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
 
 @dataclass
 class Arrivals:
-    """Gangs that arrive one after the other, as users send them, until told to stop."""
+    """Gangs that arrive one after the other, as users send them, until stopped."""
 
     ground: Ground
     names: list[str] = field(default_factory=list)
@@ -177,7 +177,7 @@ def test_a_leader_behind_a_cut_wire_stops_before_another_begins(ground: Ground, 
 
 
 def test_a_server_that_is_away_for_longer_than_a_lease_finds_fresh_processes(ground: Ground, tmp_path: Path) -> None:
-    """Whoever led ends, as its Deployment would start it anew; when the server is back, work goes on whole."""
+    """Leaders end, and are restarted as a Deployment would do; when the server is back, work goes on."""
     with ExitStack() as stack:
         first = stack.enter_context(daemon_on(ground, ground.cluster, tmp_path))
         first.wait_for(lambda: first.metric("pyroclast_leader") == 1)
@@ -415,9 +415,9 @@ def test_controllers_whose_wall_clock_jumps_lose_and_repeat_nothing(ground: Grou
 
 
 def test_kills_one_after_the_other_lose_nothing(ground: Ground, tmp_path: Path) -> None:
-    """Leaders are killed (-9) or told to end amid arrivals, and started anew; each gang runs as a whole in the end.
+    """Leaders are killed (-9) or stopped amid arrivals, and restarted; each gang runs as a whole in the end.
 
-    Until then a standby is ready and binds nobody.
+    Until then a standby is ready and binds nothing.
     """
     with ExitStack() as stack:
         alive = [stack.enter_context(daemon_on(ground, ground.cluster, tmp_path)) for _ in range(2)]

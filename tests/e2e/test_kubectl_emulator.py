@@ -257,7 +257,7 @@ def test_create_sends_protobuf_and_is_understood(cluster: Cluster, namespace: st
 
 
 def test_create_ingress(cluster: Cluster, namespace: str) -> None:
-    """Of a command line, in protobuf; it is shown with its host."""
+    """A fault of a command line, in protobuf; it is shown with its host."""
     cluster.kubectl("create", "ingress", "web", "-n", namespace, "--rule=web.example.com/*=web:80")
 
     shown = cluster.kubectl("get", "ingress", "web", "-n", namespace, "--no-headers")

@@ -75,7 +75,7 @@ def test_a_job_from_running_to_deleting(cluster_with_crds: Cluster, plugins: Pat
 
 
 def test_refusals_are_kubectls(cluster_with_crds: Cluster, plugins: Path) -> None:
-    """The same fault is told in the same words by kubectl and by us."""
+    """The same fault has the same words in kubectl and in the product."""
     ours = pyroclast(cluster_with_crds, plugins, "queue", "get", "nobody")
     theirs = subprocess.run(
         [KUBECTL, "--kubeconfig", cluster_with_crds.kubeconfig, "get", "queue.scheduling.volcano.sh", "nobody"],

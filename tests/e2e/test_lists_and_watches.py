@@ -145,7 +145,7 @@ FIELD = "json: cannot unmarshal {} into Go struct field continueToken.{} of type
     ],
 )
 def test_a_continue_token_that_is_none_is_refused(client: Client, given: str, why: str) -> None:
-    """With the words of whoever stumbled over it: base64, JSON, or the list."""
+    """The words of the parser that failed: base64, JSON, or the list."""
     answer = client.send("GET", f"/api/v1/namespaces/default/pods?{urlencode({'limit': 2, 'continue': given})}")
 
     assert answer.refusal == (400, "BadRequest", f"invalid continue token: continue key is not valid: {why}")

@@ -24,7 +24,7 @@ def ground(cluster_with_crds: Cluster, tmp_path: Path) -> Iterator[Ground]:
 
 
 def job(ground: Ground) -> dict[str, Any]:
-    """Describe a Job with a key of its own, and a password that somebody wrote into its template."""
+    """Describe a Job with a key of its own, and a password in its template."""
     container = {
         "name": "main",
         "image": "none",

@@ -61,7 +61,7 @@ def test_columns(client: Client, resource: Resource) -> None:
 
 
 def test_cells(client: Client) -> None:
-    """Of objects of every kind: also what the server fills in that they leave out."""
+    """Objects of every kind: also with the values that the server fills in."""
     client.send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     cells = {}
     for path, body in shown_objects(NAMESPACE):

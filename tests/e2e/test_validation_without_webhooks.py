@@ -1,4 +1,4 @@
-"""Without webhooks: what admission would refuse is told on the object, and what was in the way is soon forgotten."""
+"""Without webhooks: what admission would refuse is reported on the object, and a fixed fault is soon forgotten."""
 
 import json
 import time
@@ -84,7 +84,7 @@ def test_a_queue_that_is_not_in_order_says_so(ground: Ground, process: Controlle
 
 
 def test_conditions_say_it_where_there_are_some(ground: Ground, process: Controllers) -> None:
-    """Of a pod group until its queue is there, and of a HyperNode until its pattern is one."""
+    """A pod group until its queue exists, and a HyperNode until its pattern is valid."""
     apply(ground, SCHEDULING, "PodGroup", "early", {"queue": "told-late", "minMember": 1})
     members = [{"type": "Node", "selector": {"regexMatch": {"pattern": "told-("}}}]
     apply(ground, "topology.volcano.sh/v1alpha1", "HyperNode", "told", {"tier": 1, "members": members})

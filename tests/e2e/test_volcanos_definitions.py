@@ -218,7 +218,7 @@ def test_gangs_and_jobs_run_to_their_end_on_its_definitions(
 
 
 def is_at_rest(ground: Ground, daemon: Daemon) -> bool:
-    """Return whether nobody writes anything for twenty cycles."""
+    """Return whether no object is written for twenty cycles."""
     before = versions_of(ground)
     daemon.wait_cycles(20)
     return versions_of(ground) == before
@@ -233,7 +233,7 @@ def allocated(ground: Ground) -> str:
 
 
 def versions_of(ground: Ground) -> dict[str, str]:
-    """Return the versions of all objects that somebody here may write."""
+    """Return the versions of all objects that the processes here may write."""
     paths = (GROUPS, JOB_API, PODS, f"{GROUP_API}/queues")
     return {
         f"{path}/{each['metadata']['name']}": each["metadata"]["resourceVersion"]

@@ -70,7 +70,7 @@ def pod(container: dict[str, Any] | None = None, metadata: Any = None, **spec: A
     ],
 )
 def test_a_wrong_type_is_named(client: Client, body: dict[str, Any], fault: str) -> None:
-    """With struct, path and wanted type."""
+    """The error has struct, path and expected type."""
     answer = client.send("POST", f"{PODS}?dryRun=All", body)
 
     assert answer.refusal == (400, "BadRequest", f"{UNREADABLE}json: cannot unmarshal {fault}")

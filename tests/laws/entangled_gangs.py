@@ -58,7 +58,7 @@ def _require(pod: Pod, kind: str, label: str, key: str) -> None:
 
 
 def _spread(chance: Random, pods: Sequence[Pod], nodes: Nodes, label: str) -> None:
-    """Ask for the skew that the meant assignment has; whom others follow may go first."""
+    """Request the skew of the intended assignment; members that others depend on may go first."""
     key = chance.choice([ZONE, HOST])
     domain_of = _domain_of(nodes, key)
     domains = {node["labels"]["zone"] if key == ZONE else at: 0 for at, node in enumerate(nodes)}

@@ -154,7 +154,7 @@ def test_others_are_tried_before_older_jobs_of_a_namespace_in_turns(share: int) 
 
 
 def test_the_sum_of_many_namespaces_is_bounded() -> None:
-    """Of eighty namespaces beyond their share thirty-two at most have a turn in a cycle; all have one in the end."""
+    """At most thirty-two of eighty namespaces beyond their share have a turn in a cycle; all have one in the end."""
     scenario = cluster(1)
     for number in range(160):
         namespace = f"many-{number % 80}"
@@ -190,7 +190,7 @@ def test_rounds_of_several_lengths_come_to_rest() -> None:
 
 
 def test_refused_jobs_of_many_namespaces_take_turns() -> None:
-    """Of forty namespaces with twelve refused jobs each all have their turns, and no cycle tries them all again."""
+    """Forty namespaces with twelve refused jobs each all have their turns, and no cycle tries them all again."""
     scenario = cluster(1)
     for number in range(480):
         cpu = f"{5000 + number}m"

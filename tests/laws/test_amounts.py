@@ -23,7 +23,7 @@ INFEASIBLE = wire.Condition(type="PodResizePending", status="True", reason="Infe
 
 small = st.integers(0, 5)
 resized = st.one_of(st.none(), st.tuples(small, small))
-"""What was actuated and what is allocated, of CPU; None where no resize is told of."""
+"""Actuated and allocated CPU; None without a resize."""
 
 
 @st.composite
@@ -76,7 +76,7 @@ def effective(asked: int, given: tuple[int, int] | None, *, infeasible: bool) ->
 def test_requests_are_those_of_the_largest_moment(
     initial: list[wire.Container], regular: list[wire.Container], data: st.DataObject, infeasible: bool
 ) -> None:
-    """Of CPU, with resizes of containers and of the pod as a whole."""
+    """CPU, with resizes of containers and of the whole pod."""
     told = {each.name: data.draw(resized) for each in (*initial, *regular)}
     told.update((each.name, None) for each in initial if each.restart_policy != "Always")  # these are never resized
     whole, given_whole = data.draw(st.one_of(st.none(), small)), data.draw(resized)

@@ -1,4 +1,4 @@
-"""The law that a remedy is one: when the jobs end that a waiting job was told of, its whole minimum has places."""
+"""The law of blocking jobs: when the named jobs end, the whole minimum of the waiting job fits."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def decided(scenario: Scenario, cycles: int = 2) -> Outcome:
 
 
 def told(outcome: Outcome) -> Refusal | None:
-    """Return what the job is told of whose end it waits for."""
+    """Return the jobs whose end a job waits for, by its message."""
     return next((each for each in outcome.refusals("p") if each.fits_when), None)
 
 
@@ -102,7 +102,7 @@ def runs(outcome: Outcome) -> bool:
 @settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 @given(waiting())
 def test_pending_jobs_run_after_the_blocking_jobs(scenario: Scenario) -> None:
-    """With all who are named gone the job runs; nobody is named for one that runs already."""
+    """Without the named jobs the job runs; no jobs are named for a running job."""
     outcome = decided(scenario)
     remedy = told(outcome)
     if remedy is None:

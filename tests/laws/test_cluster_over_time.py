@@ -41,7 +41,7 @@ CYCLES_TO_REST = 40
 QUIET = 3
 """Cycles without a plan that make a rest."""
 PATIENCE = 400.0
-"""Seconds after which nobody holds room any more for which it has not come free."""
+"""Seconds after which held capacity that has not become free is given up."""
 REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
 
 TERMS = st.builds(
@@ -164,7 +164,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(percents=st.lists(st.sampled_from([5, 30, 60, 85]), max_size=6))
     def nodes_are_measured(self, percents: list[int]) -> None:
-        """Some nodes are busy, some idle, whatever was asked for there; others are not heard of."""
+        """Some nodes are busy, some idle, whatever is requested there; others are not measured."""
         self.world.measure(percents)
 
     @rule(pick=PICKS)

@@ -106,7 +106,7 @@ def test_no_plan_is_refused_and_no_plugin_fails(scenario: Scenario) -> None:
 @LAWS
 @given(clusters())
 def test_every_waiting_pod_has_a_reason(scenario: Scenario) -> None:
-    """A pod that stays pending is told why: by itself, or by its job."""
+    """A pending pod has a reason: its own, or that of its job."""
     outcome = decide(scenario)
     report = outcome.report
     held = {task for places in report.pipelined.values() for task in places}

@@ -51,7 +51,7 @@ SOUND = elastic_quota("sound", most={"cpu": 4})
 )
 @example(quotas=[elastic_quota(ROOT_QUOTA, tree="t", total={"cpu": 4}), elastic_quota("q", tree="t")], names="abc")
 def test_nothing_that_quotas_say_ends_the_service_of_others(quotas: list[dict[str, Any]], names: list[str]) -> None:
-    """Nor a cycle; a quota that makes sense is told how it stands, whatever stands beside it."""
+    """Cycles continue, too; a valid quota gets its status, whatever the others contain."""
     scenario = Scenario().queue("q").node("n1", cpu=8)
     for number, name in enumerate(names):
         scenario = scenario.job(f"j{number}", queue="q", cpu=1, labels=uses(name))

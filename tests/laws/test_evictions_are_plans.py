@@ -1,4 +1,4 @@
-"""Whoever is evicted gives way to somebody: plans are whole, minimal, and leave gangs whole or gone."""
+"""Each eviction has a preemptor: plans are whole, minimal, and leave gangs whole or gone."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def test_gangs_keep_their_minimum_or_go_whole(scenario: Scenario, evicting: tupl
 @LAWS
 @given(scenario=crowded())
 def test_no_victim_can_be_taken_out_of_a_plan(scenario: Scenario, evicting: tuple[str, ...]) -> None:
-    """With any one of them back somebody has no place, or is refused by his queue; or a gang would be left in part."""
+    """With any victim back a pod has no place, or is refused by its queue; or a gang would be incomplete."""
     outcome = decide(scenario, evicting)
     session = open_session(scenario, plugins=PLUGINS, arguments=IN_SHARES)
     nominated = {place.task for plan in outcome.rounds[0].plans for place in plan.nominations}
@@ -135,7 +135,7 @@ def acting_as(session: Session, action: str) -> Iterator[None]:
 
 
 def is_placed(session: Session, statement: Statement, task_id: TaskId, node: NodeName, *, evicts: bool) -> bool:
-    """Place a task where queue and node permit it; tells whether they do."""
+    """Place a task where queue and node permit it; return whether they do."""
     job = next(job for job in session.jobs.all() if task_id in job.tasks)
     task, column = job.tasks[task_id], session.nodes.table.column[node]
     if session.queues.allocatable(session.queues.by_name[job.queue], task) or not session.candidates.of(task).takes(

@@ -88,12 +88,12 @@ def test_what_an_eviction_won_stays_won(scenario: Scenario, evicting: tuple[str,
 
 
 def evictions_end(outcome: Outcome) -> None:
-    """The last cycles evict and bind nobody."""
+    """The last cycles evict and bind nothing."""
     assert [plan for each in outcome.rounds[-QUIET:] for plan in each.plans] == []
 
 
 def no_pod_takes_back_what_it_lost(outcome: Outcome) -> None:
-    """Where B's pod was bound by evicting A's, no later cycle evicts it for A's again; nobody is evicted twice."""
+    """If B's pod was bound by evicting A's, no later cycle evicts it for A's again; no pod is evicted twice."""
     assert len(set(outcome.evictions)) == len(outcome.evictions)
     won: set[tuple[str, str]] = set()
     for each in outcome.rounds:

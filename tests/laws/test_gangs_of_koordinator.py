@@ -162,7 +162,7 @@ EVICTING = ("enqueue", "allocate", "backfill", "preempt", "reclaim", "gangpreemp
 @settings(max_examples=examples(100), deadline=None)
 @given(drawn=clusters(), urgent=st.integers(1, 4))
 def test_no_gang_is_evicted_in_part(drawn: tuple[Scenario, dict[str, Drawn], tuple[str, ...]], urgent: int) -> None:
-    """Something urgent wants the room of running members: their gang keeps its minimum, or goes whole."""
+    """An urgent job needs the capacity of running members: their gang keeps its minimum, or goes whole."""
     scenario, gangs, _ = drawn
     scenario = scenario.priority_class("urgent", 1000)
     full = {"nodeSelector": {"kubernetes.io/hostname": "big"}}

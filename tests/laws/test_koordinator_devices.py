@@ -1,4 +1,4 @@
-"""The law that nothing anybody writes of Koordinator's devices stops a cycle: a sound gang beside it is placed."""
+"""The law that no annotation of Koordinator's devices stops a cycle: a valid gang beside it is placed."""
 
 import json
 from typing import Any

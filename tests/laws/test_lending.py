@@ -61,7 +61,7 @@ class Gang:
     queue: str
     minimum: int
     requests: tuple[Request, ...]
-    """By pod."""
+    """Amounts by pod."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Ground:
 
     scenario: Scenario = field(default_factory=Scenario)
     later: dict[int, Scenario] = field(default_factory=dict)
-    """By number of a cycle, with the jobs that come before it."""
+    """Jobs before a cycle, by its number."""
     nodes: dict[str, Request] = field(default_factory=dict)
     """Room by node."""
     gangs: dict[str, Gang] = field(default_factory=dict)

@@ -27,7 +27,7 @@ def opened(scenario: Scenario, seed: int) -> tuple[Session, Loads | None]:
 
 
 def tables(loads: Loads | None) -> list[bytes]:
-    """What each node is taken to use, in every way that somebody asks for."""
+    """Usage of each node, in every way that it is queried."""
     return [] if loads is None else [table.tobytes() for table in loads._tables.values()]
 
 

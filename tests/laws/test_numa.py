@@ -70,7 +70,7 @@ def test_no_cpu_is_given_twice(scenario: Scenario, seed: int, steps: int) -> Non
 def test_a_fresh_count_equals_the_books(
     detail: dict[int, tuple[int, int, int]], policy: str, cpus: list[int], count: int, data: st.DataObject
 ) -> None:
-    """Equal pods that a session placed have in the next one the CPUs that they were given, though nobody lists them."""
+    """Equal pods that a session placed keep their CPUs in the next one, though no object lists them."""
     free = as_text(cpu_set(data.draw(st.sets(st.sampled_from(sorted(detail))))))
     topology = numatopology("n", policy=policy, free=free, detail=detail, reserved="1", listed=["someone"])
     cluster = Scenario().node("n", cpu=64, memory="64Gi").add(topology)

@@ -95,7 +95,7 @@ def assert_sums_hold(session: Session) -> None:
 @LAWS
 @given(clusters(), st.integers(0, 2**32), st.integers(0, 6))
 def test_explanations_count_every_node_once(scenario: Scenario, seed: int, steps: int) -> None:
-    """A task that no node takes has each node counted, under one reason; whoever has a place is not explained away."""
+    """A pending task has each node counted under one reason; a placed task has no such reason."""
     session = opened(scenario)
     statement = session.statement()
     act_at_random(session, statement, random.Random(seed), steps)

@@ -50,7 +50,7 @@ def end_one_pod(cluster: SimulatedCluster, now: float, chance: random.Random) ->
 
 
 def decided(report: CycleReport) -> tuple[object, object]:
-    """Return what a cycle decided; what was told before may stand, with the counts of the last try."""
+    """Return the decisions of a cycle; earlier reasons may stay, with the counts of the last try."""
     return (report.plans, report.pipelined)
 
 

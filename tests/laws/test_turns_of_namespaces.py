@@ -22,7 +22,7 @@ NOISY: Final = "noisy"
 
 
 def cluster(action: str, nodes: int) -> Scenario:
-    """Return nodes of 8 CPU that run pods which nobody may evict, and as many with pods of low priority."""
+    """Return nodes of 8 CPU that run protected pods, and as many with pods of low priority."""
     queue = "ours" if "preempt" in action else "theirs"
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9)
     scenario = scenario.queue("ours", deserved={"cpu": 8 * nodes}).queue("theirs", deserved={"cpu": 1})
@@ -75,7 +75,7 @@ def decided(scenario: Scenario, action: str, *, share: int, cycles: int = 1) -> 
 
 
 def told(outcome: Outcome, jobs: int, action: str) -> list[list[tuple[str, str]]]:
-    """Return by job and cycle what it was told of evictions: reason and message."""
+    """Return reasons and messages about evictions, by job and cycle."""
     return [
         [
             (refusal.reason, refusal.message)
@@ -105,7 +105,7 @@ def test_others_are_served_as_if_it_was_not_there(action: str, nodes: int, jobs:
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 8))
 @example(2, 3, 1)
 def test_each_job_has_its_turn_and_keeps_its_reason(action: str, nodes: int, jobs: int, share: int) -> None:
-    """Within a round each was tried on all nodes; until then it hears why not, from then on the same as ever."""
+    """Within a round each was tried on all nodes; until then the job has a reason, from then on the same as ever."""
     by_job = -(-TRIALS[action] * nodes // share)
     outcome = decided(with_noisy(cluster(action, nodes), jobs), action, share=share, cycles=jobs * by_job + 3)
 

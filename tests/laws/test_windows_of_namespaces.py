@@ -141,7 +141,7 @@ def test_refused_pods_with_rules_about_others_count_each() -> None:
 
 
 def test_new_jobs_get_messages_over_several_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many jobs that wait for their first turn only so many get a condition in a cycle; all get one in the end."""
+    """A limited number of jobs that wait for their first turn get a condition in a cycle; in the end all have one."""
     monkeypatch.setattr("pyroclast.framework.session.jobs._MOST_FIRST_EXPLAINED", 5)
     outcome = decided(cluster(1, 30), share=4, cycles=30)
 
@@ -174,7 +174,7 @@ def test_the_most_important_jobs_are_tried_in_every_cycle() -> None:
 
 
 def test_a_whole_round_on_one_snapshot_is_followed_by_rest() -> None:
-    """As long as one job has not seen the cluster as it is, another cycle is due; what is told shows in the objects."""
+    """Until every job has been tried on the cluster as it is, another cycle is due; conditions show in the objects."""
     parsed, registry = configured(ACTIONS, PLUGINS, {"allocate": {"namespaceTemplates": 4}})
     simulated = cluster_of(cluster(1, 9).objects, shard_mode="none", shard="volcano", warnings=[])
     memory, settled, rests = Memory(), Settled(), []
@@ -198,7 +198,7 @@ def test_a_whole_round_on_one_snapshot_is_followed_by_rest() -> None:
 @LAWS
 @given(st.integers(4, 12), st.integers(1, 4), st.integers(0, 2**32))
 def test_forgetting_changes_no_decision(jobs: int, share: int, seed: int) -> None:
-    """Whose turn it is stands in what one cycle leaves to the next, not in what is kept to save work."""
+    """Turns are in what one cycle leaves to the next, not in caches."""
     arguments = {"allocate": {"namespaceTemplates": share}, "preempt": {"namespaceSteps": 1}}
     parsed, registry = configured((*ACTIONS, "preempt"), PLUGINS, arguments)
     scenario = cluster(2, jobs).job("zz", tasks=3, namespace=NOISY, cpu=1, phase="Inqueue")

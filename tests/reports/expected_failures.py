@@ -1,7 +1,7 @@
 """Situations that do not end as expected yet. A situation that ends well and is listed here fails: delete its line.
 
 `c13-as-many-as-minimum` is configured so: with `enableJobStarving: false` of gang the vote of priority decides, which
-wants all pods of a job, as in Volcano.
+requests all pods of a job, as in Volcano.
 """
 
 EXPECTED_FAILURES = frozenset({"c13-as-many-as-minimum"})

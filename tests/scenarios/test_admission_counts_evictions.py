@@ -56,7 +56,7 @@ def test_a_full_cluster_admits_what_a_queue_deserves(action: str, sharing: Any, 
 
 @pytest.mark.parametrize("sharing", ["proportion", "capacity"])
 def test_admission_still_bounds_what_waits(sharing: str) -> None:
-    """Of ten jobs of equal priority one takes the place of less important work, and the others create no pods."""
+    """One of ten jobs of equal priority takes the place of less important work, and the others create no pods."""
     scenario = FULL.queue("q", capability={"cpu": 4})
     scenario = scenario.running("low", on=["n1"] * 4, queue="q", priority_class="low", min_resources={"cpu": 4})
     for number in range(10):

@@ -6,7 +6,7 @@ from pyroclast.testing import Outcome, Scenario
 
 
 def gangreclaim(*tiers: Any, protects: bool = True) -> Outcome:
-    """A queue that has the 2 CPU that it deserves, and a gang of another that wants both."""
+    """A queue that has the 2 CPU that it deserves, and a gang of another queue that requests both."""
     scenario = Scenario().node("n", cpu=2)
     scenario = scenario.queue("due", deserved={"cpu": 2}).queue("other", deserved={"cpu": 2})
     scenario = scenario.running("old", on=["n", "n"], queue="due", min_available=0)

@@ -63,7 +63,7 @@ def test_a_pod_that_asks_for_no_card_blocks_none(family: Any) -> None:
 
 @FAMILIES
 def test_a_pod_that_names_more_cards_than_it_asks_for_blocks_as_many_as_it_asks_for(family: Any) -> None:
-    """Of the four cards that it names one is its own."""
+    """One of the four named cards is its own."""
     base, _, asks, key, cards = family
     there = base.running("claims", on=["n"], annotations={key: cards(0, 1, 2, 3)}, **asks)
 

@@ -28,7 +28,7 @@ BETWEEN_QUEUES: Final = (
     .queue("green", deserved={"cpu": 2})
     .running("winner", on=["n1"], queue="red", cpu=2)
 )
-"""Red is above what it deserves by the pod that won its room from blue: blue wants it back, green wants it too."""
+"""Red is above its deserved amount by the pod that took capacity from blue: blue and green both request it."""
 BETWEEN_JOBS: Final = (
     Scenario()
     .node("n1", cpu=2)

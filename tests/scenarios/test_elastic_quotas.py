@@ -145,7 +145,7 @@ def test_a_quota_within_its_limit_loses_nothing_within_a_queue(action: str) -> N
 
 @pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
 def test_protected_pods_of_an_overusing_quota_stay(action: str) -> None:
-    """By the label of quotas and by Volcano's mark, in whatever tier the quotas are."""
+    """Selected by the label of quotas and by Volcano's mark, in whatever tier the quotas are."""
     later = (("gang", "conformance"), ("elastic-quota", "predicates"))
     marks: list[dict[str, Any]] = [
         {"labels": uses("a", preemptible=False)},
@@ -203,7 +203,7 @@ def test_pods_of_the_default_quota_move_when_their_quota_appears() -> None:
 
 
 def overused() -> Scenario:
-    """A quota that has borrowed all, and another that wants its half, in one queue."""
+    """A quota that has borrowed all, and another that requests its half, in one queue."""
     scenario = TWO.add(*HALVES)
     scenario = scenario.running("borrower", on=["n1"] * 8 + ["n2"] * 8, labels=uses("a"))
     return scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
@@ -238,7 +238,7 @@ def test_pods_that_may_not_be_evicted_are_not_revoked() -> None:
 
 
 def revoked(scenario: Scenario) -> list[str]:
-    """Who goes of a cluster in which the other quota wants its half."""
+    """Victims in a cluster in which the other quota requests its half."""
     scenario = scenario.job("owner", tasks=8, min_available=1, labels=uses("b"))
     arguments = {"elastic-quota": {"delayEvictTime": "0s"}}
     return run(scenario, "allocate", "shuffle", cycles=4, arguments=arguments).evictions
@@ -256,7 +256,7 @@ def test_pods_with_a_mark_of_their_own_are_spared() -> None:
 
 
 def test_a_gang_with_a_protected_pod_and_no_spare_members_is_not_evicted() -> None:
-    """What it has too much stays with its quota: half a gang would be of no use to anybody."""
+    """Its excess stays with its quota: half a gang would be useless."""
     scenario = TWO.add(*HALVES).job("gang", tasks=0, min_available=12)
     for number in range(12):
         labels = uses("a", preemptible=number != 3)
@@ -274,7 +274,7 @@ def test_a_gang_whose_minimum_needs_the_victim_is_evicted_whole() -> None:
 
 
 def test_a_full_quota_does_not_block_other_pods_of_the_role() -> None:
-    """It is as large as one that found no node, and is told of its quota all the same."""
+    """It is as large as one that found no node, and still has the reason of its quota."""
     scenario = TWO.add(
         elastic_quota("free", most={"cpu": 16}), elastic_quota("lost", most={"cpu": 8}, parent="nowhere")
     )
@@ -288,7 +288,7 @@ def test_a_full_quota_does_not_block_other_pods_of_the_role() -> None:
 
 
 def test_pods_beside_all_quotas_may_have_more_than_there_is() -> None:
-    """Nothing is left to divide where nobody is guaranteed anything; a quota waits, and is told so."""
+    """Nothing is left to divide without guarantees; a quota waits with a reason."""
     scenario = Scenario().node("n1", cpu=2).add(elastic_quota("a", most={"cpu": 2}))
     scenario = scenario.running("stranger", on=["n1"] * 3).job("new", labels=uses("a"))
     outcome = run(scenario)

@@ -6,7 +6,7 @@ PLUGINS = (("priority", "gang", "conformance"), ("drf", "predicates", "proportio
 
 
 def test_twelve_of_twenty_four_run_and_stay() -> None:
-    """Four nodes of 3 CPU, every way to evict configured, and nobody is."""
+    """Four nodes of 3 CPU, all evicting actions configured, and no evictions."""
     scenario = Scenario().queue("q1").queue("q2")
     for number in range(4):
         scenario = scenario.node(f"n{number}", cpu=3)

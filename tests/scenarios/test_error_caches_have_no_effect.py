@@ -23,7 +23,7 @@ def test_they_are_accepted(is_on: bool) -> None:
 
 
 def test_they_change_nothing() -> None:
-    """Neither who goes, nor what those hear who wait."""
+    """Neither the victims nor the reasons of pending jobs."""
     off, on = decided(is_on=False), decided(is_on=True)
 
     assert off.evictions == on.evictions == ["low-1"]

@@ -22,7 +22,7 @@ class Broken(Plugin):
 
 
 def test_pods_are_placed_without_the_score() -> None:
-    """By allocate and by backfill; the plugin is named."""
+    """The result of allocate and of backfill; the plugin is named."""
     outcome = (
         Scenario()
         .node("n")

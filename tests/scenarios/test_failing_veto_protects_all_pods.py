@@ -29,7 +29,7 @@ TWO_QUEUES = (
 
 
 class Gives(Plugin):
-    """A plugin that lets everybody go."""
+    """A plugin that permits all evictions."""
 
     name = "gives"
 
@@ -75,7 +75,7 @@ class Unable(Unopened):
 
 
 class Scorer(Unopened):
-    """A plugin that spares nobody, and says so."""
+    """A plugin that protects no pod, and answers so."""
 
     guards_victims = False
 
@@ -113,7 +113,7 @@ def test_a_plugin_without_vetoes_may_fail(action: str) -> None:
 
 
 def test_flags_hold_for_a_guard_that_fails() -> None:
-    """Where it is switched off it could not have spared anybody."""
+    """If it is switched off, it could not have protected any pod."""
     guard = {"name": Unopened, "enablePreemptable": False}
 
     assert decided("preempt", (guard, Gives)).evictions

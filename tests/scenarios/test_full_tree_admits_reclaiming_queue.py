@@ -1,4 +1,4 @@
-"""A full tree of queues admits who has less than he deserves, or nobody could ever reclaim (Volcano issue 4679)."""
+"""A full tree of queues admits jobs below their deserved amount, or they could never reclaim (Volcano issue 4679)."""
 
 from pyroclast.testing import Scenario
 

@@ -1,4 +1,4 @@
-"""Gang actions look for places in domains without victims too, on room that nobody waits for, and for the minimum."""
+"""Gang actions also search domains without victims, on capacity that no job waits for, and for the minimum."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_room_that_others_wait_for_is_not_given_out_twice() -> None:
 
 
 def test_members_above_the_minimum_cause_no_evictions() -> None:
-    """Of four pods two are needed: two victims."""
+    """Two of four pods are needed: two victims."""
     scenario = BASE.node("n", cpu=4).running("low", on=["n"] * 4, min_available=0)
     outcome = evict(scenario.job("gang", tasks=4, min_available=2, priority_class="high", phase="Inqueue"))
 

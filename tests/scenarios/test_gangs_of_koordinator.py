@@ -83,7 +83,7 @@ def test_row_1_pods_without_a_gang_never_wait() -> None:
 
 @pytest.mark.parametrize(("waiting", "expected"), [(2, []), (3, ["a-0", "a-1", "a-2"])])
 def test_rows_2_3_and_16_members_wait_for_each_other(waiting: int, expected: list[str]) -> None:
-    """Two of three wait, and are told so; three are bound."""
+    """Two of three wait, with a reason; three are bound."""
     outcome = run(gang(ONE, "a", least=3, waiting=waiting))
     assert bound(outcome) == expected
     if waiting == 2:
@@ -106,7 +106,7 @@ def test_row_4_once_satisfied_lets_members_come_alone() -> None:
 
 
 def test_rows_5_and_7_only_waiting_counts_no_member_on_a_node() -> None:
-    """Two newcomers wait for a third, whoever runs; three come together."""
+    """Two newcomers wait for a third, whatever runs; three start together."""
     few = gang(ONE, "a", least=3, running=1, waiting=2, policy="only-waiting")
     assert bound(run(few)) == []
     enough = gang(few, "a", least=3, first=3, waiting=1, policy="only-waiting")
@@ -135,7 +135,7 @@ def test_rows_8_and_9_gangs_of_a_group_wait_for_each_other() -> None:
 
 
 def test_row_8_one_gang_of_a_group_finds_no_place() -> None:
-    """Nobody of the group is bound though one gang fits; over namespaces, too."""
+    """No pod of the group is bound though one gang fits; also across namespaces."""
     ids = ("default/c", "ml/d")
     scenario = gang(BASE.node("n", cpu=3), "c", least=2, waiting=2, groups=ids)
     scenario = gang(scenario, "d", least=2, waiting=2, groups=ids, namespace="ml")
@@ -157,7 +157,7 @@ def test_rows_10_and_11_continuation_after_a_failure() -> None:
 
 
 def test_row_11_not_strict_binds_no_pod_below_the_minimum() -> None:
-    """Two of the three that are needed find places, and keep them: nobody else is placed there."""
+    """Two of three needed members find nodes and keep them: no other pod is placed there."""
     waiting = gang(ONE, "a", least=3, waiting=4, cpus=(3, 9, 9, 3), mode="NonStrict")
     scenario = waiting.job("next", cpu=3)
     outcome = run(scenario, cycles=4)
@@ -255,7 +255,7 @@ def test_places_are_let_go_when_the_gang_is_short_again() -> None:
 
 
 def test_a_group_keeps_places_only_where_all_its_gangs_do() -> None:
-    """One of them is Strict: nobody keeps anything."""
+    """One of them is Strict: no member keeps a node."""
     ids = ("default/a", "default/b")
     scenario = gang(BASE.node("n", cpu=4), "a", least=1, waiting=1, cpus=(3,), groups=ids, mode="NonStrict")
     for mode, expected in (("Strict", {}), ("NonStrict", {"a-0": "n"})):
@@ -264,7 +264,7 @@ def test_a_group_keeps_places_only_where_all_its_gangs_do() -> None:
 
 
 def test_kept_places_and_evictions_go_together() -> None:
-    """One member keeps a place, for the other somebody goes: both are bound together."""
+    """One member keeps a node, for the other a pod is evicted: both are bound together."""
     scenario = BASE.node("n", cpu=4).node("m", cpu=4, labels={"for": "b"})
     scenario = scenario.running("low", on=["m"], min_available=0, cpu=4)
     scenario = gang(scenario, "a", least=2, waiting=1, cpus=(4,), mode="NonStrict", priority=9)
@@ -298,7 +298,7 @@ def test_row_15_members_that_ended_do_not_count(policy: str, expected: list[str]
 
 
 def test_row_17_a_pod_group_that_is_missing_is_waited_for() -> None:
-    """Members are told which; when it comes they are bound, by its minimum."""
+    """Members have the name of the missing gang; when it comes, they are bound by its minimum."""
     scenario = ONE.pod("p0", labels=described_by("a")).pod("p1", labels=described_by("a"))
     outcome = run(scenario, cycles=3, later={3: scenario.add(gang_pod_group("a", 2))})
     assert outcome.condition_message("p0") == (
@@ -330,7 +330,7 @@ def test_row_19_a_minimum_that_is_none_leaves_it_to_the_next_pod() -> None:
 
 
 def test_row_20_an_unknown_mode_is_strict() -> None:
-    """And its owner is told, once."""
+    """Its owner gets an event, once."""
     scenario = gang(ONE, "a", least=2, waiting=3, cpus=(1, 9, 1), mode="foo")
     outcome = run(scenario, cycles=2)
     assert bound(outcome) == []
@@ -351,7 +351,7 @@ def test_a_list_without_the_gang_itself_is_reported_and_completed() -> None:
 
 
 def test_invalid_values_are_reported_at_the_first_opportunity() -> None:
-    """A queue that is not there, and a gang without a pod, keep the plugin from nothing; later their pods are told."""
+    """A missing queue, and a gang without a pod, do not stop the plugin; later their pods have the reason."""
     ids = ("default/a", "default/b")
     lost = {**annotated("z", 1, mode="foo"), POD_QUEUE_NAME: "none"}
     scenario = ONE.add(gang_pod_group("b", 0, mode="foo", groups=ids)).pod("z", annotations=lost)
@@ -382,7 +382,7 @@ def test_invalid_values_are_reported_at_the_first_opportunity() -> None:
 
 
 def test_row_21_a_satisfied_gang_fails_one_by_one() -> None:
-    """Strict, once satisfied: the newcomer without a node keeps nobody else."""
+    """Strict, once satisfied: a newcomer without a node keeps no other member pending."""
     outcome = run(gang(ONE, "a", least=2, running=2, waiting=3, cpus=(1, 9, 1)))
     assert bound(outcome) == ["a-2", "a-4"]
     assert "insufficient cpu" in outcome.condition_message("a-3").lower()
@@ -395,7 +395,7 @@ def test_members_beyond_the_minimum_follow() -> None:
 
 
 def test_a_member_on_its_way_out_does_not_count() -> None:
-    """Of three that are needed one runs, one is being deleted, one comes: it waits for another."""
+    """Three are needed, one runs, one is being deleted, one comes: it waits for another."""
     scenario = gang(ONE, "a", least=3, running=2, waiting=1, policy="waiting-and-running")
     going = {**scenario.objects[4], "metadata": {**scenario.objects[4]["metadata"], "deletionTimestamp": LATER}}
     assert bound(run(scenario)) == ["a-2"]
@@ -422,7 +422,7 @@ def test_minimums_of_a_group_go_before_what_is_beyond_them() -> None:
 
 
 def test_a_queue_is_named_by_the_oldest_member() -> None:
-    """The gang waits for a queue that is not there, and is told so."""
+    """The gang waits for a missing queue, with a reason."""
     scenario = ONE.pod("p", annotations={**annotated("a", 1), POD_QUEUE_NAME: "none"})
     outcome = run(scenario)
     assert outcome.bindings == {}
@@ -434,7 +434,7 @@ def test_a_queue_is_named_by_the_oldest_member() -> None:
 
 
 def test_members_go_by_their_index() -> None:
-    """Room for one: the first index goes first, whoever is older; without one, who is more important."""
+    """Capacity for one: the first index comes first, whatever the age; without an index, the more important pod."""
     scenario = BASE.node("n", cpu=1)
     for name, index in (("late", "3"), ("none", ""), ("early", "1")):
         scenario = scenario.pod(name, annotations={**annotated("a", 1), **({TOPOLOGY_INDEX: index} if index else {})})
@@ -445,7 +445,7 @@ def test_members_go_by_their_index() -> None:
 
 
 def test_more_important_gangs_go_first_and_older_ones_before_younger() -> None:
-    """By the highest priority among members, then by age."""
+    """Ordered by the highest priority among members, then by age."""
     scenario = gang(BASE.node("n", cpu=2), "z", least=2, waiting=2)
     assert bound(run(gang(scenario, "a", least=2, waiting=2))) == ["z-0", "z-1"]
     assert bound(run(gang(scenario, "a", least=2, waiting=2, priority=3))) == ["a-0", "a-1"]

@@ -1,4 +1,4 @@
-"""Whoever evicts for a gang asks for disruption budgets and cool-down times too."""
+"""Evictions for a gang respect disruption budgets and cool-down times, too."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +39,7 @@ def batch() -> Iterator[dict[str, Any]]:
 
 
 def gang(action: str, *plugins: str) -> Outcome:
-    """A gang of two wants room: of its own queue, where it is more important, or of another."""
+    """A gang of two needs capacity: of its own queue, where it is more important, or of another."""
     own = "a" if action == "gangpreempt" else "b"
     scenario = Scenario().priority_class("high", 10).node("n", cpu=4).queue("a").queue("b")
     scenario = scenario.job("batch", tasks=0, min_available=1, queue="a", phase="Running").add(*batch(), BUDGET)
@@ -50,7 +50,7 @@ def gang(action: str, *plugins: str) -> Outcome:
 @pytest.mark.parametrize("action", ["gangpreempt", "gangreclaim"])
 @pytest.mark.parametrize("plugin", ["pdb", "cdp"])
 def test_a_plugin_that_spares_is_asked(action: str, plugin: str) -> None:
-    """Without it two pods go, with it none, and the veto is told."""
+    """Without it two pods are evicted, with it none, and the veto is reported."""
     assert gang(action).evictions == ["batch-3", "batch-2"]
 
     spared = gang(action, plugin)

@@ -35,7 +35,7 @@ def test_gang_search_can_be_switched_off() -> None:
 
 
 def test_scores_decide_where_there_is_a_choice() -> None:
-    """Of three nodes that take the small pod, once the large one has its place, the preferred one is taken."""
+    """Three nodes take the small pod once the large one is placed; the preferred one is used."""
     prefers = {"weight": 100, "preference": {"matchExpressions": [{"key": "fast", "operator": "Exists"}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefers]}}
     scenario = (

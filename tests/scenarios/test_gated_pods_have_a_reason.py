@@ -28,7 +28,7 @@ def test_beside_a_gang_that_runs_it_says_so_too() -> None:
 
 
 def test_a_pod_at_the_gate_of_its_queue_alone_says_so() -> None:
-    """It does not ask that its queue take the gate off, so somebody else has to."""
+    """The queue does not remove the gate, so another controller must."""
     gate = "scheduling.volcano.sh/queue-allocation-gate"
     outcome = THERE.job("a", pod={"schedulingGates": [{"name": gate}]}).run("enqueue", "allocate", plugins=PLUGINS)
 

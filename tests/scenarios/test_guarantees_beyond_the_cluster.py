@@ -1,4 +1,4 @@
-"""A guarantee that no cluster of this size can keep does not stop other queues, and its queue is told."""
+"""A guarantee that exceeds the cluster does not stop other queues, and its queue has a condition."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def test_what_its_own_jobs_ask_for_is_kept(share: str) -> None:
 
 @pytest.mark.parametrize("share", SHARES)
 def test_guarantees_that_are_too_much_together_are_bounded_too(share: str) -> None:
-    """Six and seven of ten: nothing asks for either, and both queues are told."""
+    """Guarantees of six and seven of ten: without requests; both queues have a condition."""
     outcome = run(share, cluster(6).queue("second", guarantee={"cpu": 7}))
     told = [event for event in outcome.events if event.reason == "GuaranteeBeyondCluster"]
 
@@ -67,7 +67,7 @@ def test_a_guarantee_that_is_too_much_takes_nothing_from_a_sound_one(share: str)
 
 @pytest.mark.parametrize("share", SHARES)
 def test_a_guarantee_that_the_cluster_has_is_kept_whole(share: str) -> None:
-    """Nobody asks for it, and yet it is free when somebody does; there is nothing to tell."""
+    """Without requests it is free when needed; there is no condition."""
     outcome = run(share, cluster(5))
 
     assert list(outcome.bindings) == []

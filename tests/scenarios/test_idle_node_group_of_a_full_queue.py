@@ -36,7 +36,7 @@ def test_a_queue_whose_nodes_are_idle_is_served_beside_one_whose_nodes_are_full(
 
 
 def test_a_job_is_admitted_whose_resources_are_there_whatever_others_ask_for() -> None:
-    """Admitted jobs ask for more GPUs than exist; one that wants CPU alone passes the gate and runs."""
+    """Admitted jobs request more GPUs than exist; one that requests only CPU is admitted and runs."""
     scenario = Scenario().queue("low").queue("high").node("n1", cpu=4, gpu=1).node("n2", cpu=4)
     for number in range(5):
         scenario = scenario.job(

@@ -47,7 +47,7 @@ def test_groups_named_after_a_uid_go_by_the_name_of_their_job(uids: tuple[str, s
 
 @pytest.mark.parametrize("uids", [("1", "2"), ("2", "1")])
 def test_pods_of_a_job_go_by_name(uids: tuple[str, str]) -> None:
-    """Of two members beyond the minimum, without a number in their names, the first in the alphabet goes first."""
+    """Two members beyond the minimum, without an index in their names: the first in the alphabet comes first."""
     scenario = Scenario().node("n1", cpu=1).job("j", tasks=0, min_available=1)
     for name, uid in zip(("right", "left"), uids, strict=True):
         pod = Scenario().pod(name, job="j").objects[0]

@@ -115,7 +115,7 @@ def test_each_node_is_counted_under_its_first_reason() -> None:
 
 
 def test_an_unhealthy_gpu_stays_with_its_pod() -> None:
-    """Nobody else has a part of it; when it is well again, all is as it was."""
+    """It is not lent; when the gang is complete again, nothing has changed."""
     part = whole("gpu", 0, **HALF)
     sick = holding(with_devices(gpu(0, health=False), gpu(1)), "r", **part)
     well = holding(with_devices(gpu(0), gpu(1)), "r", **part)
@@ -146,7 +146,7 @@ def test_an_invalid_device_is_reported_on_its_node() -> None:
     ],
 )
 def test_an_invalid_annotation_is_reported_on_its_pod(told: str, fault: str) -> None:
-    """It counts for nothing, for nobody can say what of."""
+    """It does not count, because its amount is unknown."""
     there = with_devices(gpu(0)).running("r", on=["n"], annotations={ALLOCATED: told})
     outcome = run(wanting(there, nvidia=1))
     (event,) = [each for each in outcome.events if each.reason == "DeviceIdsInvalid"]

@@ -1,4 +1,4 @@
-"""Of the plans that serve a job the one is taken whose victims matter least, over all nodes, queues and gangs."""
+"""Of several plans for a job the least harmful one is taken, over all nodes, queues and gangs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who matters least goes first, in one step: no chain of evictions through the middle (Volcano issue 2622)."""
+"""The least important pod is evicted, in one step: no chain of evictions through the middle (Volcano issue 2622)."""
 
 import pytest
 

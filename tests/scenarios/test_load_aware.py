@@ -24,7 +24,7 @@ THREE = ONE.node("n2", cpu=10, memory="100Gi").node("n3", cpu=10, memory="100Gi"
 
 
 def test_one_cycle_overloads_no_node() -> None:
-    """Of sixteen pods each idle node takes seven, which makes 60 %; the eighth would make 68; the busy one, none."""
+    """Each idle node takes seven of sixteen pods, which makes 60 %; an eighth would make 68; the busy one takes none."""
     there = THREE.add(measured("n1", 0), measured("n2", 0.1), measured("n3", 6)).job("j", tasks=16, min_available=1)
 
     outcome = there.run("allocate", plugins=PLUGINS, now=NOW)
@@ -65,7 +65,7 @@ def test_pending_pods_are_placed_after_lower_measurements() -> None:
 
 
 def test_another_load_is_no_news() -> None:
-    """What pods and groups are told has no numbers that change with each measurement."""
+    """Conditions of pods and groups have no numbers that change with each measurement."""
     told = {
         THREE.add(*(measured(name, cpu) for name in ("n1", "n2", "n3")))
         .job("j", tasks=1)
@@ -89,7 +89,7 @@ def test_no_pod_is_evicted_for_a_loaded_node() -> None:
 
 
 def test_a_quiet_scheduler_wakes_when_a_measurement_grows_old() -> None:
-    """Until then a cycle decides nothing; from then on the node takes pods, where that is wanted."""
+    """Until then a cycle decides nothing; from then on the node takes pods, if configured."""
     objects = THREE.add(*(measured(name, 9, age=30) for name in ("n1", "n2", "n3"))).job("j", tasks=1).objects
     arguments = {"load-aware": {"enableScheduleWhenNodeMetricsExpired": True}}
     parsed, registry = configured(("allocate",), (PLUGINS,), arguments)

@@ -73,7 +73,7 @@ def test_roles_inside_a_sub_group() -> None:
 
 @pytest.mark.parametrize("topology", [{}, RACKS])
 def test_sub_groups_that_are_needed(topology: dict[str, Any]) -> None:
-    """The first needed sub-group cannot be; another one of its policy comes before one that nobody needs."""
+    """The first needed sub-group does not fit; another one of its policy comes before one that is not needed."""
     scenario = Scenario().node("n", cpu=2).add(rack("r", "n"))
     policies = [policy("a", 1, **topology), policy("b", 0, **topology)]
     outcome = gang(scenario, "/a0", "(/a0)", "/a2", "/b1", "/b1", "/a2", subGroupPolicy=policies)

@@ -18,7 +18,7 @@ APART = {
 def reclaim(
     taints: Any = (), minimum: int = 1, capability: Any = None, *, protects: bool = True, **poor: Any
 ) -> Outcome:
-    """A queue that runs 4 pods of 1 CPU on the node, of which some must stay, and one that wants a gang of 2 there."""
+    """A queue that runs 4 pods of 1 CPU on the node, some of which must stay, and a gang of 2 that needs the node."""
     scenario = Scenario().node("n", cpu=4, taints=taints).queue("rich").queue("poor", capability=capability)
     scenario = scenario.running("batch", on=["n"] * 4, queue="rich", min_available=minimum, labels={"app": "batch"})
     scenario = scenario.job("gang", tasks=2, queue="poor", phase="Inqueue", **poor)

@@ -56,7 +56,7 @@ def test_two_that_make_room_together_go_together(action: str) -> None:
 
 @EVERY
 def test_helpful_victims_come_first(action: str) -> None:
-    """A launcher with the device that is wanted and three helpers without, of which two may go."""
+    """A launcher with the requested device and three helpers without, two of which may be evicted."""
     there = BASE.node("n1", cpu=8, gpu=1)
     there = there.job("s", min_available=2, running_on=["n1"], gpu=1, queue=victims_queue(action), priority_class="low")
     for number in range(1, 4):

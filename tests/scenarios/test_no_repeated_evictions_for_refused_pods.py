@@ -1,4 +1,4 @@
-"""Nobody is evicted, again and again, for work that could not run afterwards (Volcano issue 1464)."""
+"""No pod is evicted again and again for work that could not run afterwards (Volcano issue 1464)."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_a_pod_that_is_larger_than_any_node(queue: str) -> None:
 
 @pytest.mark.parametrize("queue", ["a", "b"])
 def test_a_gang_that_needs_more_than_the_cluster(queue: str) -> None:
-    """Of its nine pods eight could run."""
+    """Eight of its nine pods could run."""
     scenario = full().queue("a").queue("b").job("high", tasks=9, queue=queue, priority=100, priority_class="high")
     outcome = scenario.run(*ACTIONS, plugins=PLUGINS, cycles=20, recreate_evicted=True)
 

@@ -1,4 +1,4 @@
-"""A node that is full of pods, not of CPU, is full all the same: somebody goes (Volcano issue 3079)."""
+"""A node that is full of pods, not of CPU, is full, too: a pod is evicted (Volcano issue 3079)."""
 
 import pytest
 

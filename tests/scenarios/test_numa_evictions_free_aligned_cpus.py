@@ -1,4 +1,4 @@
-"""Evictions make room for a Guaranteed pod, but no CPUs: nobody goes where its kubelet would turn it away."""
+"""Evictions make room for a Guaranteed pod, but free no CPUs: none happen where its kubelet would reject it."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_a_pod_that_shares_cpus_gives_way() -> None:
 
 
 def test_no_pod_is_evicted_whose_cpus_are_freed_too_late() -> None:
-    """A Guaranteed pod has its CPUs until it is gone and its node has told so; evicting it would be in vain."""
+    """A Guaranteed pod has its CPUs until it is gone and its node has reported it; evicting it would be useless."""
     low: dict[str, Any] = {"priority_class": "low", **guaranteed(3)}
     batch, listed = NODE.running("batch", on=["n1", "n1"], **low), ["default-batch-0", "default-batch-1"]
     lenient = batch.add(numatopology("n1", policy="best-effort", free="6-7", listed=listed))

@@ -5,14 +5,14 @@ from tests.numatopologies import guaranteed, numatopology
 
 PLUGINS = (("priority", "gang"), ("drf", "predicates", "proportion", "nodeorder", "numa-aware"))
 ROOMY = Scenario().node("n1", cpu=12).add(numatopology("n1"))
-"""Four CPUs more than the topology knows: amounts keep nobody away."""
+"""Four CPUs more than the topology knows: amounts exclude no pod."""
 THREE, FOUR = (guaranteed(cpus, policy="single-numa-node") for cpus in (3, 4))
 NOT_ALIGNED = "0/1 nodes are unavailable: 1 container c0 cannot be assigned by numa."
 NONE_LEFT = "0/1 nodes are unavailable: 1 cpu allocatable map is empty."
 
 
 def test_two_fit_and_the_third_waits() -> None:
-    """Each takes one NUMA node; the third hears which container has none, or that no CPU is left."""
+    """Each takes one NUMA node; the reason of the third names the container, or the missing CPUs."""
     for pod, reason in ((THREE, NOT_ALIGNED), (FOUR, NONE_LEFT)):
         outcome = ROOMY.job("a", **pod).job("b", **pod).job("c", **pod).run("allocate", plugins=PLUGINS)
 
@@ -51,7 +51,7 @@ def test_a_gang_is_whole_or_absent() -> None:
 
 
 def test_the_policy_of_a_job_finds_its_node() -> None:
-    """Of two nodes the one whose kubelet has it; a pod without a policy is judged by each node's own."""
+    """The node whose kubelet has the policy is used; a pod without a policy is checked by each node's own."""
     cluster = ROOMY.node("n0", cpu=12).add(numatopology("n0", policy="best-effort", free="2-5"))
 
     assert cluster.job("a", **FOUR).run("allocate", plugins=PLUGINS).bindings == {"a-0": "n1"}

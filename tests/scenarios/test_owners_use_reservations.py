@@ -115,7 +115,7 @@ def test_reserved_pods_limit_owners() -> None:
 
 
 def test_amounts_that_are_kept_back_are_used_by_no_pod() -> None:
-    """Of 2 reserved CPU one is kept back."""
+    """One of 2 reserved CPU is kept back."""
     back = {"node.koordinator.sh/reservation": '{"resources":{"cpu":"1"}}'}
     scenario = ONE.add(reservation("r", node="n1", annotations=back, allocatePolicy="Restricted"))
 

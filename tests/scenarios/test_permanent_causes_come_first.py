@@ -101,7 +101,7 @@ def test_a_gang_above_the_capability_of_its_queue_or_one_above_says_so() -> None
 
 
 def test_members_beyond_the_minimum_are_no_permanent_cause() -> None:
-    """Two of three fit, and two are enough: that the third never fits keeps nobody."""
+    """Two of three fit, and two are enough: the third, which never fits, stops nothing."""
     scenario = Scenario().node("n1", cpu=4).running("busy", on=["n1"], cpu=4)
     outcome = decided(scenario.job("g", tasks=3, min_available=1, cpu=4))
 

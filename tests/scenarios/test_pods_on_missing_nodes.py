@@ -51,7 +51,7 @@ def test_of_a_full_node_what_it_offers_counts() -> None:
 
 
 def test_an_evicted_pod_gives_its_queue_back_what_counted_of_it() -> None:
-    """Of a pod that asks for 100 CPUs on a node of 8 the queue had 8, which are free when it leaves."""
+    """The queue of a pod of 100 CPUs on a node of 8 had 8, which are free when it is gone."""
     scenario = (
         Scenario()
         .node("n1", cpu=8)

@@ -15,7 +15,7 @@ def decided(scenario: Scenario, *actions: str) -> Outcome:
 @pytest.mark.parametrize("cpu", [1, None])
 @pytest.mark.parametrize("nodes", [["a"], ["a", "b"]])
 def test_pods_are_placed(nodes: list[str], cpu: int | None) -> None:
-    """With one node and with a choice, also pods that ask for nothing; nobody's labels are looked at."""
+    """With one node and with a choice, also for best-effort pods; labels are not read."""
     scenario = Scenario().job("picky", cpu=cpu, pod={"nodeSelector": {"disk": "none"}})
     for name in nodes:
         scenario = scenario.node(name)
@@ -25,7 +25,7 @@ def test_pods_are_placed(nodes: list[str], cpu: int | None) -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 def test_less_important_pods_are_evicted(action: str) -> None:
-    """The plan of evictions has a place for whom they are for."""
+    """The plan of evictions has a place for the preemptor."""
     scenario = Scenario().priority_class("low", 1).priority_class("high", 9).node("a", cpu=2)
     scenario = scenario.running("low", on=["a", "a"], priority=1, priority_class="low")
     outcome = decided(scenario.job("high", priority=9, priority_class="high"), "allocate", action)

@@ -1,4 +1,4 @@
-"""Who cannot go anyhow spends nothing of what plugins that count let a queue lose."""
+"""Pods that cannot be evicted do not count against what a queue may lose."""
 
 import pytest
 

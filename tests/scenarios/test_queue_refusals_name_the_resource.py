@@ -1,4 +1,4 @@
-"""Refusals by queues and at admission name the queue, its limit, what is used, promised to whom, and asked for."""
+"""Refusals by queues and at admission name the queue, its limit, and used, reserved and requested amounts."""
 
 from collections.abc import Sequence
 from typing import Any

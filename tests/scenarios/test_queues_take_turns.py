@@ -4,7 +4,7 @@ from pyroclast.testing import Scenario
 
 
 def test_two_poor_queues_take_turns() -> None:
-    """Of 8 CPU each of three queues deserves a third: two jobs of one CPU each for both, one after the other."""
+    """Each of three queues deserves a third of 8 CPU: two jobs of one CPU each for both, one after the other."""
     scenario = Scenario().node("n", cpu=8).queue("rich").queue("p").queue("q")
     scenario = scenario.running("rich", on=["n"] * 8, queue="rich")
     for name in ("p0", "p1", "p2", "q0", "q1", "q2"):

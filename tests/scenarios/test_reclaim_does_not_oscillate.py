@@ -58,7 +58,7 @@ def test_the_refusal_names_what_the_node_lacks_and_why_the_queue_may_not_reclaim
 
 
 def test_a_victim_larger_than_what_is_left_stays_pending() -> None:
-    """The victim needs 4 CPU and 3 are left: it was evicted once, waits, and evicts nobody."""
+    """The victim needs 4 CPU and 3 are left: it was evicted once, waits, and evicts no pod."""
     scenario = (
         Scenario()
         .node("n1", cpu=8)

@@ -1,4 +1,4 @@
-"""A room that goes from hand to hand comes back to nobody who lost it, on whatever terms each two of them stand."""
+"""Capacity that changes hands never returns to an earlier loser, on whatever terms."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ import pytest
 from pyroclast.testing import Outcome, Scenario
 
 FREE_FOR_ALL: Final = (("conformance",), ("gang", "predicates"))
-"""No plugin that knows who deserves what: everybody may evict everybody else."""
+"""No plugin knows deserved amounts: any pod may evict any other."""
 STANDING: Final = {"a": 1, "b": 2, "c": 3, "d": 5}
 """Queues by weight, or jobs by priority: the terms of no two pairs of them are the same."""
 

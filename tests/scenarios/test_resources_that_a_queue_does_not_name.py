@@ -7,7 +7,7 @@ GPU = "nvidia.com/gpu"
 
 
 def test_cpu_is_no_reason_to_refuse_where_the_queue_says_nothing_of_it() -> None:
-    """Of four GPUs, all taken by q2, q1 gets the two that it deserves, pod by pod with a CPU each."""
+    """q2 has all four GPUs; q1 gets the two that it deserves, pod by pod with a CPU each."""
     scenario = Scenario().queue("q1", deserved={GPU: 2}).queue("q2", deserved={GPU: 2}).node("n1", cpu=16, gpu=4)
     scenario = scenario.running("b", on=["n1"] * 4, queue="q2", gpu=1)
     scenario = scenario.job("a", tasks=2, queue="q1", gpu=1)

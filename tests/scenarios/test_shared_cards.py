@@ -1,4 +1,4 @@
-"""Shared cards and evictions: a plan is made only where the victims' cards are enough, and what is told is true."""
+"""Shared cards and evictions: a plan needs enough cards of the victims, and reasons are true."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_no_pod_is_evicted_if_no_cards_would_fit() -> None:
 
 
 def test_no_pod_is_evicted_for_a_pod_that_requests_another_card() -> None:
-    """It wants one by its UUID; who holds the other stays."""
+    """It requests one by its UUID; the holder of the other stays."""
     cluster = holding(with_cards(BASE, "n", 1000, 1000), "a", "n", 0, 1000, queue="q")
     cluster = holding(cluster, "b", "n", 1, 1000, queue="q")
     wanted = {"volcano.sh/vgpu-use-gpuuuid": "GPU-1"}

@@ -30,7 +30,7 @@ def decide(scenario: Scenario) -> Outcome:
 
 @pytest.mark.parametrize("fresh_first", [False, True])
 def test_the_gang_is_made_whole(fresh_first: bool) -> None:
-    """Whoever was there first."""
+    """The earliest job."""
     outcome = decide(cluster(fresh_first=fresh_first))
 
     assert outcome.bindings == {"gang-1": "n2"}
@@ -54,7 +54,7 @@ def test_new_jobs_get_a_message_about_full_nodes() -> None:
 
 
 def test_more_urgent_work_goes_first_and_the_gang_says_that_it_is_broken() -> None:
-    """Rank counts before repair; what the gang holds in vain is told."""
+    """Rank counts before repair; capacity that the broken gang holds is reported."""
     outcome = decide(cluster(fresh_first=True, urgent=True))
 
     assert outcome.bindings == {"f1-0": "n2"}

@@ -1,4 +1,4 @@
-"""Of plans that are equal otherwise, one is used that leaves each job a pod: elastic jobs shrink before one stops."""
+"""Of equal plans, one that leaves each job a pod is used: elastic jobs shrink before one stops."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""S4: of two gangs that each need the whole cluster one gets it, and nobody a part (Volcano issue 3373)."""
+"""S4: one of two gangs that each need the whole cluster gets it, and no other a part (Volcano issue 3373)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -44,7 +44,7 @@ def test_nothing_is_bound_while_no_gang_is_complete() -> None:
 
 
 def test_the_earlier_gang_gets_all_nodes_when_the_rest_has_come() -> None:
-    """The other gets none, hears how many it lacks, and whose end would let it run."""
+    """The other gets none, and has the number of missing members and the jobs whose end would let it run."""
     outcome = HALF.run(*ACTIONS, plugins=PLUGINS, cycles=4, later={2: WHOLE})
     first, second = outcome.rounds[:2]
 

@@ -66,11 +66,11 @@ class Noting:
     cache: SchedulerCache
     chance: random.Random
     taken: list[Plan] = field(default_factory=list)
-    """Of the cycle under way."""
+    """Number of the running cycle."""
     seen: Snapshot = field(init=False)
     """The cluster at the beginning of the cycle."""
     turned: Snapshot | None = None
-    """By chance, the cluster at the beginning of the cycle from books that heard of it in another order."""
+    """At random, the cluster at the beginning of the cycle from a state that received its objects in another order."""
 
     def snapshot(self) -> Snapshot:
         """Look."""
@@ -206,11 +206,11 @@ class Deciding:
     chance: random.Random
     settled: Settled = field(default_factory=Settled)
     broken: list[str] = field(default_factory=list)
-    """By the decisions of the last cycle."""
+    """The decisions of the last cycle."""
     _repeated: Repeated | None = None
     _report: CycleReport | None = None
     _next: Beginning | None = None
-    """Of a cycle on the same snapshot with the memory of the last one."""
+    """A cycle on the same snapshot with the memory of the last one."""
 
     def __call__(
         self, snapshot: Snapshot, configuration: Configuration, *, now: float, memory: Memory, observer: Observer
@@ -254,7 +254,7 @@ class Deciding:
         return not before <= left
 
     def _has_happened(self, report: CycleReport, after: Snapshot) -> bool:
-        """Return whether nobody who was to go stayed; who has gone by now holds as little as one who is going."""
+        """Return whether all victims left; a victim that is gone holds as little as one that is terminating."""
         gone = {each.task for plan in report.plans for each in plan.evictions}
         stayed = (task for job in after.jobs.values() for task in job.tasks.values() if task.id in gone)
         return all(task.status is TaskStatus.RELEASING for task in stayed)

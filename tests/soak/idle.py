@@ -40,7 +40,7 @@ class IdleRoom:
             report: What was decided.
             nodes: All nodes.
             queues: All queues.
-            jobs: By name the queue, the minimum, and the pods that have not ended.
+            jobs: Queue, minimum, and number of pods that have not ended, by name.
         """
         found = frozenset(self._found_now(report, nodes, queues, jobs) if self._is_concerned else ())
         yield from (f"{name} waits for a share alone while nodes are idle" for name in sorted(found & self._found))

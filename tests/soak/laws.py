@@ -41,7 +41,7 @@ class Figures:
     binds: int = 0
     evictions: int = 0
     refused_evictions: int = 0
-    """By a disruption budget, at the server."""
+    """Protected by a disruption budget at the server."""
     by_action: Counter[str] = field(default_factory=Counter)
 
 

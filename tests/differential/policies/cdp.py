@@ -11,7 +11,7 @@ SECONDS = {"s": 1, "m": 60}
 
 
 class Cdp(Policy):
-    """Whoever was not scheduled a short while ago."""
+    """Jobs that were not scheduled a short while ago."""
 
     name = "cdp"
 

@@ -10,7 +10,7 @@ MEMORY, NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 INDEX, UNHEALTHY = "volcano.sh/gpu-index", "volcano.sh/gpu-unhealthy-ids"
 
 Cards = dict[int, list[int]]
-"""By index: what each pod on it takes of its memory."""
+"""Memory of each pod on it, by index."""
 
 
 def indices(text: str) -> list[int]:
@@ -39,10 +39,10 @@ class DeviceShare(Policy):
             if self.is_served(node):
                 self.hold(node)
         self.given: dict[tuple[str, str], list[tuple[Any, Any]]] = {}
-        """By pods placed in this cycle and their nodes, in their order: what of which card."""
+        """Card and amount of each pod placed in this cycle, in order."""
 
     def gives(self, pod: Pod) -> bool:
-        """Whoever wants some gets some."""
+        """Each pod with a request gets some."""
         return bool(self.wish(pod))
 
     def wish(self, pod: Pod) -> Any:
@@ -60,7 +60,7 @@ class DeviceShare(Policy):
         return self.part(node) is not None
 
     def empty(self, node: Node) -> Any:
-        """The healthy cards, before anybody has any."""
+        """The healthy cards, before any is allocated."""
         number = int(node.object["status"]["capacity"][NUMBER])
         ill = node.object["metadata"].get("annotations", {}).get(UNHEALTHY, "")
         return {index: [] for index in range(number) if str(index) not in ill.split(",")}
@@ -108,7 +108,7 @@ class DeviceShare(Policy):
         return indices(pod.object["metadata"]["annotations"].get(INDEX, ""))
 
     def has_room(self, node: Node, device: Any, parts: Sequence[Any], part: Any) -> bool:  # noqa: ARG002
-        """Whether a card takes a part of its memory, or a pod that wants it alone."""
+        """Whether a card fits a part of its memory, or a pod that needs it alone."""
         return (self.part(node) or 0) - sum(parts) >= part if part else not parts
 
     def unnamed(
@@ -149,7 +149,7 @@ class DeviceShare(Policy):
         return self.first(self.wish(pod), (at for at, parts in cards.items() if not parts))
 
     def first(self, count: int, found: Iterable[int]) -> Sequence[int]:
-        """As many of the first as are wanted, or none."""
+        """As many of the first as requested, or none."""
         some = list(found)[:count]
         return some if len(some) == count else []
 

@@ -31,7 +31,7 @@ class Quota:
     namespaces: list[str]
     tree: str
     tree_has: Amounts | None
-    """Of the root of a tree: what there is to divide."""
+    """Amounts of the root of a tree, which are divided."""
     is_beside: bool
     """Whether the default tree has no less for that."""
     may_have: Amounts = field(default_factory=dict)
@@ -344,7 +344,7 @@ class ElasticQuota(Policy):
     # Giving back
 
     def names(self, pods: Sequence[Pod]) -> list[Pod]:
-        """Of quotas that have had too much for long, the least important pods; gangs that lack these go whole."""
+        """The least important pods of quotas that exceeded their limit for long; gangs that need these go whole."""
         delay = int(str(self.arguments.get("delayEvictTime", "120")).removesuffix("s"))
         if self.last is None or self.now <= self.last + delay or not self.says("enableRuntimeQuota"):
             return []

@@ -36,7 +36,7 @@ class Extender(Policy):
         return int(group.object["metadata"].get("annotations", {}).get(VOTE, "0"))
 
     def rules(self, point: str) -> Rule | None:
-        """Whoever is not kept, where one pod makes room for another."""
+        """Candidates that are not protected, if one pod makes room for another."""
         if not self.asks(point):
             return None
         return lambda _, candidates: [

@@ -17,7 +17,7 @@ SCORED = (RATIO, MEMORY, RDMA)
 
 Part = Mapping[str, int]
 Devices = dict[tuple[str, int], list[Part]]
-"""By type and number: what each pod has of it."""
+"""Amounts of each pod, by type and number."""
 
 
 def number(text: str) -> int:
@@ -58,7 +58,7 @@ class KoordinatorDevices(DeviceShare):
         return self.told(node) is not None
 
     def empty(self, node: Node) -> Devices:
-        """All devices, before anybody has any."""
+        """All devices, before any is allocated."""
         return {(each["type"], each["minor"]): [] for each in self.told(node) or ()}
 
     def asked(self, node: Node, pod: Pod) -> dict[str, tuple[int, Part]]:

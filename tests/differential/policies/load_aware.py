@@ -204,7 +204,7 @@ class LoadAware(Policy):
         return self.kind(pod) == "koord-prod"
 
     def is_old(self, metric: Mapping[str, Any]) -> bool:
-        """Whether nobody knows what a node uses by now."""
+        """Whether the usage of a node is unknown."""
         lasts = self.arguments.get("nodeMetricExpirationSeconds", 180)
         at = moment(metric["status"].get("updateTime"))
         return not at or self.now - at >= lasts

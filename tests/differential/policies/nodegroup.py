@@ -44,7 +44,7 @@ class NodeGroup(Policy):
 
     @staticmethod
     def limits(queue: Queue) -> Mapping[str, Mapping[str, str]] | None:
-        """What a queue may use of groups; None where nobody can read it."""
+        """What a queue may use of groups; None if the annotation cannot be parsed."""
         try:
             limits: Mapping[str, Mapping[str, str]] = json.loads(
                 queue.object["metadata"]["annotations"].get(LIMITS, "{}")

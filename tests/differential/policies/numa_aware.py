@@ -68,7 +68,7 @@ def wanted(pod: Pod) -> list[int] | None:
 
 
 def policy_of(pod: Pod) -> str:
-    """The policy that a pod wants its node to have; empty for any."""
+    """The policy that a pod requests; empty for any."""
     named = str(pod.object["metadata"]["annotations"].get(POLICY, ""))
     return "" if named == "none" else named
 
@@ -119,7 +119,7 @@ class NumaAware(Policy):
         return free
 
     def could_permit(self, pod: Pod, node: Node) -> bool:
-        """A pod that names a policy wants a node that has it."""
+        """A pod with a policy needs a node with the same policy."""
         named, each = policy_of(pod), self.machines.get(node.name)
         if wanted(pod) is None or not named:
             return True

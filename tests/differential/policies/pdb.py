@@ -8,7 +8,7 @@ from tests.differential.policy import Policy, Rule
 
 
 class Pdb(Policy):
-    """Whoever may go without breaking a budget."""
+    """Pods that can be evicted without breaking a budget."""
 
     name = "pdb"
     together: ClassVar[bool] = True

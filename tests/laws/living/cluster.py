@@ -78,8 +78,8 @@ class LivingCluster(SimulatedCluster):
             plans: Those that were assumed.
             report: What else the cycle said.
             now: When it happens.
-            refused: Whose bind or eviction is refused.
-            lingering: Whose eviction begins and does not end yet.
+            refused: Pods whose bind or eviction is refused.
+            lingering: Pods whose eviction begins and does not end yet.
         """
         kept = list(plans)
         out = {*refused, *lingering}

@@ -43,7 +43,7 @@ class Setting:
 
     @property
     def keeps_budgets(self) -> bool:
-        """Whether disruption budgets hold: pdb is asked, and no later tier decides where it spares everybody."""
+        """Whether disruption budgets hold: pdb decides, and no later tier decides where it protects all pods."""
         return "pdb" in self.plugins and len(self.tiers) == 1
 
     @property
@@ -81,7 +81,7 @@ def with_looks(configuration: Configuration, registry: Registry, inspector: Any)
 
 
 _KNOWN: Final[dict[str, tuple[Configuration, Registry]]] = {}
-"""By name, for reading them takes longer than a cycle."""
+"""Read by name, because reading them takes longer than a cycle."""
 
 
 def _setting(name: str, actions: str, *tiers: Sequence[Any], **arguments: Mapping[str, Any]) -> Setting:

@@ -46,7 +46,7 @@ class Decider:
         """Decide and let it happen; returns what was decided.
 
         Args:
-            seed: Of what is tried and of what goes wrong.
+            seed: Seed of what is tried and of what fails.
             refused: Chance of a bind or an eviction to be refused by the server.
             lingering: Chance of an evicted pod to take its time.
         """

@@ -58,7 +58,7 @@ class Inspector(Action):
         yield from (f"undo left {name} changed" for name in before if before[name] != after[name])
 
     def _unneeded(self, session: Session, plans: Sequence[Plan]) -> Iterator[str]:
-        """No victim can be taken out of a plan, nor all of a job's, without somebody losing his place."""
+        """No victim can be taken out of a plan, nor all victims of a job, unless a pod loses its place."""
         nominated = {place.task for plan in plans for place in plan.nominations}
         beside = {task: node for task, node in self._held.items() if task not in nominated}
         with session.statement() as whole:

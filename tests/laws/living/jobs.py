@@ -12,7 +12,7 @@ from tests.elastic_quotas import uses
 __all__ = ["COOLDOWN_SECONDS", "GIB", "PRIORITIES", "QUEUES", "Wish", "filling", "objects_of", "random_wish"]
 
 PRIORITIES: Final = {"low": 1, "middle": 5, "high": 9, "meek": 9}
-"""Value by class; pods of class `meek` evict nobody."""
+"""Value by class; pods of class `meek` evict no pods."""
 QUEUES: Final = ("red", "green", "blue")
 GIB: Final = 2**30
 USED_QUOTAS: Final = ("ant", "ant", "bee", "bee", "")

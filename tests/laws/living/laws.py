@@ -150,7 +150,7 @@ class Laws:
     def _beyond_quota(self, seen: Seen) -> Iterator[str]:
         """Where something was bound, its elastic quota has no more than its maximum, and the one above it neither.
 
-        Who must not be evicted for quotas stays, and of such pods a quota has no more than it is guaranteed.
+        Pods that must not be evicted for quotas stay, and a quota has at most its guarantee of such pods.
         """
         if not self.world.setting.keeps_quotas:
             return
@@ -235,7 +235,7 @@ class Laws:
                 self._won.update(((place.task, of_queues), frozenset(lost)) for place in plan.nominations)
 
     def _beyond_budget(self, seen: Seen) -> Iterator[str]:
-        """Of jobs that keep running: a gang that goes whole is judged as one thing."""
+        """Victims by running job: a gang that is evicted whole counts as one."""
         if not self.world.setting.keeps_budgets:
             return
         lost = Counter(str(each.job) for plan in seen.plans for each in plan.evictions)

@@ -32,7 +32,7 @@ def misplaced(before: Snapshot, report: CycleReport, profile: Profile, now: floa
 
     Args:
         before: The cluster before the cycle.
-        report: Of the cycle.
+        report: Report of the cycle.
         profile: What held for it.
         now: Its moment.
     """
@@ -143,7 +143,7 @@ def _allows(affinity: wire.QueueAffinity, group: str) -> bool:
 def _on_loaded_nodes(
     before: Snapshot, places: list[Place], arguments: Mapping[str, object], now: float
 ) -> Iterator[str]:
-    """Nodes that were measured above a limit take nobody."""
+    """Nodes that were measured above a limit accept no pods."""
     limits = arguments.get("thresholds") or {}
     assert isinstance(limits, Mapping)
     for _, task, node in places:

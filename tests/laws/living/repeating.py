@@ -74,8 +74,8 @@ def decided_in_every_way(
     A cycle that evicts is always inspected.
 
     Args:
-        beginning: Of the cycle.
-        turned: Gives a snapshot of the same objects, heard of in another order; None where there is none.
+        beginning: Snapshot at the beginning of the cycle.
+        turned: Returns a snapshot of the same objects, received in another order; None if there is none.
         chance: What is tried.
     """
     snapshot = beginning.snapshot
@@ -98,7 +98,7 @@ def decided_in_every_way(
 
 
 def in_other_order(state: ClusterState, chance: random.Random) -> Snapshot:
-    """Return the snapshot of books that heard of the same objects in another order."""
+    """Return the snapshot of a state that received the same objects in another order."""
     fresh = ClusterState(state.options)
     for _, budget in sorted(state.stored(BUDGET).items()):
         fresh.apply(BUDGET, budget)
@@ -119,7 +119,7 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
 
     Args:
         headroom: At the end of the cycle.
-        report: Of the cycle.
+        report: Report of the cycle.
         following: With its plans assumed and its memory.
     """
     profile = following.configuration.profiles[0]

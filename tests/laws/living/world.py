@@ -112,7 +112,7 @@ class World:
         self._numbers = 0
         self.cluster = LivingCluster(self._beginning())
         self.log: list[str] = []
-        """What happened, for whoever reads a failure."""
+        """Events in order, for the reader of a failure."""
 
     def _beginning(self) -> list[Mapping[str, Any]]:
         scenario = Scenario()
@@ -232,7 +232,7 @@ class World:
         return [pod for pod in self.cluster.pods() if pod.metadata.labels.get("job") == name]
 
     def untold_pods(self) -> list[str]:
-        """Return the pods that wait and were not told why."""
+        """Return the pods that wait without a condition."""
         return [
             pod.metadata.name
             for pod in self.cluster.pods()
