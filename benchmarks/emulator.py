@@ -1,6 +1,6 @@
 """Speed of the emulator: creates, binds, and binds while a watch is held and hollow nodes start what is bound.
 
-The server has one core, and everybody else the other: a client that costs little itself, and the hollow nodes, a
+The server has one core, and all other processes the other: a client that costs little itself, and the hollow nodes, a
 process of their own. 50,000 pods are made beside 5,000 nodes; half of them are bound bare, the other half once hollow
 nodes are at work and all of the first half run. Beside the rates stands what a request costs the server's processor,
 which varies less with the machine, and what a pod costs the hollow nodes.

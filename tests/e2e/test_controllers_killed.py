@@ -192,7 +192,7 @@ def test_killed_at_any_point_pods_are_grouped_once(ground: Ground, tmp_path: Pat
 
 
 def test_killed_again_and_again_a_queue_closes_with_its_children(ground: Ground, tmp_path: Path) -> None:
-    """A tree of ten queues with commands to close and to open, while controllers die every few hundredths of a second."""
+    """A tree of ten queues with commands to close and open, while controllers die every few hundredths of a second."""
     names = [f"{ground.name}-{number}" for number in range(10)]
     for name, parent in zip(names, ["root", *names], strict=False):
         ground.create(

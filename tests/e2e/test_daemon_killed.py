@@ -1,7 +1,7 @@
 """The daemon, killed at random points inside the placing of a gang: its successor ends what it began.
 
 Each point is a number of pods that are bound when the signal goes out, drawn from a seed. Afterwards all pods are
-bound, each once, phases are those of a gang that nobody disturbed, and the successor's books equal a rebuild.
+bound, each once, phases are those of an undisturbed gang, and the successor's books equal a rebuild.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A wall clock of its own for one process, which a test lets jump while the process runs.
 
-The clocks of this machine are everybody's, and a time namespace shifts only those that cannot jump. So the process is
+The clocks of this machine are shared, and a time namespace shifts only those that cannot jump. So the process is
 started with a module that Python loads before anything else, and that adds to `time.time` what stands in a file. Left
 alone are the monotonic clock, as in a real jump, and `datetime`, which only dates log lines.
 """

@@ -1,4 +1,4 @@
-"""Of several plans for a job the least harmful one is taken, over all nodes, queues and gangs."""
+"""The least harmful plan for a job is taken, over all nodes, queues and gangs."""
 
 from typing import Any
 

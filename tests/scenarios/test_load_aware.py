@@ -24,7 +24,7 @@ THREE = ONE.node("n2", cpu=10, memory="100Gi").node("n3", cpu=10, memory="100Gi"
 
 
 def test_one_cycle_overloads_no_node() -> None:
-    """Each idle node takes seven of sixteen pods, which makes 60 %; an eighth would make 68; the busy one takes none."""
+    """Each idle node takes seven of sixteen pods, which makes 60 %; an eighth would make 68; the busy one has none."""
     there = THREE.add(measured("n1", 0), measured("n2", 0.1), measured("n3", 6)).job("j", tasks=16, min_available=1)
 
     outcome = there.run("allocate", plugins=PLUGINS, now=NOW)

@@ -7,7 +7,7 @@ from pyroclast.testing import Scenario
 
 @pytest.mark.parametrize("plugins", [("gang", "nodeorder"), ("gang", "predicates", "nodeorder")])
 def test_used_room_counts_without_predicates_too(plugins: tuple[str, ...]) -> None:
-    """Of two equal nodes, the one with the first pod is fuller for the second."""
+    """The one of two equal nodes with the first pod is fuller for the second."""
     scenario = Scenario().node("n1", cpu=4).node("n2", cpu=4).job("j", tasks=2, min_available=1)
 
     assert set(scenario.run("allocate", plugins=plugins).bindings.values()) == {"n1", "n2"}

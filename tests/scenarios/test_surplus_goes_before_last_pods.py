@@ -1,4 +1,4 @@
-"""Of equal plans, one that leaves each job a pod is used: elastic jobs shrink before one stops."""
+"""An equal plan that leaves each job a pod comes first: elastic jobs shrink before one stops."""
 
 from typing import Any
 

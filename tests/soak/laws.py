@@ -55,7 +55,7 @@ class Won:
     action: str
     cycle: int
     losing_jobs: frozenset[str]
-    """For which it may not be evicted by preemption, those among them from whom a victim had won the room."""
+    """Losers by preemption, from which it may not be evicted, among them earlier losers to a victim."""
     losing_queues: frozenset[str]
     """For which it may not be evicted by reclaim, likewise."""
 
@@ -69,7 +69,7 @@ class Laws:
         self._idle = IdleRoom(frozenset(workload.plugins))
         self.figures = Figures()
         self._won: dict[str, Won] = {}
-        """By UID of the beneficiary's pod."""
+        """UID of the preemptor's pod."""
         self._evicted: dict[str, str] = {}
         """Reason by UID of each pod that left for one."""
         self._satisfied: set[str] = set()
@@ -104,7 +104,7 @@ class Laws:
         self.broken += [f"cycle {cycle}: books: {each}" for each in await self._ground.cache.audit()]
 
     def look_at_the_end(self) -> None:
-        """Whoever others were evicted for was bound, is gone, or was told why not."""
+        """Each preemptor was bound, is gone, or has a reason."""
         pods = {pod["metadata"]["uid"]: pod for pod in self._ground.objects("pods")}
         for uid, won in self._won.items():
             pod = pods.get(uid)
@@ -128,7 +128,7 @@ class Laws:
                     yield f"{name} is over-committed: {float(total)} {resource}"
 
     def _crowded_cards(self, pods: list[Object]) -> Iterator[str]:
-        """Who asks for memory of a card was given one, and no card more than it has; who is leaving holds none."""
+        """A pod that requests memory of a card has one, and no card exceeds its size; a terminating pod holds none."""
         used: Counter[tuple[str, str]] = Counter()
         for pod in pods:
             memory = _requests(pod)[CARD_MEMORY]
@@ -296,9 +296,9 @@ class Laws:
                 self._note_winners(cycle, plan, gone)
 
     def _for_too_few(self, report: CycleReport) -> Iterator[str]:
-        """Whoever others are to leave for has places for its minimum, unless it changes one of its own for another.
+        """Each preemptor with a plan has places for its minimum, unless it changes one of its own for another.
 
-        By what was decided: a plan is given up whole where the server would keep one of its victims.
+        The check uses decisions: a plan is given up whole if the server would keep one of its victims.
         """
         bound = Counter(plan.job for plan in report.plans for _ in plan.binds)
         for plan in report.plans:

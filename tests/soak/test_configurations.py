@@ -24,7 +24,7 @@ FILES = sorted((Path(__file__).parent / "configurations").glob("*.yaml"))
 IS_LONG = os.environ.get("PYROCLAST_SOAK") == "1"
 CYCLES = int(os.environ.get("PYROCLAST_SOAK_CYCLES", "200" if IS_LONG else "20"))
 CALM_CYCLES = 20
-"""Towards the end nobody comes, so that promises are kept."""
+"""Towards the end no pods arrive, so that held capacity is used."""
 QUIET_CYCLES = 12
 """Cycles without a decision that make a rest, when nothing ends either: more than a cool-down or a period takes."""
 MOST_STILL_CYCLES = 80
@@ -82,7 +82,7 @@ async def test_laws_hold_in_every_cycle(file: Path, tmp_path: Path) -> None:
 
 
 async def come_to_rest(ground: Ground, workload: Workload, laws: Laws) -> None:
-    """Run on while nobody comes and nothing ends: what was decided is undone by nothing that follows."""
+    """Run on without arrivals and ends: no later cycle undoes a decision."""
     quiet, begin = 0, CYCLES + CALM_CYCLES
     for cycle in range(begin, begin + MOST_STILL_CYCLES):
         await workload.step(cycle, is_calm=True, is_still=True)

@@ -56,7 +56,7 @@ QUEUES_PATH: Final = "/apis/scheduling.volcano.sh/v1beta1/queues"
 NODES: Final = 8
 NODE_CPU: Final = 8
 NODE_GPU: Final = 4
-"""Of the first half of the nodes."""
+"""Label of the first half of the nodes."""
 NODE_CARDS: Final = 2
 CARD: Final = 8
 """Cards of these, where they are shared, and the memory of each."""
@@ -64,7 +64,7 @@ LOAD: Final = 1.4
 """Requests of all jobs, as a part of the cluster's CPU, above which no job comes."""
 _CONFLICT: Final = 409
 PARENTS: Final = {"red": "left", "green": "left", "blue": "right", "left": "root", "right": "root"}
-"""Of a tree of queues."""
+"""Members of a tree of queues."""
 HYPERNODES: Final = {
     "rack-0": (1, ("node-0", "node-1")),
     "rack-1": (1, ("node-2", "node-3")),
@@ -77,18 +77,18 @@ HYPERNODES: Final = {
 PRIORITIES: Final = {"low": 10, "middle": 100, "high": 1000}
 LEAVES: Final = ("red", "green", "blue")
 ZONES: Final = ("rz1", "rz2")
-"""Of the last nodes, which can be taken back."""
+"""Taints of the last nodes, which can be taken back."""
 QUOTA: Final = {"cpu": "40", "memory": "60Gi", "pods": "30"}
-"""Of the one namespace: less than the cluster has."""
+"""Quota of the only namespace: less than the cluster has."""
 ELASTIC_QUOTAS: Final = {
     "org": ("", 24, 40),
     "ant": ("org", 16, 32),
     "bee": ("org", 8, 24),
     "cat": ("", 16, 48),
 }
-"""By name: the one above, and the CPUs that it is guaranteed and may have at most."""
+"""Parent, guaranteed and maximum CPUs, by name."""
 NUMA_POLICIES: Final = ("single-numa-node", "restricted", "best-effort", "none")
-"""Of the kubelets, in turns."""
+"""Policies of the kubelets, in turns."""
 MEASURING: Final = 12
 """Cycles between two measurements of what nodes use."""
 
@@ -112,7 +112,7 @@ class Job:
     extra: Object
     """Annotations of its pods."""
     labels: Object = field(default_factory=dict)
-    """Of its pods."""
+    """Priority class of its pods."""
     is_gang: bool = False
     """Whether its pods make a gang of Koordinator's, by their annotations, in place of a PodGroup."""
     group_annotations: Object
@@ -201,7 +201,7 @@ class Workload:
 
         Args:
             cycle: Which.
-            is_calm: Nobody comes and no node is lost.
+            is_calm: Whether no pods arrive and no node is lost.
             is_still: No pod ends of itself.
         """
         await self._return_nodes(cycle)

@@ -1,4 +1,4 @@
-"""Allocate: who is placed in a cycle, and who is not held up by whom."""
+"""Allocate: which jobs are placed in a cycle, and which do not delay others."""
 
 from pyroclast.testing import Scenario
 
@@ -8,7 +8,7 @@ MASTER, WORKER = {"kind": "master"}, {"kind": "worker"}
 
 
 def placed(scenario: Scenario) -> dict[str, str]:
-    """Run allocate alone; everybody is past the gate."""
+    """Run allocate alone, with all jobs admitted."""
     return scenario.run("allocate", plugins=PLUGINS).bindings
 
 
@@ -67,13 +67,13 @@ def test_a_pod_that_does_not_fit_holds_up_no_other_queue() -> None:
 
 
 def fair(scenario: Scenario) -> dict[str, str]:
-    """Run allocate with shares that order and limit nobody."""
+    """Run allocate with shares that order and limit nothing."""
     shares = ("drf", {"name": "proportion", "enabledAllocatable": False})
     return scenario.run("allocate", plugins=(*shares, "predicates", "nodeorder")).bindings
 
 
 def test_the_queue_with_less_goes_first() -> None:
-    """One queue uses 1 of 5 CPU and wants 2 more, the other has nothing and wants 3: it gets them."""
+    """One queue uses 1 of 5 CPU and requests 2 more, the other has nothing and requests 3: it gets them."""
     there = Scenario().node("n1", cpu=5).running("busy", on=["n1"], queue="q1")
     there = there.job("more", queue="q1", cpu=2, phase="Inqueue").job("new", queue="q2", cpu=3, phase="Inqueue")
 

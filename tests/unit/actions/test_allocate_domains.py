@@ -68,7 +68,7 @@ def test_two_pods_share_a_rack() -> None:
 
 
 def test_the_fuller_rack_is_taken() -> None:
-    """Of domains that fit, the one that the job would leave fullest."""
+    """The domain that the job would leave fullest is used."""
     scenario = Scenario()
     for name in NODES:
         scenario = scenario.node(name, cpu=2)
@@ -215,7 +215,7 @@ def test_a_job_begins_where_all_of_it_has_room() -> None:
 
 
 def test_the_message_names_the_sub_group_without_a_domain() -> None:
-    """All racks together have room for three; the sub-group wants them in one."""
+    """All racks together have capacity for three; the sub-group needs them in one."""
     policy = {"name": "s", "matchLabelKeys": ["part"], "subGroupSize": 3, "minSubGroups": 1, **HARD_1}
     group = {"subGroupPolicy": [policy]}
     outcome = two_racks().job("j", tasks=3, group=group, labels={"part": "a"}).run("allocate", plugins=PLUGINS)
@@ -226,7 +226,7 @@ def test_the_message_names_the_sub_group_without_a_domain() -> None:
 
 
 def test_all_nodes_together_are_called_so() -> None:
-    """A soft topology may span them all; the root of the tree is no HyperNode that anybody made."""
+    """A soft topology may span them all; the root of the tree is not a HyperNode object."""
     outcome = two_racks().job("j", tasks=5, group=SOFT).run("allocate", plugins=PLUGINS)
 
     best = "best s0 (tier 1) fits 2, s2 (tier 2) fits 4, all nodes fit 4"

@@ -1,4 +1,4 @@
-"""Allocate: the node nominated for a pod is tried first, also where nobody here nominated it."""
+"""Allocate: the node nominated for a pod is tried first, also if another scheduler nominated it."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ NODES = Scenario().node("n1", cpu=4).node("n2", cpu=4)
 
 
 def placed(scenario: Scenario, nominated: str) -> dict[str, str]:
-    """Run a cycle that remembers no promise, with a node nominated for each pending pod by somebody else."""
+    """Run a cycle without memory, with a node nominated for each pending pod by another scheduler."""
     objects: tuple[Any, ...] = tuple(
         {**each, "status": {**each["status"], "nominatedNodeName": nominated}}
         if each["kind"] == "Pod" and each["status"].get("phase") != "Running"

@@ -15,7 +15,7 @@ def light(scenario: Scenario, job: str, *, priorities: tuple[int, ...], priority
 
 
 def test_by_priority_of_the_job_then_by_that_of_the_pod() -> None:
-    """Of two jobs of four pods the more important one goes first; the one place left is for the other's first pod."""
+    """The more important of two jobs of four pods comes first; the last place is for the other's first pod."""
     there = Scenario().node("n1", pods=5).priority_class("low", 1).priority_class("high", 2)
     there = light(there, "a", priorities=(1, 2, 3, 4), priority_class="low")
     there = light(there, "b", priorities=(1, 2, 3, 4), priority_class="high")

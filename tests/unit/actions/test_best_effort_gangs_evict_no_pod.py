@@ -1,4 +1,4 @@
-"""Gangs that lack nothing but members which ask for nothing: they are bound before anybody is evicted for them."""
+"""Gangs that lack only best-effort members: they are bound before any eviction for them."""
 
 import pytest
 

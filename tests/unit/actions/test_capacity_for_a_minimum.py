@@ -21,7 +21,7 @@ def evicting(action: str, pods: str, minimum: int, *, nodes: int = 1, cpu: int =
             `?` asks for a node that is not there.
         minimum: The job's minimum.
         nodes: How many there are.
-        cpu: Of each node.
+        cpu: CPU of each node.
         more: `roles`, `size` and `parts`: minimums by role, the size of sub-groups, and how many of them are needed.
     """
     scenario = BASE
@@ -65,13 +65,13 @@ def test_whole_sub_groups(action: str) -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_roles_of_sub_groups(action: str) -> None:
-    """A sub-group is made up of those whom the roles need."""
+    """A sub-group is completed by the members that the roles need."""
     assert placed(evicting(action, "w0 w0 s0 w1 w1 s1", 2, roles={"w": 1, "s": 1}, parts=1)) == "02"
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_another_sub_group(action: str) -> None:
-    """The first one has a pod that no node takes: nobody goes for the other one of it."""
+    """The first one has a pod that no node takes: no pod is evicted for the other one of it."""
     assert placed(evicting(action, "-0 -0? -1 -1", 2, parts=1)) == "23"
 
 

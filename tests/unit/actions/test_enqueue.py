@@ -7,7 +7,7 @@ NODE = Scenario().node("n1", cpu=100)
 
 
 def test_a_group_that_says_no_minimum_passes() -> None:
-    """Nobody is asked, whatever its pods want."""
+    """No plugin is asked, whatever its pods request."""
     there = NODE.queue("q", capability={"cpu": 1}).job("a", queue="q", cpu=8)
 
     assert there.run("enqueue", plugins=PLUGINS).phases == {"a": "Inqueue"}
@@ -28,7 +28,7 @@ def test_admitted_pods_stay_admitted() -> None:
 
 
 def test_a_refused_group_holds_up_none_behind_it() -> None:
-    """The older one wants more than there is."""
+    """The older one requests more than exists."""
     there = NODE.job("large", cpu=1, min_resources={"cpu": 101}).job("small", cpu=1, min_resources={"cpu": 1})
 
     assert there.run("enqueue", plugins=PLUGINS).phases == {"large": "Pending", "small": "Inqueue"}

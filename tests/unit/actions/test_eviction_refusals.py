@@ -26,7 +26,7 @@ def high(scenario: Scenario, **more: Any) -> Scenario:
 
 
 def told(outcome: Outcome, job: str = "p") -> Refusal:
-    """Return the one reason why nobody is evicted for a job; what it lacks stands before it."""
+    """Return the only reason why no pods are evicted for a job; what it lacks comes before it."""
     reasons = outcome.refusals(job)
     assert [bool(each.action) for each in reasons] == sorted(bool(each.action) for each in reasons)
     (reason,) = (each for each in reasons if each.action)
@@ -35,7 +35,7 @@ def told(outcome: Outcome, job: str = "p") -> Refusal:
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 def test_nodes_without_victims_are_counted(action: str) -> None:
-    """What runs is of another queue, or of nobody: each node counts once."""
+    """The running pods are of another queue, or of no job: each node counts once."""
     scenario = BASE.queue("other").node("n1", cpu=2).node("n2", cpu=2).node("n3", cpu=2, unschedulable=True)
     scenario = scenario.running("v", on=["n1"] * 2, queue="other").pod("loose", node="n2", cpu=2)
     reason = told(decided(high(scenario), action))
@@ -47,7 +47,7 @@ def test_nodes_without_victims_are_counted(action: str) -> None:
 
 
 def test_no_node_is_large_enough() -> None:
-    """Of 3 CPU, whoever runs on 2."""
+    """2 of 3 CPU are used, by any pod."""
     outcome = decided(high(BASE.node("n1", cpu=2), cpu=3), "preempt")
 
     assert (
@@ -92,7 +92,7 @@ def test_its_queue_takes_no_work() -> None:
 
 
 def test_all_together_are_too_little() -> None:
-    """The node has 4 CPU, one of them is the victim's, and a pod of nobody has three."""
+    """The node has 4 CPU, one of them is the victim's, and a pod without a job has three."""
     scenario = BASE.node("n1", cpu=4).running("v", on=["n1"], queue="q", priority_class="low")
     reason = told(decided(high(scenario.pod("loose", node="n1", cpu=3), cpu=4), "preempt"))
 
@@ -101,7 +101,7 @@ def test_all_together_are_too_little() -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 def test_plugins_spare_all(action: str) -> None:
-    """By name: here those that the cluster itself needs."""
+    """Protected by name: here pods of system components."""
     scenario = BASE.node("n1", cpu=2)
     scenario = scenario.running("v", on=["n1"] * 2, queue="q", pod={"priorityClassName": "system-node-critical"})
     reason = told(decided(high(scenario), action))
@@ -116,7 +116,7 @@ def test_plugins_spare_all(action: str) -> None:
 
 
 def test_there_are_too_few_possible_victims() -> None:
-    """Two CPU are wanted; of the two pods one is critical."""
+    """Two CPU are requested; one of the two pods is critical."""
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
     critical = {"priorityClassName": "system-node-critical"}
     scenario = scenario.running("w", on=["n1"], queue="q", min_available=0, priority_class="low", pod=critical)
@@ -128,7 +128,7 @@ def test_there_are_too_few_possible_victims() -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
 def test_pods_with_preemption_policy_never_evict_no_pod(action: str) -> None:
-    """By their own policy."""
+    """Protected by their own policy."""
     scenario = BASE.queue("other").node("n1", cpu=2).running("v", on=["n1"] * 2, queue="other", priority_class="low")
 
     assert told(decided(high(scenario, pod=NEVER), action)).reason == "PreemptionPolicyNever"
@@ -136,7 +136,7 @@ def test_pods_with_preemption_policy_never_evict_no_pod(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 def test_too_few_of_its_pods_may_have_others_evicted(action: str) -> None:
-    """Of a gang of two one pod may, and alone it is worth nothing."""
+    """One of a gang of two may be evicted, and the other alone is useless."""
     scenario = BASE.node("n1", cpu=2).running("v", on=["n1"] * 2, queue="q", priority_class="low")
     scenario = scenario.job("p", tasks=1, min_available=2, queue="q", priority=9, priority_class="high")
     scenario = scenario.pod("p-1", job="p", priority=9, spec=NEVER)
@@ -146,7 +146,7 @@ def test_too_few_of_its_pods_may_have_others_evicted(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
 def test_its_minimum_runs(action: str) -> None:
-    """Nobody is evicted for what is beyond it; before a queue that is over its share is named."""
+    """No pods are evicted beyond the minimum; this reason comes before that of an overused queue."""
     scenario = SPACE.queue("q").node("n1", cpu=2)
     scenario = scenario.job("p", tasks=2, min_available=1, queue="q", cpu=2, running_on=["n1"])
     reason = told(decided(scenario, action))
@@ -156,7 +156,7 @@ def test_its_minimum_runs(action: str) -> None:
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 def test_a_role_alone_is_no_reason(action: str) -> None:
-    """Two workers run, and two are the minimum; the server that the job lacks evicts nobody."""
+    """Two workers run, and two are the minimum; no pod is evicted for the missing server."""
     scenario = BASE.node("n1", cpu=3).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
     scenario = high(
         scenario, tasks=2, min_available=2, min_by_role={"worker": 1, "server": 1}, role="worker", running_on=["n1"] * 2
@@ -174,7 +174,7 @@ def test_a_role_alone_is_no_reason(action: str) -> None:
     ("actions", "told_by"), [(("preempt",), ["preempt"]), (("preempt", "gangpreempt"), ["gangpreempt"])]
 )
 def test_it_is_left_to_an_action_that_is_off(actions: tuple[str, ...], told_by: list[str]) -> None:
-    """Who wants his pods close together is served by gangpreempt, which speaks for itself where it is on."""
+    """A job with a topology is left to gangpreempt, which has its own reason if it is configured."""
     full = BASE.node("n1", cpu=2).pod("loose", node="n1", cpu=2)
     outcome = decided(high(full, tasks=2, group=ONE_RACK), *actions)
 
@@ -191,7 +191,7 @@ def test_a_queue_without_deserved_amount_gets_no_event() -> None:
 
 
 def test_pods_and_groups_get_messages() -> None:
-    """What the node lacks first, then why nobody goes."""
+    """What the node lacks comes first, then why no pods are evicted."""
     outcome = decided(high(BASE.node("n1", cpu=1).pod("loose", node="n1")), "preempt")
     lacks = "0/1 nodes are unavailable: 1 Insufficient cpu."
     words = f"{lacks} preempt: no evictions free enough capacity: 1 node(s) without pods to evict"
@@ -201,7 +201,7 @@ def test_pods_and_groups_get_messages() -> None:
 
 
 def test_an_unchanged_job_gets_the_change_of_its_queue() -> None:
-    """It is passed over, and what it was told of nodes stands; but its queue has got more, which is told anew."""
+    """It is skipped, and its refusals by nodes stay; but its queue has got more, which is reported."""
     scenario = SPACE.queue("q", deserved={"cpu": 1}).priority_class("low", 1).node("n1", cpu=4)
     scenario = scenario.running("v", on=["n1"], queue="q", cpu=2)
     scenario = scenario.job("big", queue="q", cpu=3).job("small", queue="q", cpu=1)

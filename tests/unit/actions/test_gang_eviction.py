@@ -58,7 +58,7 @@ def test_a_gang_goes_whole_on_all_its_nodes() -> None:
 
 
 def test_whole_gangs_can_be_spared_by_an_argument() -> None:
-    """Without `allowWholeBundle` nobody goes where nobody can be spared."""
+    """Without `allowWholeBundle` no pod is evicted if none can be spared."""
     outcome = waiting(full(4)).run(
         "gangpreempt", plugins=PLUGINS, arguments={"gangpreempt": {"allowWholeBundle": False}}
     )
@@ -133,7 +133,7 @@ def test_pods_that_may_not_preempt_evict_no_pod() -> None:
 
 
 class Counting(Plugin):
-    """A plugin that permits everybody and sees about how many it is asked."""
+    """A plugin that permits all evictions and counts the candidates."""
 
     name = "counting"
     watches_clock = True
@@ -152,7 +152,7 @@ class Counting(Plugin):
 
 @pytest.mark.parametrize(("in_turn", "most"), [(True, 64), (False, 100)])
 def test_no_more_candidates_are_asked_about_than_plugins_need_to_see(in_turn: bool, most: int) -> None:
-    """Of a hundred one is needed: plugins that judge in turn see the first of them, with any other all are seen."""
+    """One of a hundred is needed: plugins that judge in turn see the first of them, with any other all are seen."""
     Counting.in_turn = in_turn
     Counting.asked.clear()
     scenario = Scenario().priority_class("high", 10).node("n1", cpu=100, pods=200)

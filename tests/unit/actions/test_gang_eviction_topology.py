@@ -35,5 +35,5 @@ def evict(scenario: Scenario) -> Outcome:
 def test_a_soft_topology_evicts_the_least_important_a_hard_one_in_one_domain(
     topology: dict[str, Any], victims: list[str]
 ) -> None:
-    """Soft: whoever matters least in the whole cluster; hard: in one rack, the first of equals by name."""
+    """Soft: the least important pod in the whole cluster; hard: in one rack, the first of equals by name."""
     assert sorted(evict(racks(topology)).evictions) == victims

@@ -59,7 +59,7 @@ def test_the_last_pod_of_a_gang_may_go_while_another_one_leaves() -> None:
 
 
 def test_a_victim_is_given_back_though_its_job_lacks_another_role() -> None:
-    """Of four workers two can go; the job has no server, which is nobody's doing, and keeps the worker not needed."""
+    """Two of four workers can go; the job has no server, whatever is evicted, and keeps the unneeded worker."""
     scenario = QUEUE.node("n1", cpu=3).node("n2", cpu=1, labels={"here": "yes"})
     scenario = scenario.job(
         "low",
@@ -80,7 +80,7 @@ def test_a_victim_is_given_back_though_its_job_lacks_another_role() -> None:
 
 
 def test_a_job_may_evict_what_its_like_could_not() -> None:
-    """Two jobs hold the same: the first finds nobody, for the second can spare none; the second finds the first."""
+    """Two jobs hold the same: the first finds no victim, as the second can spare none; the second finds the first."""
     scenario = QUEUE.node("n1", cpu=6)
     for name, minimum in (("first", 1), ("second", 3)):
         scenario = scenario.job(name, tasks=4, min_available=minimum, running_on=["n1"] * 3, queue="q", phase="Running")

@@ -28,7 +28,7 @@ def high(scenario: Scenario, name: str = "high", **more: Any) -> Scenario:
 
 
 def test_nothing_goes_while_there_is_room() -> None:
-    """Three free CPU take a gang of three; nobody is evicted."""
+    """Three free CPU take a gang of three; no pod is evicted."""
     outcome = preempt(high(low(ONE_QUEUE.node("n1", cpu=4), "v"), tasks=3))
 
     assert outcome.evictions == []
@@ -73,7 +73,7 @@ def test_inside_a_job_another_role_loses_no_pod() -> None:
 
 
 def test_inside_a_job_no_pod_is_evicted_if_a_node_has_space() -> None:
-    """Allocate is still to come and binds the pod: of its siblings nobody need go."""
+    """Allocate runs later and binds the pod: no siblings are evicted."""
     scenario = ONE_QUEUE.node("n1", cpu=4).job("j", tasks=0, min_available=1, queue="q1", phase="Running")
     scenario = (
         scenario.pod("old-1", job="j", node="n1").pod("old-2", job="j", node="n1").pod("new", job="j", priority=5)
@@ -86,7 +86,7 @@ def test_inside_a_job_no_pod_is_evicted_if_a_node_has_space() -> None:
 
 
 def test_a_pod_marked_not_preemptable_stays() -> None:
-    """Of two equal pods the one goes that may."""
+    """The permitted one of two equal pods is evicted."""
     scenario = low(low(ONE_QUEUE.node("n1", cpu=2), "a", annotations=SPARED), "b")
 
     assert preempt(high(scenario)).evictions == ["b-0"]
@@ -102,7 +102,7 @@ def test_as_many_go_as_are_needed() -> None:
 
 @pytest.mark.parametrize(("capability", "evictions"), [(4, ["v-0"]), (6, [])])
 def test_a_limit_of_the_queue_needs_room_too(capability: int, evictions: list[str]) -> None:
-    """3 CPU run and 3 are wanted, on 12: a capability of 4 makes the first go, one of 6 does not."""
+    """3 CPU run and 3 are requested, on 12: a capability of 4 makes the first go, one of 6 does not."""
     base = Scenario().queue("q1", capability={"cpu": capability}).priority_class("low", 10).priority_class("high", 100)
     scenario = low(base.node("n1", cpu=12), "v", cpu=3)
 
@@ -110,7 +110,7 @@ def test_a_limit_of_the_queue_needs_room_too(capability: int, evictions: list[st
 
 
 def test_a_job_that_can_never_fit_evicts_no_pod() -> None:
-    """Its queue may have 3 CPU and it wants 4: the pods that run stay, and it hears why."""
+    """Its queue may have 3 CPU and it requests 4: the running pods stay, and it has the reason."""
     base = Scenario().queue("q1", capability={"cpu": 3}).priority_class("low", 10).priority_class("high", 100)
     outcome = preempt(high(low(low(base.node("n1", cpu=12), "a"), "b"), cpu=4))
 
@@ -184,7 +184,7 @@ def test_all_places_of_a_plan_are_promised() -> None:
 
 
 def test_a_victims_gang_keeps_its_minimum() -> None:
-    """Of a gang of three with a minimum of two one goes, the last one."""
+    """One of a gang of three with a minimum of two is evicted, the last one."""
     scenario = ONE_QUEUE.node("n1", cpu=3).running(
         "v", on=["n1"] * 3, min_available=2, queue="q1", priority_class="low"
     )
@@ -333,7 +333,7 @@ def test_a_hard_shard_keeps_victims_inside() -> None:
 
 
 def test_evictions_name_their_reason() -> None:
-    """A plan says which action evicts, and for whom."""
+    """A plan names the action that evicts, and the preemptor."""
     (plan,) = preempt(high(low(ONE_QUEUE.node("n1", cpu=1), "v"))).rounds[0].plans
 
     assert (plan.action, plan.job) == ("preempt", "default/high")

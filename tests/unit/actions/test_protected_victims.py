@@ -1,4 +1,4 @@
-"""Vetoes of actions: whoever is spared without that a plugin is asked is told so, as a value that `simulate` shows."""
+"""Vetoes of actions: pods that are protected without a plugin have a veto, as a value that `simulate` shows."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def decided(scenario: Scenario, action: str) -> Outcome:
 
 
 def reasons(outcome: Outcome, pod: str, action: str) -> list[str]:
-    """Return why an action spared a pod itself, and for whom."""
+    """Return why an action itself protected a pod, and from which preemptor."""
     (task,) = (task for task, name in outcome.rounds[-1].pod_names.items() if name == f"default/{pod}")
     vetoes = outcome.report.vetoes.get(task, ())
     return [refusal.reason for _, refusal in vetoes if refusal.plugin == action]
@@ -32,7 +32,7 @@ def against(scenario: Scenario, action: str, **more: object) -> Scenario:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_pods_that_are_marked(action: str) -> None:
-    """Nobody else runs there, so no plugin is asked about anybody."""
+    """No other pod runs there, so no plugin is asked."""
     scenario = BASE.running("v", on=["n1"] * 2, queue="mine", priority_class="low", annotations=SPARED)
     outcome = decided(against(scenario, action), action)
 
@@ -62,7 +62,7 @@ def test_pods_of_a_job_that_is_no_less_important() -> None:
 
 @pytest.mark.parametrize("action", BETWEEN)
 def test_pods_of_a_queue_that_gives_nothing(action: str) -> None:
-    """Of two queues that have too much one gives, and the other says that it does not."""
+    """One of two queues above its share gives, and the other answers that it does not."""
     scenario = BASE.queue("mine", reclaimable=False).queue("lent").node("n2", cpu=2)
     scenario = scenario.running("v", on=["n1"] * 2, queue="mine").running("w", on=["n2"] * 2, queue="lent")
     outcome = decided(against(scenario, action), action)
@@ -95,7 +95,7 @@ def test_pods_that_ask_for_something_where_nothing_is_asked_for() -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_one_member_that_is_marked_spares_its_gang(action: str) -> None:
-    """The mark is told to the member that has it."""
+    """The member that is marked gets the reason."""
     scenario = BASE.job("v", tasks=0, min_available=2, queue="mine", priority_class="low", phase="Running")
     scenario = scenario.pod("v-0", job="v", node="n1", annotations=SPARED).pod("v-1", job="v", node="n1")
     outcome = decided(against(scenario, action), action)

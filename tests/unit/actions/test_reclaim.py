@@ -36,7 +36,7 @@ def test_a_queue_gets_what_it_deserves() -> None:
 
 
 def test_a_queue_does_not_get_more_than_it_deserves() -> None:
-    """A gang of three needs more than half: nobody goes, and the reason says so."""
+    """A gang of three needs more than half: no pod is evicted, and the reason says so."""
     outcome = reclaim(waiting(full(two_queues()), tasks=3))
 
     assert outcome.evictions == []
@@ -44,7 +44,7 @@ def test_a_queue_does_not_get_more_than_it_deserves() -> None:
 
 
 def test_only_preemptable_pods_go() -> None:
-    """Of three pods the middle one may go."""
+    """The middle one of three pods may be evicted."""
     scenario = two_queues(cpu=3).running("a", on=["n1"], queue="q1", annotations=SPARED)
     scenario = scenario.running("b", on=["n1"], queue="q1").running("c", on=["n1"], queue="q1", annotations=SPARED)
 
@@ -93,7 +93,7 @@ def test_free_room_counts() -> None:
 
 
 def test_a_node_with_space_needs_no_victim() -> None:
-    """The pod is held on the node, nobody goes."""
+    """The pod is held on the node, without evictions."""
     outcome = reclaim(waiting(two_queues().running("v", on=["n1"] * 3, queue="q1")))
 
     assert (outcome.evictions, outcome.pipelined) == ([], {"w-0": "n1"})
@@ -143,7 +143,7 @@ def test_the_order_of_the_input_does_not_matter(order: int) -> None:
 
 
 def test_a_task_beyond_what_its_queue_deserves_does_not_hold_back_its_siblings() -> None:
-    """Of a job whose minimum is one the greater pod is not permitted, the smaller one is: two of its victims go."""
+    """The larger pod of a job with a minimum of one is not permitted, the smaller one is: two of its victims go."""
     scenario = Scenario().queue("q1", deserved={"cpu": 5}).queue("q2", deserved={"cpu": 5}).node("n1", cpu=10)
     scenario = waiting(scenario.running("v", on=["n1"] * 10, queue="q1"), tasks=0, min_available=1)
     scenario = scenario.pod("great", job="w", cpu=6, priority=10).pod("small", job="w", cpu=2)
@@ -155,7 +155,7 @@ def test_a_task_beyond_what_its_queue_deserves_does_not_hold_back_its_siblings()
 
 @pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
 def test_a_queue_that_lost_pods_goes_before_one_that_has_more(action: str) -> None:
-    """Of one CPU left that queue is served which lost two to the poor one, and has less of its part than the other."""
+    """The last CPU is for the queue that lost two to the poor one, and has less of its share than the other."""
     scenario = Scenario().node("n1", cpu=8)
     for queue, deserved in (("poor", 2), ("middle", 4), ("rich", 3)):
         scenario = scenario.queue(queue, deserved={"cpu": deserved})

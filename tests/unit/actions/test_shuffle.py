@@ -75,7 +75,7 @@ class NamesFirst(Names):
 
 
 class Adds(Names):
-    """Permits whoever runs, named or not."""
+    """Permits any running pod, named or not."""
 
     name = "adds"
 
@@ -148,7 +148,7 @@ def test_no_more_go_in_a_cycle_than_configured() -> None:
 
 
 def test_a_gang_stays_at_its_minimum() -> None:
-    """Of three pods two must run."""
+    """Two of three pods must run."""
     assert shuffle(running(3, minimum=2), Names).evictions == ["a-0"]
 
 
@@ -187,7 +187,7 @@ def test_the_first_tier_that_names_a_pod_decides() -> None:
 
 @pytest.mark.parametrize("broken", [Fails, FailsLate, Raves])
 def test_a_broken_strategy_selects_no_pod(broken: type[Names]) -> None:
-    """Whenever it breaks; the others are heard, and the failure is counted in its name."""
+    """Whenever it breaks; the others are called, and the failure is counted in its name."""
     alone = shuffle(running(2), broken)
 
     assert alone.evictions == []
@@ -198,7 +198,7 @@ def test_a_broken_strategy_selects_no_pod(broken: type[Names]) -> None:
 
 
 def test_a_filter_of_the_list_adds_no_pod() -> None:
-    """It hears what is named, and may permit that alone."""
+    """It receives the named pods, and may permit only these."""
     assert shuffle(running(3), NamesFirst, Adds).evictions == ["a-0"]
 
 

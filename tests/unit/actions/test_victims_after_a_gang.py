@@ -1,4 +1,4 @@
-"""After a gang has gone whole in a plan, who counts victims counts all of it before anybody else goes."""
+"""After a gang was evicted whole in a plan, plugins that count victims count all of it before other victims."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def beside_a_gang(queue: str) -> Scenario:
 
 
 def waiting(scenario: Scenario, queue: str, *, for_gangs: bool) -> Scenario:
-    """Add a more important job that wants both places of one node; actions for gangs look for them in each rack."""
+    """Add a more important job that needs both places of one node; actions for gangs look for them in each rack."""
     topology = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}} if for_gangs else {}
     return scenario.job("w", cpu=2, priority=9, priority_class="high", queue=queue, phase="Inqueue", group=topology)
 

@@ -187,7 +187,7 @@ def test_a_pod_group_overrides_the_annotations_of_a_gang() -> None:
 
 
 def test_the_oldest_living_member_describes_a_gang() -> None:
-    """Of members with equal age the first by name counts. The annotations of the others are ignored."""
+    """The first by name of members with equal age counts. The annotations of the others are ignored."""
     scenario = BASE.pod("z", annotations=annotated("a", 1)).pod("y", annotations=annotated("a", 2))
     state = state_of(scenario)
     assert jobs(state) == {A: (1, {"default/a": 1}, ["y", "z"])}

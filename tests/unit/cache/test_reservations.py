@@ -97,7 +97,7 @@ def test_waiting_pods_match_its_owners_while_it_is_available() -> None:
 
 
 def test_an_assumed_owner_counts_at_once() -> None:
-    """By the annotation of its bind, and no more when the bind fails."""
+    """It counts by the annotation of its bind, and no more when the bind fails."""
     state = state_with(decoded(node="n1", allocateOnce=False), pods=(owner(),))
     (task,) = next(iter(state.snapshot().jobs.values())).tasks.values()
     bind = Bind(

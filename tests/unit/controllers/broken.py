@@ -1,4 +1,4 @@
-"""Objects that each break one rule of admission, with the words of the rule: what is refused, or told, of them.
+"""Objects that each break one rule of admission, with the words of the rule: refusals and warnings.
 
 Each call makes fresh ones. Names are the case's own, so that all of them may stand in one cluster.
 """
@@ -33,13 +33,13 @@ class Broken:
     resource: Resource[Any]
     object: Json
     words: str
-    """Of the rule, in the message of admission."""
+    """Text of the rule, in the message of admission."""
     was: Json | None = None
     """What the object was before a change; None where it is wrong from the start."""
     beside: tuple[Json, ...] = field(default=())
     """Other objects of its kind that are there."""
     reason: str = "Invalid"
-    """Of the event."""
+    """Reason of the event."""
     told: str | None = None
     """Words of the event, where they are not admission's."""
     fits_schema: bool = True
@@ -238,7 +238,7 @@ IN_A_TREE: list[tuple[Json, Json, str, str]] = [
         "sum of children's guarantee (cpu 4)",
     ),
 ]
-"""Specs of a parent and of a queue below it, and what is told on the one below and on the one above."""
+"""Specs of a parent and of a queue below it, and the faults of both."""
 
 
 def _queue(name: str, annotations: Json | None = None, **spec: Any) -> Json:

@@ -30,7 +30,7 @@ class MovedClock:
         await woken.wait()
 
     async def move(self, seconds: float) -> None:
-        """Move the time, stopping at each moment that somebody waits for."""
+        """Move the time, stopping at each moment that a task waits for."""
         end = self.now + seconds
         await settled()
         while self._sleepers and self._sleepers[0][0] <= end:
@@ -42,6 +42,6 @@ class MovedClock:
 
 
 async def settled() -> None:
-    """Let everybody do what can be done without waiting."""
+    """Run all tasks that can run without waiting."""
     for _ in range(50):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What admission refuses is safe where nobody asks it: the object says what is wrong, and nothing comes of it."""
+"""What admission refuses is safe where it is not asked: the object has the fault, and nothing comes of it."""
 
 import ast
 import re
@@ -159,7 +159,7 @@ class World:
         ]
 
     async def until_told(self, cases: Sequence[Broken]) -> None:
-        """Wait until all are told, and say which are not."""
+        """Wait until all have conditions, and return which have not."""
         try:
             await self._ground.soon(lambda: self._all_told(cases), seconds=20.0)
         except TimeoutError:
@@ -223,7 +223,7 @@ async def test_new_jobs(ground: grounds.Ground) -> None:
 
 
 async def test_changes(ground: grounds.Ground) -> None:
-    """Of Jobs that have begun, and of the root queue: an event says what should not have been changed."""
+    """Jobs that have begun, and the root queue: an event names the change that is not supported."""
     cases = [case for case in CASES if case.was is not None and case.fits_schema]
     operator, world = await with_all_controllers(ground), World(ground)
 
@@ -253,7 +253,7 @@ async def test_changes(ground: grounds.Ground) -> None:
 
 
 async def test_queues(ground: grounds.Ground) -> None:
-    """Every queue that is not in order is told so, wherever its parent stands; those in order are not."""
+    """Every invalid queue has an event, wherever its parent is; valid ones have none."""
     cases = of(QUEUES)
     operator, world = await with_all_controllers(ground), World(ground)
     with capture_logs() as logs:
@@ -302,7 +302,7 @@ async def test_schemas_refuse_their_faults(ground: grounds.Ground) -> None:
 
 
 async def test_faults_are_reported_without_schemas(tmp_path: Path) -> None:
-    """Definitions that somebody else installed may know less; what cannot be read is told where it stands."""
+    """Definitions from elsewhere may have fewer fields; what cannot be parsed is reported with its path."""
     cases = [case for case in CASES if not case.fits_schema and case.was is None]
     async with grounds.ground(tmp_path, knows_schemas=False) as ground:
         operator, world = await with_all_controllers(ground), World(ground)
@@ -319,7 +319,7 @@ async def test_faults_are_reported_without_schemas(tmp_path: Path) -> None:
 
 
 async def test_objects_of_a_deleted_queue_are_reported(ground: grounds.Ground) -> None:
-    """Nobody keeps it: the queues below it, and the groups that wait in it, say what is missing."""
+    """It is not removed: the queues below it, and the groups that wait in it, name what is missing."""
     operator, world = await with_all_controllers(ground), World(ground)
     waiting = {"metadata": {"name": "g", "namespace": NAMESPACE}, "spec": {"queue": "below", "minMember": 1}}
     async with ground.working(operator):
@@ -332,7 +332,7 @@ async def test_objects_of_a_deleted_queue_are_reported(ground: grounds.Ground) -
 
 
 async def test_what_was_mended_is_no_longer_so(ground: grounds.Ground) -> None:
-    """The condition of a group whose queue comes turns False; another message is told anew."""
+    """The condition of a group whose queue comes turns False; another message is reported again."""
     operator, world = await with_all_controllers(ground), World(ground)
     waiting = {"metadata": {"name": "g", "namespace": NAMESPACE}, "spec": {"queue": "late", "minMember": 1}}
     late = queue_json("late", parent="root")

@@ -1,4 +1,4 @@
-"""The emulator listens where it is told, and writes that address into its kubeconfig."""
+"""The emulator listens on the configured address, and writes it into its kubeconfig."""
 
 import socket
 from pathlib import Path

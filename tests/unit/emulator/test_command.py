@@ -1,4 +1,4 @@
-"""Command lines of the server and of hollow nodes: what cannot be served is told in words, by every way to start."""
+"""Command lines of the server and of hollow nodes: faults are reported in words, by every way to start."""
 
 import socket
 from pathlib import Path

@@ -38,5 +38,5 @@ def test_whatever_comes_is_a_page_or_a_refusal(given_token: str) -> None:
 
 @pytest.mark.parametrize(("namespace", "key"), [("", "/node"), ("", "ns/pod"), ("ns", "ns/pod")])
 def test_a_token_is_read_as_the_very_next_key(namespace: str, key: str) -> None:
-    """Of what is cluster-wide without the slash before it."""
+    """Paths of cluster-wide objects without the slash before them."""
     assert read_continue(write_continue(7, key, namespace), namespace) == (7, f"{key.removeprefix('/')}\0")

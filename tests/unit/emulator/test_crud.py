@@ -49,7 +49,7 @@ async def test_a_dry_run_leaves_nothing(client: Client) -> None:
 
 
 async def test_a_lease_is_won_by_one(client: Client) -> None:
-    """Of two holders that replace the same version, one gets 409."""
+    """The second of two holders that replace the same version gets 409."""
     path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     lease = (await client.post(path, {"metadata": {"name": "l"}, "spec": {"holderIdentity": ""}})).body
     claims = [{**lease, "spec": {"holderIdentity": holder}} for holder in ("a", "b")]

@@ -159,7 +159,7 @@ async def test_a_misnamed_definition_is_refused(client: Client) -> None:
 async def test_groups_of_kubernetes_are_protected(
     client: Client, group: str, approved: str | None, message: str | None
 ) -> None:
-    """Who defines a kind in one says where that was approved; a real server refuses it otherwise."""
+    """A definition of a kind of a protected group needs the approval annotation; a real server refuses it otherwise."""
     posted = definition()
     posted["metadata"] = {"name": f"lamps.{group}"}
     posted["spec"]["group"] = group

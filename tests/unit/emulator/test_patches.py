@@ -157,7 +157,7 @@ def test_strategic_merge_treats_finalizers_as_a_set() -> None:
 
 
 def test_strategic_merge_finalizers_merge_on_custom_kinds_too() -> None:
-    """Of an unknown kind the metadata is known; its other lists are replaced."""
+    """The metadata of an unknown kind is known; its other lists are replaced."""
     obj = {
         "apiVersion": "x/v1",
         "kind": "X",

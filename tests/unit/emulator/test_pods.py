@@ -54,7 +54,7 @@ async def test_there_is_one_default_class(client: Client) -> None:
 
 @pytest.mark.parametrize(("value", "code"), [(2_000_000_000, 201), (5, 422)])
 async def test_the_system_has_classes_of_its_own(client: Client, value: int, code: int) -> None:
-    """Whoever makes one gives it the number that it has."""
+    """The creator gives it its number."""
     answer = await client.post(CLASSES, {"metadata": {"name": "system-cluster-critical"}, "value": value})
 
     assert answer.code == code

@@ -80,7 +80,7 @@ def test_a_token_expires_with_the_history() -> None:
 
 
 def test_history_is_bounded() -> None:
-    """Only so many events are kept; older watches are told so."""
+    """A limited number of events is kept; older watches get 410."""
     collection = Store(history=2).collection("", "things")
     for name in "abcd":
         put(collection, name)

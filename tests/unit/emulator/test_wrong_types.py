@@ -173,7 +173,7 @@ def test_a_sound_object_has_no_faults() -> None:
     ],
 )
 def test_the_words_are_those_of_the_decoder(spec: Object, fault: str) -> None:
-    """Type, innermost struct, path and wanted type."""
+    """The error has type, innermost struct, path and expected type."""
     assert fault_of(**spec) == f"json: cannot unmarshal {fault}"
 
 
@@ -350,7 +350,7 @@ def test_delete_options_are_read_too(options: Any) -> None:
 @seed(1)
 @settings(max_examples=100, deadline=None)
 def test_a_budget_that_was_taken_can_be_counted(path: tuple[Any, ...], odd: Any) -> None:
-    """Its status is worked out long after the answer, where nobody could be told."""
+    """Its status is computed long after the answer, which could not report it."""
     server = Server()
     server.send("POST", PODS, POD)
 

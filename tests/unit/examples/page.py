@@ -18,8 +18,8 @@ def example(page: str, docs: Path = DOCS) -> str:
 def assert_tells(page: str, *said: str, docs: Path = DOCS) -> None:
     """Compare an example with sentences, or parts of them, into which computed values were put.
 
-    Each must stand there as it is, line breaks apart, and together they must cover every digit: a number that nobody
-    computed is one that nobody notices when it is wrong.
+    Each must be there as it is, line breaks apart, and together they must cover every digit: a number that
+    is not computed could be wrong without a failure.
     """
     rest = example(page, docs)
     for each in said:

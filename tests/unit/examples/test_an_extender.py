@@ -50,7 +50,7 @@ def simulated(folder: Path, address: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_outcome_is_that_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The drained rack takes nobody, and the others are filled in order."""
+    """The drained rack takes no pods, and the others are filled in order."""
     with serving(["r1"]) as address:
         told = simulated(tmp_path, address, capsys)
 
@@ -68,7 +68,7 @@ def test_without_drained_racks_the_first_is_filled_first(tmp_path: Path, capsys:
 
 
 def test_where_it_is_away_the_gang_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody is placed."""
+    """No pod is placed."""
     with serving([]) as address:
         pass
     told = simulated(tmp_path, address, capsys)

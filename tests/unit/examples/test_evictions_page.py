@@ -25,7 +25,7 @@ def test_the_last_ones_go() -> None:
 
 
 def test_what_cannot_be_spared_is_not_taken_in_part() -> None:
-    """Five are wanted, four can be spared, and drf spares the fifth: nobody goes, and the job hears so."""
+    """Five are needed, four can be spared, and drf protects the fifth: no pod is evicted, and the job says why."""
     outcome = urgent(cluster(4), tasks=5)
 
     assert outcome.evictions == []

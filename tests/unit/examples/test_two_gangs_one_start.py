@@ -20,7 +20,7 @@ def decided(capsys: pytest.CaptureFixture[str], cluster: Path) -> list[dict[str,
 
 
 def test_both_gangs_start(capsys: pytest.CaptureFixture[str]) -> None:
-    """The minimum of each is bound first, and nobody else."""
+    """The minimum of each is bound first, and no more."""
     first, second = decided(capsys, EXAMPLE / "cluster.yaml")
     assert set(first["binds"]) == {"ml/worker-0", "ml/worker-1", "ml/worker-2", "store/server-0"}
     assert second["binds"] == {}

@@ -1,4 +1,4 @@
-"""Plugins that say what a test wants, and the sessions they stand in."""
+"""Plugins with the answers that a test needs, and their sessions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -55,7 +55,7 @@ def test_a_message_to_a_job_is_not_repeated() -> None:
 
 
 def test_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest follows with later cycles, for what was told differs no more."""
+    """The rest follows with later cycles, because the written ones do not differ any more."""
     monkeypatch.setattr(failed_cycle, "MOST_PODS", 2)
 
     assert len(report_of(Scenario().node("n1").job("many", tasks=3)).pod_conditions) == 2

@@ -51,7 +51,7 @@ def pods(*kinds: str) -> list[dict[str, Any]]:
 def test_a_phase_follows_from_the_pods_and_the_phase_before(
     minimum: int, before: str, kinds: list[str], after: str
 ) -> None:
-    """Who runs, has run or still leaves a node counts; where some run and the minimum finds no place it is Unknown."""
+    """Pods that run, have run or terminate count; if some run and the minimum finds no place it is Unknown."""
     there = Scenario().node("n1", pods=0).job("a", tasks=0, min_available=minimum, phase=before).add(*pods(*kinds))
 
     assert there.run("backfill", plugins=("gang", "predicates")).phases == {"a": after}

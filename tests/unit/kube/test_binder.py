@@ -184,7 +184,7 @@ async def test_leadership_lost_between_attempts_ends_them(world: World) -> None:
 
 @dataclass
 class Preparer:
-    """Writes down what it does; refuses what it is told to."""
+    """Records calls; refuses as configured."""
 
     world: World
     refuses: frozenset[str] = frozenset()

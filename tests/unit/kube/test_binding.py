@@ -1,4 +1,4 @@
-"""Binders and preparers from outside: they stack, are fenced, and nobody takes another's place unnoticed."""
+"""Binders and preparers from outside: they stack, are isolated, and none replaces another unnoticed."""
 
 from dataclasses import dataclass, field
 
@@ -107,7 +107,7 @@ async def test_what_a_binder_raises_fails_its_binds() -> None:
 
 
 async def test_a_broken_binder_inside_is_a_failure_to_the_one_outside() -> None:
-    """The fence stands around each, so that nobody needs to catch what another raises."""
+    """Each is isolated, so that no other has to catch its exceptions."""
     extensions, log = BindExtensions(), list[str]()
     extensions.register_binder(lambda _inner: Raising())
     extensions.register_binder(lambda inner: Noting(inner, "outer", log))
@@ -119,7 +119,7 @@ async def test_a_broken_binder_inside_is_a_failure_to_the_one_outside() -> None:
 
 
 async def test_every_bind_of_a_plan_is_accounted_for() -> None:
-    """What is not told of has failed; what is told of stands with the plan's own bind."""
+    """Binds without a result have failed; binds with one stand with the plan's own bind."""
     extensions = BindExtensions()
     extensions.register_binder(lambda _inner: Forgetting())
 

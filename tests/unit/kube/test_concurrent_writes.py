@@ -1,4 +1,4 @@
-"""What is independent does not wait: a gang is bound side by side, pods are told whatever becomes of their group."""
+"""Independent writes do not wait: a gang is bound concurrently, pods get conditions whatever becomes of their group."""
 
 import asyncio
 from typing import Any
@@ -46,7 +46,7 @@ async def test_members_of_a_gang_are_bound_side_by_side(world: World) -> None:
 
 
 async def test_a_conflict_on_a_group_drops_nothing_of_its_pods(world: World) -> None:
-    """Somebody else wrote the group; the pod hears all the same why it waits."""
+    """Another writer changed the group; the pod has its reason all the same."""
     writer = StatusWriter(world.client, Discovery(world.client), clock=world.clock)
     world.start(writer.run())
     await world.pod("a")

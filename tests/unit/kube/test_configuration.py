@@ -19,7 +19,7 @@ from tests.unit.kube.world import FakeClock
 
 @pytest.fixture(autouse=True)
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither a pod's service account nor somebody's own kubeconfig."""
+    """Neither a pod's service account nor a user's own kubeconfig."""
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
 
@@ -203,7 +203,7 @@ async def test_many_requests_renew_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("master", ["nonsense", "10.0.0.1:6443", "ftp://one"])
 async def test_an_address_without_its_scheme_is_a_fault(master: str) -> None:
-    """Told at the start, by the flag's name, and not at each request."""
+    """Reported at the start, by the flag's name, and not at each request."""
     with pytest.raises(ConfigError, match="--master: got the server address"):
         await connect(ClusterOptions(master=master))
 
@@ -310,7 +310,7 @@ async def test_a_renewed_authority_of_a_kubeconfig_is_trusted(tmp_path: Path, is
 
 
 async def test_another_current_context_is_not_followed(tmp_path: Path) -> None:
-    """Somebody who works with another cluster meanwhile does not move the process there."""
+    """A change of the current context for another cluster does not move the process there."""
     path = tmp_path / "config"
     kubeconfig(tmp_path, {"token": "t"})
     clock = FakeClock()
@@ -324,7 +324,7 @@ async def test_another_current_context_is_not_followed(tmp_path: Path) -> None:
 
 
 async def test_a_kubeconfig_that_goes_away_leaves_what_was_read(tmp_path: Path) -> None:
-    """It is told once; a pipe, which can be read once, is not read again."""
+    """It is reported once; a pipe, which can be read once, is not read again."""
     path = tmp_path / "config"
     kubeconfig(tmp_path, {"token": "t"})
     clock = FakeClock()

@@ -207,7 +207,7 @@ async def test_a_body_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_a_second_answer_spoils_the_connection() -> None:
-    """An answer nobody asked for is never taken for the answer to the next request."""
+    """An unsolicited answer is never taken for the answer to the next request."""
     forged = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
     async with serving(saying(OK + forged)) as server, connections_of() as connections:
         assert [(await ask(connections, server)).body for _ in range(2)] == [b"{}", b"{}"]
@@ -270,7 +270,7 @@ async def test_an_old_idle_connection_is_not_used(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_close_fails_the_requests_under_way() -> None:
-    """Nobody waits for a connection that is gone."""
+    """No request waits for a closed connection."""
     arrived = asyncio.Event()
 
     async def serve(_: bytes, __: asyncio.StreamWriter) -> None:
@@ -287,7 +287,7 @@ async def test_close_fails_the_requests_under_way() -> None:
 
 @dataclass
 class Trust:
-    """Contexts of a server that wants client certificates, and of clients."""
+    """Contexts of a server that requires client certificates, and of clients."""
 
     authority: trustme.CA = field(default_factory=trustme.CA)
 

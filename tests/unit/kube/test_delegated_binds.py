@@ -1,4 +1,4 @@
-"""Pods that somebody else binds: preparations are ours, and the pod itself says what came of it."""
+"""Delegated binds: preparations are ours, and the pod itself shows the result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ class Delegate:
 
 
 def delegated(name: str, uid: str, *steps: Preparation) -> Bind:
-    """A bind that is left to somebody else."""
+    """A bind that is delegated."""
     return msgspec.structs.replace(bind_of(name, uid, "n1", *steps), delegate="extender")
 
 
@@ -46,7 +46,7 @@ async def leave(_: Bind) -> bool:
 
 
 async def test_an_external_binder_is_trusted(world: World) -> None:
-    """The server hears nothing from us; the watch shows whether it is true."""
+    """The server gets no request; the watch shows whether it is true."""
     uid = await world.pod("a")
     delegate = Delegate(told_done)
 
@@ -74,7 +74,7 @@ async def test_only_what_is_left_to_him_is(world: World) -> None:
 
 
 async def test_what_he_leaves_to_us_we_bind(world: World) -> None:
-    """As if nobody had been asked."""
+    """As if no delegate were configured."""
     uid = await world.pod("a")
 
     outcome = await bind(ApiBinder(world.client, clock=world.clock, delegate=Delegate(leave)), delegated("a", uid))
@@ -95,7 +95,7 @@ async def test_a_refusal_is_a_bind_that_failed(world: World) -> None:
 
 
 async def test_an_answer_that_was_lost_is_no_failure(world: World) -> None:
-    """The pod is bound, whatever was told."""
+    """The pod is bound, whatever the answer."""
     uid = await world.pod("a")
     plain = ApiBinder(world.client, clock=world.clock)
 
@@ -136,7 +136,7 @@ async def test_where_another_pod_took_the_name_the_first_is_gone(world: World) -
 
 
 async def test_preparations_come_first_and_are_undone_when_he_refuses(world: World) -> None:
-    """They are the plan's, whoever binds."""
+    """They are the plan's, for every binder."""
     uid = await world.pod("a")
     story: list[str] = []
 

@@ -22,7 +22,7 @@ async def evict(
 
 
 def evictor(world: World, *, way: Literal["api", "delete"] = "api", is_leader: bool = True) -> Evictor:
-    """Somebody who evicts."""
+    """An evictor."""
     return Evictor(
         world.client,
         Discovery(world.client),
@@ -95,7 +95,7 @@ async def test_a_victim_is_marked_and_leaves(world: World, way: Literal["api", "
 
 
 async def test_a_budget_that_forbids_is_a_result(world: World) -> None:
-    """The pod stays and wears no mark; nobody waits."""
+    """The pod stays without a mark; no request waits."""
     uid = await running_pod(world)
     await budget(world, "a")
 
@@ -121,7 +121,7 @@ async def test_a_dry_run_changes_nothing(world: World, way: Literal["api", "dele
 
 
 async def test_a_dry_run_respects_budgets(world: World) -> None:
-    """Whom a budget keeps now would be kept."""
+    """Pods that a budget protects now would be protected."""
     uid = await running_pod(world)
     await budget(world, "a")
 
@@ -140,7 +140,7 @@ async def test_a_webhook_without_dry_run_counts_as_permission(world: World) -> N
 
 
 async def test_budgets_hold_for_many_at_once(world: World) -> None:
-    """Of three pods of which one must stay, marking the first does not free the others."""
+    """One of three pods must stay: marking the first does not free the others."""
     uids = {name: await running_pod(world, name) for name in ("a1", "a2", "a3")}
     await budget(world, "a1", "a2", "a3")
 
@@ -176,7 +176,7 @@ async def test_identical_conditions_do_not_spare_a_pod(world: World) -> None:
 
 @pytest.mark.parametrize("way", ["api", "delete"])
 async def test_a_successor_of_the_same_name_is_spared(world: World, way: Literal["api", "delete"]) -> None:
-    """The UID is a precondition of every step, and whom it was meant for is gone."""
+    """The UID is a precondition of every step, and the pod it was meant for is gone."""
     old = await world.pod("a")
     await world.delete_pod("a")
     await running_pod(world)
@@ -191,7 +191,7 @@ async def test_a_successor_of_the_same_name_is_spared(world: World, way: Literal
 
 @pytest.mark.parametrize("way", ["api", "delete"])
 async def test_a_pod_that_is_gone_has_left(world: World, way: Literal["api", "delete"]) -> None:
-    """There is nothing to evict, which is what was wanted."""
+    """There is nothing to evict, which is the goal."""
     uid = await world.pod("a")
     await world.delete_pod("a")
 
@@ -250,7 +250,7 @@ async def test_nothing_happens_without_leadership(world: World) -> None:
 
 
 async def test_discovery_finds_subresources(world: World) -> None:
-    """Kinds that a server lacks are told from those it has."""
+    """Kinds that a server lacks are distinguished from those it has."""
     discovery = Discovery(world.client)
 
     assert await discovery.has(PODS, "eviction")

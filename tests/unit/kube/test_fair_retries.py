@@ -1,4 +1,4 @@
-"""Requests take turns; what is refused for a while is tried again apart, so that it keeps nobody else waiting."""
+"""Requests take turns; temporary refusals are retried separately, so that others do not wait."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -115,7 +115,7 @@ async def test_a_server_in_trouble_is_not_stormed(ground: Ground) -> None:
 
 
 async def test_an_answer_waits_for_no_turn_of_those_that_are_tried_again(ground: Ground) -> None:
-    """A refusal for good is told at once."""
+    """A final refusal is reported at once."""
     for _ in range(4):
         ground.start(Server(refusals=1))
     await ground.rest()
@@ -125,7 +125,7 @@ async def test_an_answer_waits_for_no_turn_of_those_that_are_tried_again(ground:
 
 
 async def test_patience_begins_with_the_turn(ground: Ground) -> None:
-    """However long others took before it, each is tried for as long; then its last refusal is told."""
+    """However long others took before it, each is tried for as long; then its last refusal is reported."""
     ground.clock.wakes.set()
     servers = [Server(refusals=1000) for _ in range(6)]
 

@@ -91,7 +91,7 @@ async def test_the_first_candidate_creates_the_lease(world: World) -> None:
 
 
 async def test_the_second_waits_and_takes_over_when_the_lease_expires(world: World) -> None:
-    """By its own clock, since it saw the last renewal; the transition is counted."""
+    """Measured by its own clock, since it saw the last renewal; the transition is counted."""
     first_clock, second_clock = StoppedClock(), StoppedClock()
     first, second = Work(), Work()
     leading = elector(world, "one", first_clock)
@@ -117,7 +117,7 @@ async def test_the_second_waits_and_takes_over_when_the_lease_expires(world: Wor
 
 
 async def test_an_unrenewed_lease_is_taken_when_it_expires(world: World) -> None:
-    """And not at the next try of a row: meanwhile nobody would lead."""
+    """And not at the next try of a row, when there would be no leader."""
     held = elector(world, "one", StoppedClock())
     first = Work()
     task = world.start(held.run(first))
@@ -154,7 +154,7 @@ async def test_leadership_ends_by_the_clock_alone(world: World) -> None:
 
 
 async def test_a_server_that_does_not_answer_ends_leadership(world: World) -> None:
-    """The work is cancelled and awaited before anybody else may lead."""
+    """The work is cancelled and awaited before another process may lead."""
     clock, work = StoppedClock(), Work()
     leading = elector(world, "one", clock)
     world.start(leading.run(work, work.on_stopped))

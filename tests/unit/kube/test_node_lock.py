@@ -80,7 +80,7 @@ async def test_a_lock_holds_for_five_minutes(world: World, ago: float, message: 
 
 @pytest.mark.parametrize("text", ["soon", ""])
 async def test_a_lock_that_is_not_a_time_is_held(world: World, text: str) -> None:
-    """Whose it is, nobody knows."""
+    """Its holder is unknown."""
     await node(world, hamivgpu=text)
 
     with pytest.raises(ConflictError, match=f"annotation hamivgpu: '{text}' is not a time"):
@@ -98,7 +98,7 @@ async def test_the_next_pod_finds_the_lock_of_the_one_before(world: World) -> No
 
 
 async def test_what_was_locked_in_vain_is_set_free(world: World) -> None:
-    """But not a lock that somebody else has set since."""
+    """But not a lock that another scheduler has set since."""
     clock = WallClock()
     await node(world)
     locker = NodeLocker(world.client, clock=clock)

@@ -25,7 +25,7 @@ def pods(world: World) -> Reflector[Pod]:
 
 
 async def test_lists_in_pages_then_follows(world: World, pods: Reflector[Pod]) -> None:
-    """What is there is told once, then what changes, with the object as it was."""
+    """Existing objects are delivered once, then changes, with the object as it was."""
     for name in ("a", "b", "c", "d", "e"):
         await world.pod(name)
     world.start(pods.run())
@@ -68,7 +68,7 @@ async def test_a_cut_stream_resumes_where_it_was(world: World, pods: Reflector[P
 async def test_an_expired_version_is_listed_again_and_handlers_get_the_difference(
     world: World, pods: Reflector[Pod]
 ) -> None:
-    """After a 410 only what changed is told: deletions too, and nothing twice."""
+    """After a 410 only changes are delivered: deletions too, and nothing twice."""
     for name in ("a", "b", "c"):
         await world.pod(name)
     world.start(pods.run())
@@ -87,7 +87,7 @@ async def test_an_expired_version_is_listed_again_and_handlers_get_the_differenc
 
 
 async def test_an_expired_continue_token_starts_the_list_over(world: World, pods: Reflector[Pod]) -> None:
-    """Half a list is never told."""
+    """Half a list is never delivered."""
     for name in ("a", "b", "c"):
         await world.pod(name)
     world.faults.add(effect="error", verb="list", code=410, resource="pods", skip=1, count=1)
@@ -211,7 +211,7 @@ async def test_a_successor_of_the_same_name_is_another_object(world: World, pods
 
 
 async def test_a_bookmark_moves_the_version_alone(world: World, pods: Reflector[Pod]) -> None:
-    """The version to resume from moves on, nobody is told."""
+    """The version to resume from moves on, without an event."""
     pods._take(b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"4711"}}}')
 
     assert pods.resource_version == "4711"
@@ -219,7 +219,7 @@ async def test_a_bookmark_moves_the_version_alone(world: World, pods: Reflector[
 
 
 async def test_a_failing_handler_stops_no_other(world: World) -> None:
-    """The next handler and the next object are told all the same."""
+    """The next handler and the next object get their events all the same."""
 
     class Failing:
         def added(self, new: object) -> None:  # noqa: ARG002  the shape of a handler

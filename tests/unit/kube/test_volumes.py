@@ -144,7 +144,7 @@ async def test_many_claims_wait_their_turn() -> None:
 
 
 async def test_a_volume_of_another_claim_is_refused(world: World) -> None:
-    """The later of two schedulers loses, and says to whom."""
+    """The later of two schedulers loses, and names the other."""
     claim = await make_claim(world)
     await make_volume(world, claim_ref={"namespace": "default", "name": "other", "uid": "x"})
 
@@ -161,7 +161,7 @@ async def test_a_claim_made_anew_is_refused(world: World) -> None:
 
 
 async def test_waiting_ends(world: World) -> None:
-    """Nobody binds the claim: the plan fails after the timeout that the plugin gave."""
+    """The claim is not bound: the plan fails after the timeout of the plugin."""
     claim = await make_claim(world)
     await make_volume(world)
 
@@ -200,7 +200,7 @@ async def test_a_server_that_refuses_for_a_while_is_asked_again(world: World, ve
 
 
 async def test_an_offer_whose_answer_was_lost_is_made_again(world: World) -> None:
-    """The claim holds the volume already, which is what was wanted."""
+    """The claim has the volume already, which is the goal."""
     claim = await make_claim(world)
     await make_volume(world)
     world.faults.add(effect="lost", resource="persistentvolumes", verb="patch", count=1)

@@ -1,4 +1,4 @@
-"""A server in memory, a client of it, and a clock that waits for nobody."""
+"""A server in memory, a client of it, and a clock without waiting."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -54,7 +54,7 @@ class BusyClient:
 
 @dataclass
 class Recorder:
-    """A handler that writes down what it is told."""
+    """A handler that records its events."""
 
     log: list[tuple[str, str]] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ class World:
 
     @property
     def log(self) -> list[tuple[str, str]]:
-        """What the recorder was told."""
+        """Events of the recorder."""
         return self.recorder.log
 
     def start(self, coroutine: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":

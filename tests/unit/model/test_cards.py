@@ -19,7 +19,7 @@ HOLDERS = st.lists(st.lists(USES, max_size=6).map(lambda uses: Holder(tuple(uses
 
 
 def test_an_annotation_may_name_thousands_of_instances() -> None:
-    """Anybody can write one as long as the server takes; it is counted in one go, and leaves nothing."""
+    """Any user can write one up to the server's limit; it is counted in one go, and leaves nothing."""
     uses = tuple(Use(0, 1, instance=("g", number % 7)) for number in range(20_000))
     shelf = Shelf(1)
     shelf.put(TaskId("t"), Holder(uses))

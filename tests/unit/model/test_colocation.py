@@ -57,7 +57,7 @@ def pod(
     ],
 )
 def test_classes(given: wire.Pod, expected: str) -> None:
-    """By the label, else the priority, else the quality of service; what is unknown says nothing."""
+    """The label decides, else the priority, else the quality of service; unknown values do not count."""
     assert priority_class_of(given) == expected
 
 
@@ -96,7 +96,7 @@ def test_pods_of_several_classes_share_no_template(other: wire.Pod) -> None:
 
 
 def test_pods_of_daemon_sets() -> None:
-    """By any of their owners."""
+    """Matched by any of their owners."""
     assert is_of_daemon_set(pod(owner="DaemonSet"))
     assert not is_of_daemon_set(pod(owner="ReplicaSet"))
     assert not is_of_daemon_set(pod())

@@ -144,7 +144,7 @@ def test_instances_stand_behind_the_uuid(uuid: str, told: tuple[str, tuple[str, 
 def test_what_a_container_asks_for(
     limits: dict[str, Any], requests: dict[str, Any], demand: ContainerDemand | None
 ) -> None:
-    """By its limits, and by requests where it asks for cards at all."""
+    """Counted by its limits, and by requests if it requests cards at all."""
     resources = wire.ResourceRequirements(limits=limits, requests=requests)
     spec = wire.PodSpec(
         containers=(wire.Container(name="a"), wire.Container(name="b", resources=resources)),

@@ -47,7 +47,7 @@ def test_operators_of_label_selectors(requirement: Requirement, matching: list[s
 
 
 def test_absent_selector_selects_nothing_and_an_empty_one_everything() -> None:
-    """The two are told apart, for pods and for nodes."""
+    """The two are distinguished, for pods and for nodes."""
     assert Selector.of(None) is NOTHING
     assert Selector.of(wire.LabelSelector()) == EVERYTHING
     assert not NOTHING.matches({})
@@ -82,7 +82,7 @@ def test_anchors_are_the_fewest_pairs_one_of_which_must_be_there() -> None:
 
 
 def test_masks_are_shared_and_cannot_be_written() -> None:
-    """The same question gives the same array, which nobody can change."""
+    """The same question gives the same read-only array."""
     first = requirement_mask(FACTS, "zone", "In", ("a", "b"))
 
     assert requirement_mask(FACTS, "zone", "In", ("b", "a")) is first

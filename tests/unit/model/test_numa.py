@@ -117,7 +117,7 @@ def test_what_follows_from_tasks_is_worked_out_once() -> None:
 
 
 def test_cpus_of_a_numatopology_without_pods_are_inferred() -> None:
-    """More CPUs than are reserved are taken by nobody; else there may be nobody yet."""
+    """More CPUs than are reserved are free; fewer may be free yet."""
     everything = {"cpu": wire.NumaResource(allocatable="0-7")}
     listed = (wire.NumaPodAllocation(uid="u"),)
 

@@ -39,14 +39,14 @@ def test_no_names_no_hits() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "a{1001}", "(?=a)", r"(a)\1", "a++", "((a{100}){100}){100}", "\ud800"])
 def test_what_is_no_pattern_of_go_is_refused(pattern: str) -> None:
-    """Also what Python would read; the reason is told."""
+    """Also a text that Python would parse; the reason is reported."""
     with pytest.raises(PatternError, match=r"."):
         found_in(pattern, Names(NAMES))
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_no_pattern_runs_away(pattern: str) -> None:
-    """With backtracking each of these would take longer than anybody waits, for one name already."""
+    """With backtracking each of these would take forever, for one name already."""
     names = Names(f"{'a' * 250}!{number}" for number in range(100))
 
     assert found_in(pattern, names) == ()

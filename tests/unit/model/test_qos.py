@@ -40,7 +40,7 @@ GUARANTEED = container(BOTH, BOTH)
     ],
 )
 def test_one_container(requests: Mapping[str, str], limits: Mapping[str, str], quality: str) -> None:
-    """By amounts, however they are written."""
+    """Compared by amounts, however they are written."""
     assert quality_of(wire.PodSpec(containers=(container(requests, limits),))) == quality
 
 

@@ -227,7 +227,7 @@ def test_scores_see_a_little_where_nothing_is_asked(
 
 
 def test_scores_do_not_fill_in_what_the_pod_level_covers() -> None:
-    """With pod-level CPU set, only memory that nobody asks for is filled in."""
+    """With pod-level CPU set, only unrequested memory is filled in."""
     asked = pod_request(pod(container(), container(), resources=wire.ResourceRequirements(requests={"cpu": "1"})))
 
     assert (asked.scored_cpu_millis, asked.scored_memory_bytes) == (1000, 400 * 2**20)

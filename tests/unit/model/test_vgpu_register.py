@@ -1,4 +1,4 @@
-"""The register of virtual cards: what is read of it, and what nobody could give out by it."""
+"""The register of virtual cards: what is parsed, and what could not be allocated from it."""
 
 import pytest
 

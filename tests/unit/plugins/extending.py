@@ -12,11 +12,11 @@ __all__ = ["AWAY", "URL", "Service", "arguments", "decided", "opened"]
 
 URL = "http://extender.test/v1"
 AWAY = Answer(error=": no answer: connection refused")
-"""What somebody answers who is not there."""
+"""The answer of a stopped service."""
 
 
 class Service:
-    """Answers each verb as it is told: a value, a function of the body, or an `Answer`; nothing else is known."""
+    """Answers each verb as configured: a value, a function of the body, or an `Answer`; nothing else is known."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -43,7 +43,7 @@ EIGHT = (
 
 
 def with_devices(*devices: Mapping[str, Any], name: str = "n", base: Scenario | None = None, **told: Any) -> Scenario:
-    """Add a node with devices; `told` are labels of the node (`labels`) and metadata of its Device (`own`)."""
+    """Add a node with devices; `told` has labels of the node (`labels`) and metadata of its Device (`own`)."""
     offered = {NVIDIA: 8}
     there = (base or Scenario()).node(name, cpu=64, resources=offered, labels=told.get("labels"))
     return there.add(device(name, *devices, **told.get("own", {})))
@@ -77,7 +77,7 @@ def asked_for(told: Mapping[str, Any]) -> dict[str, Any]:
 def annotated(
     hint: Any = None, joint: Any = None, partition: Any = None, numa: Any = None, **plain: str
 ) -> dict[str, str]:
-    """Annotations of a pod that wants more of devices than amounts."""
+    """Annotations of a pod that requests more of devices than amounts."""
     told = {
         "device-allocate-hint": hint,
         "device-joint-allocate": joint,

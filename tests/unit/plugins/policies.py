@@ -238,8 +238,8 @@ def opened(
             the group `job` when pods name it.
         plugins: One tier, in order: names, or mappings as they stand in a configuration.
         tiers: Several tiers, in place of `plugins`.
-        actions: Of the configuration.
-        metrics: Of the configuration: where usage comes from.
+        actions: Actions of the configuration.
+        metrics: Source of usage in the configuration.
         usage: What nodes were measured to use, by name.
         now: The moment, seconds since 1970.
         runs: When plugins that act from time to time last did, by instance.

@@ -85,7 +85,7 @@ def test_capability_stops_reclaim() -> None:
     ],
 )
 def test_the_message_names_the_binding_limit(capability: str | None, guarantee: str, what: str) -> None:
-    """Of 100 CPU nobody can have 110, whatever the capability; and nobody what others are promised."""
+    """No queue can have 110 of 100 CPU, whatever the capability; nor what is guaranteed to others."""
     there = world(
         queue("q", capability={"cpu": capability} if capability else {}),
         queue("other", guarantee={"cpu": guarantee}),
@@ -206,7 +206,7 @@ def test_undone_placements_leave_no_trace() -> None:
 
 @pytest.mark.parametrize(("is_reclaim", "gone"), [(True, ["b1", "b2", "c"]), (False, ["b1", "b2", "b3", "c", "d"])])
 def test_a_gang_takes_what_queues_have_beyond_their_part(is_reclaim: bool, gone: list[str]) -> None:
-    """Of 3 CPU one deserves 1; another is promised nothing it has; a guarantee stays; inside a queue all may go."""
+    """One deserves 1 of 3 CPU; another has no capacity reserved; a guarantee stays; inside a queue all may go."""
     there = world(
         queue("q", deserved={"cpu": "4"}),
         queue("rich", deserved={"cpu": "1"}),

@@ -81,7 +81,7 @@ def refused(there: World, name: str) -> str:
     ],
 )
 def test_a_queue_may_have_so_many_devices_of_a_class(count: int, device_class: str, why: str) -> None:
-    """Of 2 devices 1 is taken: 1 more may be, 2 may not; a class that is not named is not limited."""
+    """1 of 2 devices is taken: 1 more fits, 2 do not; a class that is not named is not limited."""
     there = world(
         limited(gpu="2"),
         claim("held"),
@@ -216,7 +216,7 @@ def test_the_gate_counts_the_minimum() -> None:
 
 
 def test_what_was_admitted_is_reserved() -> None:
-    """Two jobs for one device: the second waits at the gate, and hears why."""
+    """Two jobs for one device: the second waits for admission, with the reason."""
     there = world(
         limited(gpu="1"),
         claim("c"),
@@ -285,12 +285,12 @@ EITHER = {"first_available": (wire.ExactDeviceRequest(name="a", device_class_nam
 
 
 def told(there: World) -> list[str]:
-    """What owners of queues hear."""
+    """Conditions of queues."""
     return [event.message for event in there.session.report.events if event.reason == "ClaimsNotCounted"]
 
 
 def counted(there: World) -> float:
-    """By how much the metric rises."""
+    """Return by how much the metric rises."""
     return sum(sample.value for sample in there.session.report.samples if sample.metric == "uncounted_claims_total")
 
 
@@ -298,7 +298,7 @@ def counted(there: World) -> float:
     ("request_", "why"), [(ALL, "exactly.allocationMode: All"), (EITHER, "firstAvailable: alternatives")]
 )
 def test_claims_outside_quotas_are_reported(request_: dict[str, Any], why: str) -> None:
-    """By name, with the path; what else the claim asks for counts."""
+    """Counted by name, with the path; other requests of the claim count."""
     there = world(limited(gpu="1"), greedy("c", **request_), group("a", queue="q"), using("a", "c"))
 
     assert told(there) == [f"not counted against quotas of devices: claims ns/c (spec.devices.requests[1].{why})"]
@@ -307,7 +307,7 @@ def test_claims_outside_quotas_are_reported(request_: dict[str, Any], why: str) 
 
 
 def test_each_claim_that_is_not_counted_is_reported_once() -> None:
-    """Also when two jobs share it, and not again in the next cycle; where nothing is limited it is nobody's concern."""
+    """Also when two jobs share it, and not again in the next cycle; without a limit there is no event."""
     jobs = [each for name in ("a", "b") for each in (group(name, queue="q"), using(name, "c"))]
     there = world(limited(gpu="1"), greedy("c", **ALL), *jobs)
 

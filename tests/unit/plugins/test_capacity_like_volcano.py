@@ -49,7 +49,7 @@ def test_shares_of_ancestors_are_those_of_the_beginning() -> None:
 
 
 def test_pods_that_are_deserved_are_something_that_every_pod_has() -> None:
-    """A queue that deserves 9 pods gives up nobody at once, though it has CPU of which nobody spoke."""
+    """A queue that deserves 9 pods gives up none at once, though it has CPU without a deserved amount."""
     reclaimer = group("own", queue="own"), pod("mine", job="own")
 
     def victims(**promised: Any) -> list[str]:

@@ -67,7 +67,7 @@ def test_capacity_is_reserved_for_admitted_pods() -> None:
 
 
 def test_nothing_is_kept_where_gates_stay() -> None:
-    """Who takes no gates off let nobody in."""
+    """A scheduler that removes no gates admits no pods."""
     assert fits(world(*BUSY, lifts=False), "c")
 
 
@@ -82,7 +82,7 @@ def test_a_placed_pod_takes_its_own_room() -> None:
 
 
 def test_an_evicted_pod_reserves_nothing() -> None:
-    """Of 2 CPU it had one: who leaves needs no room, so a pod of 2 may be placed."""
+    """It had one of 2 CPU: a terminating pod needs no capacity, so a pod of 2 may be placed."""
     had_gate = pod("gone", job="early", on="n", annotations={GATE: "true"})
     there = world(had_gate, pod("large", job="late", cpu="2"))
     statement = there.session.statement()
@@ -100,13 +100,13 @@ def gated(name: str, job: str, *gates: str, opted_in: bool = True) -> wire.Pod:
 
 
 def lifted(there: World) -> list[str]:
-    """Whose gate goes when allocate runs."""
+    """Pods whose gate is removed when allocate runs."""
     Allocate().execute(there.session)
     return [task.name for task in there.session.report.gates_lifted]
 
 
 def test_gates_go_as_far_as_the_queue_has_room() -> None:
-    """Of three pods of 1 CPU two fit; what they were let in for is theirs from then on, and the third hears why."""
+    """Two of three pods of 1 CPU fit; their admitted capacity stays theirs, and the third has the reason."""
     there = world(gated("a", "early"), gated("b", "early"), gated("c", "late"), pod("d", job="late"))
 
     assert lifted(there) == ["a", "b"]

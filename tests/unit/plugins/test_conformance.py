@@ -38,7 +38,7 @@ def test_critical_pods_are_spared_the_rest_keeps_its_order(point: Point[Any]) ->
 
 @pytest.mark.parametrize("point", EVICTING)
 def test_the_worked_example(point: Point[Any]) -> None:
-    """Of a pod of kube-system, one of system-node-critical and one of no class, the last may go."""
+    """Pods of kube-system and of system-node-critical are protected, a pod without a class is not."""
     there = opened(
         node("n"),
         group("system", namespace="kube-system"),

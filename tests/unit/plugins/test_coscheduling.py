@@ -20,7 +20,7 @@ def read(**raw: Any) -> tuple[CoschedulingArgs, list[str]]:
 
 
 def rules(*plugins: Any) -> tuple[GangRules | None, list[str]]:
-    """How a configuration wants gangs to be read, and its warnings."""
+    """Rules for gangs of a configuration, and its warnings."""
     parsed, _ = configured(("allocate",), plugins, {})
     return gang_rules(parsed.configuration.profiles[0]), list(parsed.warnings)
 
@@ -70,7 +70,7 @@ def test_arguments_without_effect_are_reported(key: str, value: Any) -> None:
 
 
 def test_gangs_are_read_while_it_stands_in_the_configuration() -> None:
-    """By its arguments; in which tier does not matter."""
+    """Rules follow its arguments; the tier does not matter."""
     assert rules("gang")[0] is None
     assert rules("gang", {"name": "coscheduling"})[0] == GangRules()
     given = {"name": "coscheduling", "arguments": {"defaultMatchPolicy": "only-waiting", "defaultTimeout": "5s"}}

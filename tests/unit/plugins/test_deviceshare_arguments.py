@@ -47,7 +47,7 @@ def test_what_excludes_each_other_is_refused(arguments: dict[str, Any], faults: 
 
 @pytest.mark.parametrize("key", ["AscendMindClusterVNPUEnable", "AscendHAMiVNPUEnable"])
 def test_ascend_devices_are_not_there(key: str) -> None:
-    """Whoever wants them is told at once."""
+    """Warnings come at once."""
     with pytest.raises(ConfigError, match=rf"deviceshare\.{key}: got True, expected false: .* no Ascend devices yet"):
         read(**{key: True})
     assert read(**{key: False})[1] == []

@@ -10,7 +10,7 @@ SPREAD = {"volcano.sh/vgpu-podgroup-policy": "spread"}
 
 
 def holders(cards: int = 2) -> Scenario:
-    """Card 0 is a training pod's, card 1 a batch pod's; further ones are nobody's."""
+    """Card 0 is a training pod's, card 1 a batch pod's; further ones are free."""
     there = with_cards(Scenario(), "n", *[1000] * cards)
     there = there.running("a", on=["n"], pod=WANT, labels={"app": "training"}, annotations={IDS: "GPU-0,NVIDIA,100,0:"})
     return there.running("b", on=["n"], pod=WANT, labels={"app": "batch"}, annotations={IDS: "GPU-1,NVIDIA,100,0:"})
@@ -79,7 +79,7 @@ def test_rules_that_are_not_a_list_are_reported() -> None:
 
 
 def test_a_deleted_pod_hides_no_card() -> None:
-    """Its cards count as free, as without rules: else somebody else would be asked to leave for who waits for it."""
+    """Its cards count as free, as without rules: else another pod would be evicted for the waiting one."""
     going = [
         {**each, "metadata": {**each["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
         if each["kind"] == "Pod" and each["metadata"]["labels"].get("app") == "training"
@@ -109,7 +109,7 @@ def test_pods_of_different_groups_may_share() -> None:
 
 
 def test_a_pod_that_does_not_spread_may_share_with_one_that_does() -> None:
-    """Of the same group, even."""
+    """Also a pod of the same group."""
     there = with_cards(Scenario(), "n", 1000).job("p", tasks=2, pod=WANT)
 
     assert cards_of(run(there)) == {"p-0": ["GPU-0"], "p-1": ["GPU-0"]}

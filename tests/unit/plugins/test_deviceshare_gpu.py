@@ -152,14 +152,14 @@ def test_cards_that_are_unhealthy_are_not_given() -> None:
 
 
 def test_what_is_not_switched_on_is_no_concern() -> None:
-    """Amounts decide, and nothing is told."""
+    """Amounts decide, without an event."""
     outcome = run(gpus(2000, 2).job("p", pod=one(gpu_memory=1001)), GPUNumberEnable=True)
 
     assert (outcome.bindings, annotations_of(outcome)) == ({"p-0": "n"}, {"p-0": {}})
 
 
 def test_the_books_begin_with_the_bindings_before() -> None:
-    """In the second cycle the pods of the first run, and hold what was told."""
+    """In the second cycle the pods of the first run, and hold the annotated cards."""
     cluster = gpus(2000, 2).job("p", tasks=2, pod=one(gpu_memory=600))
     later = cluster.job("q", tasks=2, min_available=1, pod=one(gpu_memory=400))
     outcome = cluster.run(

@@ -69,7 +69,7 @@ def test_a_lock_holds_for_five_minutes(text: str, *, is_bound: bool) -> None:
 
 @pytest.mark.parametrize("text", ["soon", "", "2027-01-15T07:40:00"])
 def test_a_lock_that_is_not_a_time_is_reported(text: str) -> None:
-    """Nobody knows when it ends."""
+    """Its end is unknown."""
     assert "1 the lock of the node is not a time" in run(locked(text).job("p", pod=WANT)).why_pod("p-0")
 
 
@@ -124,7 +124,7 @@ def test_whole_cards_lock_nothing() -> None:
 
 @given(moves=st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), data=st.data())
 def test_undoing_leaves_nodes_and_cards_as_they_were(moves: list[tuple[int, bool]], data: st.DataObject) -> None:
-    """Of two placements on a node the second is refused, pipelined ones too, and its cards are not kept."""
+    """The second of two placements on a node is refused, pipelined ones too, and its cards are not kept."""
     cluster = with_cards(with_cards(locked("soon"), "o", 1000), "p", 1000)
     for number in range(len(moves)):
         cluster = cluster.job(f"j{number}", pod=WANT)

@@ -113,7 +113,7 @@ def test_two_containers_have_two_instances() -> None:
 
 
 def test_an_unused_card_is_partitioned_again() -> None:
-    """As long as somebody has an instance of group1 it is cut so; when he leaves, all of it may be given."""
+    """While an instance of group1 is in use, it is partitioned so; afterwards all of it is available."""
     held = cluster(40960).running(
         "r", on=["n"], pod=one(number=1, memory=1), annotations={IDS: "GPU-0[group1-0],NVIDIA,1,0:"}
     )
@@ -176,7 +176,7 @@ def test_an_instance_that_cannot_be_read_is_counted_by_what_the_pod_asks_for(hel
     ],
 )
 def test_a_broken_config_map_is_reported_and_the_defaults_apply(there: dict[str, Any], message: str) -> None:
-    """By an event on it; cards are shared all the same."""
+    """Reported by an event on it; cards are shared all the same."""
     outcome = run(with_cards(Scenario().add(there), "n", 1000).job("p", pod=one(number=1, memory=10)))
 
     (event,) = [each for each in outcome.events if each.kind == "ConfigMap"]

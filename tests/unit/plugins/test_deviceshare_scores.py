@@ -34,7 +34,7 @@ USED = USED.running("r", on=["used"], pod=one(number=1, memory=3000), annotation
     [("binpack", 30, 130), ("spread", 1000, 0), ("", 0, 0), ("other", 0, 0)],
 )
 def test_a_card_scores_by_the_policy(policy: str, idle: float, used: float) -> None:
-    """Binpack: 1000 of 30000 are 3.33, so 3, and 4000 are 13.33, so 13; spread: 100 for a card that nobody has."""
+    """Binpack: 1000 of 30000 are 3.33, so 3, and 4000 are 13.33, so 13; spread: 100 for an unused card."""
     found = scores(USED.job("p", pod=one(number=1, memory=1000)), SchedulePolicy=policy, ScheduleWeight=10)
 
     assert found == {"idle": idle, "used": used}

@@ -164,7 +164,7 @@ def test_what_never_fits_says_so(annotations: dict[str, str], limits: dict[str, 
     ],
 )
 def test_what_is_left_of_a_card(holds: str, asks: dict[str, Any], *, is_bound: bool) -> None:
-    """Memory and cores add up; who wants all cores wants an idle card; a card without cores left takes nobody."""
+    """Memory and cores add up; all cores need an idle card; a card without free cores accepts no pod."""
     running = one(number=1, memory=10000, cores=100)
     cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=running, annotations={IDS: holds})
     outcome = run(_roomy(cluster).job("p", pod=one(**asks)))
@@ -281,7 +281,7 @@ def test_unreadable_cards_of_a_pod_are_left_out() -> None:
 
 
 def test_an_unreadable_limit_affects_only_its_pod() -> None:
-    """Which limit it is, is told."""
+    """The refusal names the limit."""
     broken = {"resources": {"limits": {COUNT: "many"}, "requests": {"cpu": 1}}, "name": "main", "image": "app:1"}
     outcome = run(TWO.job("p", pod=wanting(broken)).job("q", pod=one(number=1)))
 

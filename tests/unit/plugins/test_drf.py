@@ -92,7 +92,7 @@ def test_shares_are_reported() -> None:
 
 
 def test_jobs_that_no_action_looked_at_are_reported_too() -> None:
-    """Who runs and lacks nothing has a share all the same; the largest comes first."""
+    """A running job that lacks nothing has a share all the same; the largest comes first."""
     there = world(*held("small", ("1", "5")), *held("large", ("5", "15")))
     there.close()
 
@@ -267,7 +267,7 @@ def test_blocked_queues_do_not_hold_back_others_end_to_end() -> None:
 
 
 def shared() -> World:
-    """Two queues of equal weight on 10 CPU: one runs 6 pods of 1 CPU and 2 of 100m, the other wants."""
+    """Two queues of equal weight on 10 CPU: one runs 6 pods of 1 CPU and 2 of 100m, the other has a pending job."""
     rich = [
         group("r", queue="rich"),
         *(pod(f"r{index}", job="r", on="n", cpu="1", memory="") for index in range(6)),

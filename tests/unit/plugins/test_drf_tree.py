@@ -52,7 +52,7 @@ def test_a_child_far_ahead_is_scaled_down() -> None:
 
 
 def test_queues_are_compared_where_their_paths_part() -> None:
-    """By share over weight: 0.2 to 0.3 / 2, and 0.8 to 0.2."""
+    """Ordered by share over weight: 0.2 to 0.3 / 2, and 0.8 to 0.2."""
     assert A.compare("root/eng/dev", "root/sci") == Fraction(5, 100)
     assert A.compare("root/sci", "root/eng/dev") == -Fraction(5, 100)
     assert A.compare("root/eng/dev", "root/eng/prod") == Fraction(6, 10)
@@ -85,7 +85,7 @@ def test_satisfied_quotas_come_last() -> None:
 
 
 def test_a_job_with_all_it_asked_for_is_saturated() -> None:
-    """Of one resource is enough; one with nothing never is."""
+    """One saturated resource is enough; a queue without resources never is."""
     done = grown((10000, 10000), ("root/a", "1/1", (500, 0)), request=(500, 9000))
     idle = grown((10000, 10000), ("root/a", "1/1", (0, 0)), request=(0, 0))
 

@@ -1,4 +1,4 @@
-"""elastic-quota in a session: whom it admits, whom it refuses and why, and that its books are exact."""
+"""elastic-quota in a session: admissions, refusals with reasons, and exact accounts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -164,7 +164,7 @@ def test_a_quota_may_have_its_maximum_where_nothing_is_lent() -> None:
 
 
 def test_what_others_do_not_ask_for_is_lent() -> None:
-    """Of 100 CPU each is guaranteed half; while the other asks for ten, ninety are there."""
+    """Each is guaranteed half of 100 CPU; while the other requests ten, ninety are available."""
     quotas = [elastic_quota(name, least={"cpu": 50}, most={"cpu": 100}) for name in ("a", "b")]
     scenario = BIG.add(*quotas).job("j", tasks=95, cpu=1, labels=uses("a")).job("k", tasks=10, labels=uses("b"))
     session = opened(scenario)
@@ -173,7 +173,7 @@ def test_what_others_do_not_ask_for_is_lent() -> None:
 
 
 def test_a_pod_uses_the_quota_that_it_names_else_that_of_its_namespace() -> None:
-    """By label, by name of the namespace, by a list of namespaces, else the default; the unknown is the default."""
+    """Quota by label, by name of the namespace, by a list of namespaces, else the default, also if unknown."""
     scenario = (
         BIG.add(
             elastic_quota("named", most={"cpu": 9}),
@@ -195,7 +195,7 @@ def test_a_pod_uses_the_quota_that_it_names_else_that_of_its_namespace() -> None
 
 
 def test_the_default_quota_can_be_limited() -> None:
-    """By its object, else by an argument; else pods without a quota take what is there."""
+    """Limited by its object, else by an argument; otherwise pods without a quota take what is free."""
     scenario = BIG.add(elastic_quota("q", most={"cpu": 9})).job("j", cpu=3)
     assert why(opened(scenario)) is None
     limited = opened(scenario, defaultQuotaGroupMax={"cpu": "2"})
@@ -269,7 +269,7 @@ def test_pods_of_a_broken_quota_wait_and_others_do_not(quotas: list[dict[str, An
 
 
 def test_a_broken_quota_of_a_namespace_keeps_its_pods_too() -> None:
-    """They are not counted elsewhere because their quota cannot be read, and its owner is told."""
+    """They are not counted elsewhere because their quota cannot be parsed, and its owner gets an event."""
     broken = elastic_quota("ns1", most={"cpu": "many"}, namespace="ns1", uid="u1")
     session = opened(BIG.add(broken, elastic_quota("sound", most={"cpu": 5})).job("j", namespace="ns1"))
     assert why(session) == "quota ns1 is out of service: spec.max.cpu: 'many' is not a quantity"
@@ -332,7 +332,7 @@ def _books(session: Session) -> list[tuple[str, Any]]:
 
 
 def test_figures_of_quotas_leave_the_session() -> None:
-    """Of those that are served; a broken one has an event."""
+    """Only quotas that are in service; a broken one has an event."""
     scenario = (
         BIG.add(
             elastic_quota("q", least={"cpu": 5}, most={"cpu": 9}, uid="u1"),
@@ -354,7 +354,7 @@ def test_figures_of_quotas_leave_the_session() -> None:
 
 
 def test_a_default_quota_that_makes_no_sense_counts_as_absent() -> None:
-    """Its maximum is that of the arguments, and the object is told so."""
+    """Its maximum is that of the arguments, and the object gets an event."""
     quotas = [elastic_quota("other", most={"cpu": 1}), elastic_quota(DEFAULT_QUOTA, most={"cpu": "many"})]
     session = opened(BIG.add(*quotas).job("j", cpu=2), defaultQuotaGroupMax={"cpu": 1})
     assert why(session) == over(DEFAULT_QUOTA, "cpu", "maximum")

@@ -1,4 +1,4 @@
-"""Who goes where a quota has had too much for long."""
+"""Victims of a quota that has exceeded its limit for long."""
 
 import pytest
 

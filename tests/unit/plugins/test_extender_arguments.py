@@ -140,7 +140,7 @@ def test_managed_resources() -> None:
 
 @pytest.mark.parametrize("value", ["nvidia.com/gpu", {"nvidia.com/gpu": 1}, [1], [""], 7, True])
 def test_managed_resources_that_are_no_list_are_refused(value: Any) -> None:
-    """Else an extender would hear of pods, or not, by a slip."""
+    """Else a typing error would decide whether an extender receives pods."""
     assert "extender.managedResources" in fault(managedResources=value)
 
 

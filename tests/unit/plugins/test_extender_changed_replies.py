@@ -17,7 +17,7 @@ MIND = {
     "jobReady": ({"status": False}, {"status": True}),
     "allocateFunc": ({"errorMessage": "no licence left"}, {}),
 }
-"""By verb: an answer that refuses, and one that permits."""
+"""Answers by verb: one that refuses, and one that permits."""
 
 
 @pytest.mark.parametrize("verb", MIND)

@@ -1,4 +1,4 @@
-"""Extender: placements and evictions, told and told back."""
+"""Extender: placements and evictions, sent and reverted."""
 
 from collections import Counter
 from typing import Any
@@ -64,7 +64,7 @@ def test_a_message_refuses_the_placement(ignorable: bool) -> None:
 
 @pytest.mark.parametrize(("ignorable", "placed"), [(False, 0), (True, 3)])
 def test_a_failure_refuses_it_unless_it_may_be_ignored(ignorable: bool, placed: int) -> None:
-    """And is told in both cases."""
+    """It is called in both cases."""
     outcome = decided(CLUSTER, Service(allocateFunc=AWAY), ignorable=ignorable)
 
     assert len(outcome.bindings) == placed
@@ -91,7 +91,7 @@ def test_an_eviction_is_a_deallocation_that_may_be_refused() -> None:
 
 
 def test_of_several_tasks_that_are_placed_together_none_stays_when_one_is_refused() -> None:
-    """Those told before it are told back, last first, and it is not."""
+    """Those called before it are reverted, last first, and it is not."""
     service = Service(
         allocateFunc=lambda body: {"errorMessage": "full"} if body["task"]["Name"] == "new-2" else {}, deallocateFunc={}
     )
@@ -122,7 +122,7 @@ def test_a_ledger_that_fails_at_undo_is_reported_and_others_are_called() -> None
 
 
 def test_unmanaged_tasks_are_not_sent() -> None:
-    """Nobody is asked."""
+    """No extender is called."""
     service = Service(allocateFunc=AWAY)
 
     assert len(decided(CLUSTER, service, managedResources=["nvidia.com/gpu"]).bindings) == 3

@@ -1,4 +1,4 @@
-"""Extender: what it says of jobs and queues, and what it is told of the session."""
+"""Extender: its answers about jobs and queues, and its notifications about the session."""
 
 from typing import Any
 
@@ -133,7 +133,7 @@ def test_it_receives_the_cluster_and_the_end_of_the_session() -> None:
 
 
 def test_an_extender_without_the_cluster_refuses_the_cycle() -> None:
-    """Every job is told the error; nothing else is asked but for the end of the session."""
+    """Every job has the error; no other verb is called but that for the end of the session."""
     service = Service(onSessionOpen=AWAY, predicate={}, queueOverused={}, onSessionClose=None)
     outcome = decided(ONE.job("b"), service, "enqueue", "allocate", "backfill", "preempt", "reclaim", "shuffle")
 
@@ -144,7 +144,7 @@ def test_an_extender_without_the_cluster_refuses_the_cycle() -> None:
 
 
 def test_no_job_is_admitted_or_moved_then() -> None:
-    """The gate stays shut, and shuffle may move nobody."""
+    """No job is admitted, and shuffle evicts nothing."""
     session = opened(ONE.running("old", on=["n1"]), Service(onSessionOpen=AWAY))
     (gate,) = session.extensions.functions(contract.JOB_ENQUEUEABLE)
     (movable,) = session.extensions.functions(contract.MOVABLE)
@@ -171,7 +171,7 @@ def test_a_failure_at_the_end_is_reported() -> None:
 
 
 def test_without_a_client_the_plugin_is_left_out() -> None:
-    """As in `simulate`, and that is told."""
+    """As in `simulate`, with a warning."""
     given = {"extender": arguments("predicate")}
     outcome = ONE.run("allocate", plugins=("gang", "extender"), arguments=given)
 

@@ -24,7 +24,7 @@ def veto_many(name: str, status: str = "rack drained", code: int = 3) -> Any:
 
 
 def test_a_node_that_is_vetoed_is_not_taken() -> None:
-    """The first node goes to nobody, and each node was asked about once."""
+    """The first node is given to no pod, and each node was asked about once."""
     service = Service(predicate=veto("n1"))
 
     assert decided(THREE, service).bindings == {"a-0": "n2"}
@@ -98,7 +98,7 @@ def test_verdicts_about_other_nodes_are_reported_and_ignored() -> None:
 
 @pytest.mark.parametrize("verb", ["predicate", "batchPredicate"])
 def test_a_failure_refuses_every_node(verb: str) -> None:
-    """With the error; evicting somebody may help, for it may be over by then."""
+    """With the error; evictions may help, because it may be over by then."""
     outcome = decided(THREE, Service(**{verb: AWAY}))
 
     assert outcome.bindings == {}
@@ -108,7 +108,7 @@ def test_a_failure_refuses_every_node(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", ["predicate", "batchPredicate"])
 def test_an_ignorable_failure_permits(verb: str) -> None:
-    """And is told all the same."""
+    """It is notified all the same."""
     outcome = decided(THREE, Service(**{verb: AWAY}), ignorable=True)
 
     assert outcome.bindings == {"a-0": "n1"}
@@ -133,7 +133,7 @@ def test_answers_of_the_wrong_shape_are_failures_as_well() -> None:
 
 
 def test_an_answer_ends_the_row_of_failures() -> None:
-    """Two of three fail, all the time: everybody is asked about."""
+    """Two of three fail, all the time: it is asked about all pods."""
     number = iter(range(100))
     service = Service(predicate=lambda _: {} if next(number) % 3 == 2 else AWAY)
 
@@ -218,7 +218,7 @@ def test_scores_that_fail_once_are_asked_for_again() -> None:
 
 
 def test_one_candidate_needs_no_scores() -> None:
-    """Nobody is asked."""
+    """No extender is called."""
     service = Service(prioritize=AWAY)
 
     assert decided(Scenario().node("n1").job("a"), service).bindings == {"a-0": "n1"}
@@ -226,7 +226,7 @@ def test_one_candidate_needs_no_scores() -> None:
 
 
 def test_managed_resources() -> None:
-    """Pods that name none of them go anywhere, and nobody is asked."""
+    """Pods without its resources run anywhere, and it is not called."""
     two = Scenario().node("n1", gpu=8).node("n2", gpu=8).job("plain").job("gpu", gpu=1)
     service = Service(predicate=veto("n1"), prioritize={"nodeScore": {}})
 

@@ -70,13 +70,13 @@ def test_answers(verb: str, reply: Any, names: list[str]) -> None:
 @BOTH
 @pytest.mark.parametrize("reply", [{"status": 0, "victims": []}, {}, echo("old-0", status=0)])
 def test_abstentions_do_not_count(verb: str, reply: Any) -> None:
-    """Others decide: here conformance, which spares nobody."""
+    """Others decide: here conformance, which protects nothing."""
     assert chosen(verb, reply, plugins=("conformance",))[0] == ["old-0", "old-1"]
 
 
 @BOTH
 def test_an_ignorable_failure_abstains(verb: str) -> None:
-    """It neither spares all, nor lets anybody go."""
+    """It neither protects all pods, nor permits any."""
     names, session, _ = chosen(verb, AWAY, plugins=("conformance",), ignorable=True)
 
     assert names == ["old-0", "old-1"]

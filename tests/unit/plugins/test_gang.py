@@ -95,7 +95,7 @@ def test_roles_are_not_looked_at_when_they_ask_for_more_than_the_minimum() -> No
 
 
 def test_too_few_sub_groups_are_refused() -> None:
-    """Two are wanted, one is there."""
+    """Two are requested, one exists."""
     one = pod("a1", labels={"part": "a"}), pod("a2", labels={"part": "a"})
     refusal = shortage_of_tasks(world(*one, minimum=2, **parts(2, 2)).job("job"))
 
@@ -107,7 +107,7 @@ def test_too_few_sub_groups_are_refused() -> None:
 
 
 def test_sub_groups_that_lack_pods_do_not_count() -> None:
-    """Of the second there is one pod, and two make one up."""
+    """There is one pod of the second, and two complete one."""
     there = pod("a1", labels={"part": "a"}), pod("a2", labels={"part": "a"}), pod("b1", labels={"part": "b"})
     refusal = shortage_of_tasks(world(*there, minimum=3, **parts(2, 2)).job("job"))
 
@@ -136,7 +136,7 @@ def test_a_minimum_of_none_is_always_met() -> None:
 
 
 def test_succeeded_tasks_count_as_placed_failed_ones_do_not() -> None:
-    """Of a minimum of two."""
+    """Valid pods of a minimum of two."""
     done = pod("s", on="n1", phase="Succeeded")
 
     assert has_minimum(world(*running("r"), done, minimum=2).job("job"))
@@ -306,7 +306,7 @@ def test_a_sub_group_above_its_size_spares_what_it_has_more() -> None:
 
 
 def test_candidates_of_no_job_are_passed_over() -> None:
-    """Nobody knows what they are needed for."""
+    """Their use is unknown."""
     there = world(*running("a", "b"), pod("alone", job=""), minimum=1)
     alone = there.session.snapshot.orphan_pods[0].task
     candidates = [alone, *there.tasks("a", "b")]
@@ -374,7 +374,7 @@ def test_a_job_whose_members_are_leaving_is_not_blamed(pods: list[wire.Pod], min
 
 
 def test_a_waiting_task_is_no_mere_leaving() -> None:
-    """A pipelined member means that the gang wants room."""
+    """A pipelined member means that the gang needs capacity."""
     there = world(*running("r"), *running("l", leaving=True), pod("p"), minimum=3)
     with there.session.statement() as statement:
         assert statement.pipeline(there.job("job"), there.tasks("p"), [0]) is None

@@ -160,7 +160,7 @@ def test_books_made_anew_are_those_that_ran(pods: list[Any], strategy: str, data
 
 @given(amounts=AMOUNTS, wishes=WISHES, column=st.integers(0, 2))
 def test_what_never_fits_does_not_fit_an_empty_node(amounts: Any, wishes: Any, column: int) -> None:
-    """The rule for which nobody is evicted is never wrong where it refuses."""
+    """The rule that prevents evictions is never wrong where it refuses."""
     session, books = opened(asked([(amounts, wishes)], CLUSTER))
     (task,) = pending(session)
     family, demand = books.family, books.demand_of(task)

@@ -22,7 +22,7 @@ def read(**arguments: Any) -> tuple[DeviceShareArgs, list[str]]:
 
 
 def test_what_they_come_to() -> None:
-    """As Koordinator's, but for partitions and for what is wanted near each other."""
+    """As Koordinator's, but for partitions and for joint allocation."""
     assert read(**ON) == (DeviceShareArgs(koordinator=True), [])
     assert DeviceShareArgs().rules() == Rules()
     args, doubts = read(
@@ -61,7 +61,7 @@ def test_where_templates_stand(config: Any, named: Any) -> None:
 
 @pytest.mark.parametrize("other", ["GPUSharingEnable", "GPUNumberEnable", "VGPUEnable"])
 def test_cards_are_managed_once(other: str) -> None:
-    """By one family or another."""
+    """Requested from one family or another."""
     with pytest.raises(ConfigError, match=r"a\.deviceshare\.KoordinatorEnable: got True, expected false beside"):
         read(**ON, **{f"deviceshare.{other}": True})
 
@@ -106,7 +106,7 @@ def test_changes_of_shares_are_refused(arguments: Any, fault: str) -> None:
     ],
 )
 def test_what_says_less_than_it_seems_to(arguments: Any, doubt: str) -> None:
-    """It is told, and the rest holds."""
+    """It is reported, and the rest applies."""
     (warning,) = read(**arguments)[1]
 
     assert warning.startswith(doubt)

@@ -154,7 +154,7 @@ def test_where_a_partition_must_be_and_cannot(scenario: Scenario, wish: Any, rea
 
 
 def test_a_partition_within_the_requested_scope() -> None:
-    """One over two switches is no choice for who wants one switch."""
+    """One over two switches is no choice for a pod that needs one switch."""
     there = tabled([[1, 2], 9], [[4, 5], 1])
 
     assert given(asking(there, nvidia=2)) == {"gpu": [1, 2]}
@@ -208,7 +208,7 @@ def test_devices_within_as_few_numa_nodes_as_do(policy: str, gpus: Any) -> None:
     ("policy", "is_served"), [("BestEffort", True), ("Restricted", False), ("SingleNUMANode", False)]
 )
 def test_devices_without_a_topology(policy: str, is_served: bool) -> None:
-    """They are not aligned; those whose NUMA node is told as unknown are in each."""
+    """They are not aligned; devices without a NUMA node are in each."""
     there = with_devices(gpu(0), labels={POLICY: policy})
     anywhere = with_devices(gpu(0, at=(0, "a")), rdma(0, at=(-1, "")), labels={POLICY: policy})
 
@@ -217,7 +217,7 @@ def test_devices_without_a_topology(policy: str, is_served: bool) -> None:
 
 
 def test_the_choice_that_would_be_without_goes_first() -> None:
-    """Of two NUMA nodes that do, the one whose GPUs are near those in use."""
+    """The one of two such NUMA nodes whose GPUs are near those in use."""
     there = holding(with_devices(*EIGHT, labels={POLICY: "SingleNUMANode"}), "r", **whole("gpu", 6))
 
     assert given(asking(there, nvidia=1)) == {"gpu": [7]}
@@ -238,7 +238,7 @@ def test_the_choice_that_would_be_without_goes_first() -> None:
     ],
 )
 def test_shares_are_separated_as_the_pod_requests(of_node: str, of_pod: str, amounts: Any, is_served: bool) -> None:
-    """Whole GPUs need nobody who does."""
+    """Whole GPUs need no such device."""
     there = with_devices(gpu(0), labels={ISOLATION: of_node} if of_node else {})
     outcome = asking(there, labels={ISOLATION: of_pod} if of_pod else {}, **amounts)
 
@@ -273,7 +273,7 @@ def test_shares_are_separated_as_the_pod_requests(of_node: str, of_pod: str, amo
     ],
 )
 def test_unsupported_requests_are_reported(told: Any, fault: str) -> None:
-    """Whoever wants it hears so, and no node is looked at."""
+    """Pods that need it have the reason, and no node is checked."""
     there = with_devices(*FOUR)
     outcome = run(there.job("p", resources=told["resources"])) if "resources" in told else asking(there, **told)
     (refusal,) = outcome.refusals_of_pod("p-0")
@@ -308,7 +308,7 @@ def test_unsupported_requests_are_reported(told: Any, fault: str) -> None:
     ],
 )
 def test_what_a_node_never_serves(devices: Any, hint: Any, amounts: Any, reason: str) -> None:
-    """Nobody is evicted for it."""
+    """No pod is evicted for it."""
     outcome = asking(with_devices(*devices), hint=hint, **amounts)
     (refusal,) = outcome.refusals_of_pod("p-0")
 

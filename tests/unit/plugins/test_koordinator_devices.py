@@ -75,7 +75,7 @@ def test_which_gpus(state: Any, hint: Any, amounts: Any, minors: Any) -> None:
     ],
 )
 def test_what_of_each_gpu(amounts: Any, count: int, told: Any) -> None:
-    """Examples 1, 7, 8 and 10: memory and percent follow from each other, cores are told if they were asked for."""
+    """Examples 1, 7, 8 and 10: memory and percent follow from each other, cores are annotated if requested."""
     outcome = told_of(asking(four(), **amounts))["gpu"]
 
     assert outcome == [{"minor": minor, "id": f"GPU-{minor}", "resources": told} for minor in range(count)]
@@ -94,7 +94,7 @@ def test_memory_is_a_part_of_the_gpus(devices: Any, amounts: Any, told: Any) -> 
 
 
 def test_an_unhealthy_gpu_is_not_allocated() -> None:
-    """Example 6: and nobody is evicted for it."""
+    """Example 6: no pod is evicted for it."""
     sick = tuple({**each, "health": False} if each["minor"] == 0 and each["type"] == "gpu" else each for each in FOUR)
     outcome = asking(with_devices(*sick), nvidia=4)
     (refusal,) = outcome.refusals_of_pod("p-0")
@@ -155,7 +155,7 @@ def test_the_virtual_function_of_the_smallest_address() -> None:
 
 
 def test_a_pod_may_have_several_virtual_functions_of_a_card() -> None:
-    """As somebody else may have given them: none of them is free."""
+    """Another scheduler may have allocated them: none of them is free."""
     functions = [{"busID": "0000:3d:00.2"}, {"busID": "0000:3d:00.3"}]
     held = [{"minor": 0, "resources": {RDMA: "1"}, "extension": {"vfs": functions}}]
     there = holding(with_devices(*FOUR), "r", rdma=held)
@@ -171,7 +171,7 @@ def test_multiples_are_whole_cards() -> None:
 
 
 def test_a_node_without_such_devices_never_has_them() -> None:
-    """Example 17; amounts that somebody says the node offers do not help."""
+    """Example 17; amounts that the node offers by its status do not help."""
     there = with_devices(gpu(0), name="n")
     roomy = Scenario(tuple(_offering(each, RDMA) for each in there.objects))
     (refusal,) = asking(roomy, rdma=50).refusals_of_pod("p-0")
@@ -353,7 +353,7 @@ def test_how_many_cards(hint: Any, quantity: int, cards: Any, amount: str) -> No
 
 
 def test_a_selector_that_selects_nothing() -> None:
-    """Nobody waits for devices that are not there."""
+    """No pod waits for missing devices."""
     hint = {"rdma": {"allocateStrategy": "ApplyForAll", "selector": {"matchLabels": {"type": "x"}}}}
     (refusal,) = asking(with_devices(rdma(0)), hint, rdma=50).refusals_of_pod("p-0")
 

@@ -24,7 +24,7 @@ def amounts(ratio: int | None = None, memory: int | None = None, core: int | Non
 
 @pytest.mark.parametrize(("free", "asked", "least", "most"), [(100, 50, 50, 50), (50, 30, 20, 80), (0, 50, 0, 100)])
 def test_a_device_by_one_resource(free: int, asked: int, least: int, most: int) -> None:
-    """By how much is left or taken with the pod; more than there is is all of it."""
+    """Scored by how much is left or taken with the pod; more than there is counts as all of it."""
     for strategy, expected in ((LEAST, least), (MOST, most)):
         assert Scoring(strategy).score("gpu", amounts(asked), amounts(100), amounts(free)) == expected
 

@@ -60,7 +60,7 @@ def test_a_share_is_as_a_template_lists_it(share: Any, minor: int, ratio: str, n
 
 
 def test_a_share_that_no_npu_has_left() -> None:
-    """Row T3: half of each is in use, and all of one unit is wanted."""
+    """Row T3: half of each is in use, and all of one unit is requested."""
     outcome = asking(npus(*range(8)), ALL_DVPP, LISTED)
 
     assert told_of(outcome) == {}
@@ -88,7 +88,7 @@ def test_an_unlisted_share(labels: Any, listed: Any, share: Any, config: Any) ->
 
 
 def test_equal_templates_have_no_name() -> None:
-    """Nobody can say which was meant."""
+    """The intended one is unknown."""
     twice = {"huawei-Ascend-310P": {"one": HALF, "other": HALF}}
     (device,) = told_of(asking(npus(), HALF, twice))["gpu"]
 
@@ -126,7 +126,7 @@ def _with_ratio(each: Any) -> Any:
     ],
 )
 def test_unreadable_templates_are_reported(listed: Any, key: str, fault: str) -> None:
-    """To whoever wrote them; no share is given meanwhile."""
+    """An event for their author; no share is allocated meanwhile."""
     there = npus().add(templates(listed, key))
     outcome = asking(there, HALF)
     (event,) = [each for each in outcome.events if each.reason == "DeviceConfigInvalid"]

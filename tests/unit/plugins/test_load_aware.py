@@ -35,7 +35,7 @@ def test_worked_score() -> None:
 
 
 def test_memory_has_its_threshold() -> None:
-    """70 % of what is asked for, and 95 % are allowed; the resource that comes first by name is told."""
+    """70 % of the request, and 95 % are allowed; the first resource by name is reported."""
     big = pod("p", {"cpu": "1", "memory": "10Gi"})
     there = world(
         HUNDRED,
@@ -128,7 +128,7 @@ AGES = [(179, False), (180, True), (181, True)]
 
 @pytest.mark.parametrize(("age", "is_old"), AGES)
 def test_old_measurements_refuse_and_score_nothing(age: float, is_old: bool) -> None:
-    """From the given age on, and where nobody knows it."""
+    """From the given age on, and if the age is unknown."""
     there = world(HUNDRED, OTHER, metric("n1", age=age), metric("n2", at=None), pod("p"))
 
     expired = "node(s) nodeMetric expired"
@@ -358,7 +358,7 @@ def test_the_scarcest_resource_counts_once_more() -> None:
 
 
 def test_beyond_capacity_nothing_is_left() -> None:
-    """Of one resource; the other counts."""
+    """Expired measurements of one resource; the other counts."""
     there = world(SMALL, metric("n1", "11", "0"), pod("p", {"cpu": "1", "memory": "1Gi"}))
 
     assert there.scores("p") == {"n1": (0 + 92) // 2}

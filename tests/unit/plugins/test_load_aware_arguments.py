@@ -137,7 +137,7 @@ def test_weights_of_what_is_not_estimated_are_refused() -> None:
 
 
 def test_more_resources_than_reasons_can_name_are_refused() -> None:
-    """A hundred is far beyond what anybody measures."""
+    """A hundred is far beyond any measurement."""
     with pytest.raises(ConfigError, match=r"arguments\.supportedResources: got '102 resources .*expected at most 100"):
         read(supportedResources=[f"example.com/r{number}" for number in range(100)])
 

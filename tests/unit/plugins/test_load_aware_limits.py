@@ -33,7 +33,7 @@ def aggregated(**more: Any) -> dict[str, Any]:
 
 
 def events(there: World) -> list[tuple[str, str, str]]:
-    """Kind, name and message of what is told."""
+    """Kind, name and message of events."""
     there.close()
     assert all((each.type, each.reason) == ("Warning", "InvalidLoadAnnotation") for each in there.session.report.events)
     return [(each.kind, each.name, each.message) for each in there.session.report.events]
@@ -54,7 +54,7 @@ def told(estimated: int, allowed: int) -> dict[str, str]:
     ],
 )
 def test_statistics_take_the_place_of_averages(statistic: dict[str, Any], expected: dict[str, str]) -> None:
-    """Of the longest period where none is named; where there is no such statistic at all the average counts."""
+    """The longest period if none is named; without such a statistic the average counts."""
     there = world(hundred(), metric("n1", "20", statistics=STATISTICS), light(), aggregated=aggregated(**statistic))
 
     assert refusals(there) == expected
@@ -227,7 +227,7 @@ def test_unreadable_thresholds_of_nodes_are_reported(text: str) -> None:
 
 
 def test_amounts_before_they_were_amplified_count() -> None:
-    """Of the resources that the annotation names."""
+    """Thresholds of the resources that the annotation names."""
     raw = hundred(raw={"cpu": "50", "memory": 107374182400})
     there = world(raw, metric("n1", "25"), light(), usageThresholds={"cpu": 49}, resourceWeights={"cpu": 1})
 

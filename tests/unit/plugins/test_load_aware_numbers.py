@@ -62,7 +62,7 @@ def asks(name: str, amounts: dict[str, str], *, on: str = "", **more: Any) -> wi
 def test_scores(
     there: wire.NodeMetric, placed: Sequence[wire.Pod], to_come: wire.Pod, arguments: dict[str, Any], expected: int
 ) -> None:
-    """By usage, statistics, estimates, and what pods of koord-prod use."""
+    """Filtered by usage, statistics, estimates, and the usage of pods of koord-prod."""
     assert world(NODE, there, *placed, to_come, **arguments).scores("p") == {"n1": expected}
 
 
@@ -98,7 +98,7 @@ PROD_POD = pod("prod", {}, on="n1", priority=PROD)
 def test_refusals(
     there: wire.NodeMetric, placed: Sequence[wire.Pod], to_come: wire.Pod, arguments: dict[str, Any], resource: str
 ) -> None:
-    """By usage, estimates of what was placed just now, and what pods of koord-prod use; the resource is named."""
+    """Filtered by usage, estimates of recent placements, and the usage of pods of koord-prod; the resource is named."""
     found = refusals(world(NODE, there, *placed, to_come, **arguments))
 
     assert list(found) == (["n1"] if resource else [])

@@ -101,7 +101,7 @@ def test_a_pod_that_requests_nothing_is_no_concern() -> None:
     ],
 )
 def test_a_node_that_gives_all_pods_their_cpus(labels: dict[str, str], manager: dict[str, Any], expected: str) -> None:
-    """By its label or its kubelet, a pod of class LS too."""
+    """The label of the node or its kubelet decides, for a pod of class LS too."""
     outcome = run(node(labels=labels, cpu_manager_policy=manager).job("p", cpu=2, labels={QOS: "LS"}))
 
     assert cpus_of(outcome) == expected
@@ -354,7 +354,7 @@ def test_numa_nodes_are_scored_by_their_own_resources() -> None:
 
 @pytest.mark.parametrize(("cpu", "fits"), [(2, True), (4, True), (5, False)])
 def test_cpus_of_ones_own_count_amplified(cpu: int, fits: bool) -> None:
-    """Of 12 amplified CPUs 4 own ones count 6; four more count 6, five would count 7.5."""
+    """4 own ones of 12 amplified CPUs count 6; four more count 6, five would count 7.5."""
     there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu":1.5}'})
     outcome = run(pinned(holding(there, "held", "0-1,4-5", 4), "p", cpu))
 

@@ -60,7 +60,7 @@ def scores(scenario: Scenario, **arguments: Any) -> list[float]:
 
 
 def test_nodes_without_a_numa_policy() -> None:
-    """By their amounts; memory is not in use."""
+    """Scored by their amounts; memory is not in use."""
     there = node("n1").node("n2", cpu=8, memory="256Gi").running("a", on=["n2"], cpu=4)
 
     assert scores(there.job("p", cpu=2)) == [(75 + 100) // 2, (25 + 100) // 2]
@@ -79,7 +79,7 @@ CPU_ALONE = {"type": LEAST, "resources": [{"name": "cpu", "weight": 1}]}
 
 
 def test_nodes_with_a_numa_policy() -> None:
-    """By the NUMA nodes that the pod would use: the second one, of which it would use half."""
+    """Scored by the NUMA nodes that the pod would use: the second one, of which it would use half."""
     there = holding(node(), "held", "0,4", 2, amounts={0: {"cpu": "2"}})
 
     assert scores(there.job("p", cpu=2, annotations=SINGLE), scoringStrategy=CPU_ALONE) == [50]

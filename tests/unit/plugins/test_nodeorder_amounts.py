@@ -74,14 +74,14 @@ def test_balance_of_empty_nodes() -> None:
 
 
 def test_balance_that_a_pod_improves() -> None:
-    """3 of 4 CPU and 1 of 8 GiB used, the pod wants memory: 84."""
+    """3 of 4 CPU and 1 of 8 GiB used, the pod requests memory: 84."""
     there = node("n", cpu="4", memory="8Gi"), pod("r", on="n", cpu="3"), pod("p", cpu="500m", memory="4Gi")
 
     assert world("balancedresource", *there).scores("p") == {"n": 84}
 
 
 def test_balance_with_devices() -> None:
-    """8 CPU, 32 GiB and 8 GPUs, 2 CPU, 4 GiB and 2 GPUs used and wanted: 72."""
+    """8 CPU, 32 GiB and 8 GPUs; 2 CPU, 4 GiB and 2 GPUs used and requested: 72."""
     there = (
         node("n", cpu="8", memory="32Gi", gpu="8"),
         pod("r", on="n", cpu="2", memory="4Gi", gpu="2"),

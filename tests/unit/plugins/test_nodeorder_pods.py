@@ -91,7 +91,7 @@ def test_company_that_a_pod_likes() -> None:
 
 
 def test_company_that_a_pod_shuns() -> None:
-    """By weight and number: -50 in zone a, 0 in b, +30 in c."""
+    """Scored by weight and number: -50 in zone a, 0 in b, +30 in c."""
     nodes = at("n1", "a"), at("n2", "b"), at("n3", "c")
     other = wire.LabelSelector(match_labels={"app": "db"})
     liked = wire.WeightedPodAffinityTerm(
@@ -189,7 +189,7 @@ def test_candidates_without_a_label_are_ignored() -> None:
 
 
 def test_pods_on_nodes_without_all_keys_do_not_count() -> None:
-    """n3 is in zone b but lacks the rack, so its pods are nobody's: n1 with 1 is worse than n2 with 0."""
+    """n3 is in zone b but lacks the rack, so its pods do not count: n1 with 1 is worse than n2 with 0."""
     nodes = (
         node("n1", labels={ZONE: "a", "rack": "1"}),
         node("n2", labels={ZONE: "b", "rack": "2"}),

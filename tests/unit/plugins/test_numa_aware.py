@@ -1,4 +1,4 @@
-"""numa-aware in a session: whom it refuses where and why, and how it scores."""
+"""numa-aware in a session: refusals with reasons, and scores."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -131,7 +131,7 @@ def test_more_containers_than_reasons_can_name_are_no_failure() -> None:
 
 
 def test_more_policies_than_reasons_can_name_are_no_failure() -> None:
-    """Whoever writes Numatopologies may write any word; the last name that there is stands for those beyond."""
+    """The writer of Numatopologies may write any word; the last existing name stands for those beyond."""
     cluster = NODE.job("j", **SINGLE).add(numatopology("n1", policy="zzz"))
     others = [numatopology(f"m{number}", policy=f"p{number:03}") for number in range(300)]
     session = opened(cluster.add(*others))

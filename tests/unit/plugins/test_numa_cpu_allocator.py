@@ -1,4 +1,4 @@
-"""What numa-aware counts: CPUs given and given back, and those that pods will get that nobody lists yet."""
+"""Accounts of numa-aware: CPUs allocated and released, and those that pods will get that are not listed yet."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from tests.unit.plugins.numa import NODE, SINGLE, books_of, free_on, held, opene
 
 
 def test_placing_takes_cpus_and_undoing_gives_them_back() -> None:
-    """Two tasks fill the machine, the third hears so; undone, all is as before."""
+    """Two tasks fill the machine, the third has the reason; undone, all is as before."""
     session = opened(NODE.job("j", tasks=3, **SINGLE).add(numatopology("n1")))
     job = next(session.jobs.all())
     first, second, third = (task_of(session, f"j-{number}") for number in range(3))
@@ -58,7 +58,7 @@ def test_pods_without_cpus_are_not_recorded() -> None:
 
 
 def test_evicting_frees_no_cpus() -> None:
-    """Who is asked to leave has its CPUs until it is gone."""
+    """A terminating pod has its CPUs until it is gone."""
     cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE).add(numatopology("n1"))
     session = opened(cluster)
     jobs = {job.job.name: job for job in session.jobs.all()}
@@ -101,7 +101,7 @@ def test_a_thousand_steps_at_random_leave_no_trace() -> None:
 
 
 def test_pods_that_are_not_listed_yet_have_cpus() -> None:
-    """Whoever bound them; those that are listed are taken out already."""
+    """Bound by any scheduler; listed ones are excluded already."""
     uids = ["default-old-0", "default-old-1"]
     cluster = NODE.running("old", on=["n1", "n1"], **guaranteed(2)).job("j", **SINGLE)
 
@@ -123,7 +123,7 @@ def test_pods_are_known_by_name_too() -> None:
 
 
 def test_an_old_exporter_lists_no_pods() -> None:
-    """CPUs are taken, by nobody it tells of: who runs has them, who is on its way has not."""
+    """CPUs are taken by unlisted pods: running ones have them, terminating ones have not."""
     cluster = NODE.running("old", on=["n1"], **SINGLE).job("j", **SINGLE)
     coming = cluster.pod("new", node="n1", phase="Pending", spec=guaranteed(2)["pod"])
 

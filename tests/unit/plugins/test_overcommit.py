@@ -92,7 +92,7 @@ def test_a_refused_job_gets_an_event() -> None:
 
 
 def test_jobs_without_minimum_pass() -> None:
-    """Nothing is compared; neither are resources of which it wants none."""
+    """Nothing is compared; neither are resources that it does not request."""
     there = world(group("new", phase="Pending"), waiting("zero", cpu="0"), pod("r", on="n1", cpu="100"))
 
     assert ask(there) is Vote.PERMIT

@@ -117,7 +117,7 @@ def test_evictions_of_one_cycle_share_a_budget(action: str) -> None:
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
 @pytest.mark.parametrize(("allowed", "evicted"), [(3, []), (4, ["v-3", "v-2", "v-1", "v-0"])])
 def test_a_gang_that_goes_whole_uses_up_a_budget_for_each_member(action: str, allowed: int, evicted: list[str]) -> None:
-    """Four go, or nobody: a budget that lets three go spares all."""
+    """Four are evicted, or none: a budget that permits three protects all."""
     # to gangpreempt gang permits everybody, so there it must not stand behind those who spare
     first, second = ("gang",) * (action == "gangpreempt"), ("gang",) * (action == "preempt")
     plugins = (("priority", "conformance", "pdb", *first), (*second, "predicates", "nodeorder"))

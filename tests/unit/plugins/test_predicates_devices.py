@@ -1,4 +1,4 @@
-"""Filters of predicates by resource claims: pods that need devices wait, and are told why."""
+"""Filters of predicates by resource claims: pods that need devices wait, with the reason."""
 
 from typing import Any
 

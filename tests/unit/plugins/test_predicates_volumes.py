@@ -157,7 +157,7 @@ def test_volume_binding_alone_says_its_own_words() -> None:
 
 
 def test_claim_of_an_ephemeral_volume_must_belong_to_the_pod() -> None:
-    """It is named after pod and volume; one that somebody else made is not taken."""
+    """It is named after pod and volume; one from another creator is not used."""
     ephemeral = (wire.Volume(name="v", ephemeral=wire.EphemeralVolumeSource()),)
     owner = wire.OwnerReference(kind="Pod", name="p", uid="p", controller=True)
     prefix = "plugin VolumeBinding pre-predicates failed "
@@ -228,7 +228,7 @@ def test_volume_reserved_for_a_claim_goes_before_all_others() -> None:
 
 
 def test_taken_volume_is_taken_for_the_session_and_free_again_after_undo() -> None:
-    """Two claims want the one volume: the second is refused, also by the ledger when nobody asked before."""
+    """Two claims need the only volume: the second is refused, also by the ledger without an earlier question."""
     claims = claim("c"), claim("d")
     cluster = opened(*NODES, storage(), *claims, volume("v", "n1"), pod("p", claims=["c"]), pod("q", claims=["d"]))
     assert cluster.fits("q") == ["n1"]

@@ -110,7 +110,7 @@ def test_jobs_of_equal_or_higher_priority_do_not_give_way() -> None:
 
 
 def test_inside_a_job_lower_tasks_give_way() -> None:
-    """By the priority of the pods."""
+    """Ordered by the priority of the pods."""
     there = world(
         pod("low", on="n", spec={"priority": 2}),
         pod("same", on="n", spec={"priority": 3}),
@@ -121,7 +121,7 @@ def test_inside_a_job_lower_tasks_give_way() -> None:
 
 
 def test_a_preemptor_without_a_job_has_no_victims() -> None:
-    """Nobody knows its priority; the vote still permits."""
+    """Its priority is unknown; the vote still permits."""
     there = world(pod("low", on="n"), pod("alone", job=""))
     alone = there.session.snapshot.orphan_pods[0].task
     answer = there.function(contract.PREEMPTABLE).function(alone, there.tasks("low"))
@@ -130,7 +130,7 @@ def test_a_preemptor_without_a_job_has_no_victims() -> None:
 
 
 def test_candidates_of_no_job_are_passed_over() -> None:
-    """Nobody knows their priority."""
+    """Their priority is unknown."""
     there = world(
         ranked("low", 5), ranked("high", 10), pod("l", job="low", on="n"), pod("p", job="high"), pod("a", job="")
     )

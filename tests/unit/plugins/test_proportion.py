@@ -78,7 +78,7 @@ def test_weights_divide_what_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("capability", "second"), [({}, 6000), ({"cpu": "3"}, 3000)])
 def test_guarantee_and_capability(capability: Mapping[str, str], second: float) -> None:
-    """4 CPU guaranteed to the first, which wants 2: 4000 and 6000; with a capability of 3 for the second 3000."""
+    """4 CPU guaranteed to the first, which requests 2: 4000 and 6000; with a capability of 3 for the second 3000."""
     there = world(
         queue("q1", guarantee={"cpu": "4"}),
         queue("q2", capability=capability),
@@ -250,7 +250,7 @@ def test_victims_come_from_queues_above_what_they_deserve() -> None:
 
 
 def test_one_resource_above_the_deserved_is_enough() -> None:
-    """Of 10 GiB each queue deserves 5; 3 CPU are within it, 6 GiB are not, and after the first victim 4 are."""
+    """Each queue deserves 5 of 10 GiB; 3 CPU are within it, 6 GiB are not, and after the first victim 4 are."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 3, memory="2Gi"), *wanted("b", "q2", 9))
 
     assert there.session.evictions.reclaimable(there.task("b0"), there.tasks("a0", "a1")) == there.tasks("a0")
@@ -273,7 +273,7 @@ def test_thirds_are_neither_rounded_up_nor_lost() -> None:
 
 
 def test_victims_follow_what_the_session_evicted() -> None:
-    """7 used and 5 deserved; with two evicted already nobody goes, undone two may go again."""
+    """7 used and 5 deserved; with two evicted already none is evicted, undone two may go again."""
     there = world(queue("q1"), queue("q2"), *held("a", "q1", 7), *wanted("b", "q2", 9))
     asked = there.task("b0"), there.tasks("a0", "a1", "a2")
     with there.session.statement() as statement:

@@ -29,12 +29,12 @@ def divided(
 
 
 def test_what_one_queue_leaves_flows_to_the_other() -> None:
-    """Weights 1 and 3; the second is full at 4000, so the first has the rest of the CPU and all memory it wants."""
+    """Weights 1 and 3; the second is full at 4000, so the first has the rest of the CPU and all requested memory."""
     assert divided([10000, 10000], (1, [8000, 2000]), (3, [4000, 4000])) == [[6000, 2000], [4000, 4000]]
 
 
 def test_a_guarantee_is_kept_though_it_is_not_used() -> None:
-    """4000 guaranteed, 2000 wanted: the other queue has 6000 of its 9000."""
+    """4000 guaranteed, 2000 requested: the other queue has 6000 of its 9000."""
     shares = divided([10000], (1, [2000]), (1, [9000]), limits=[[10000], [6000]], guarantees=[[4000], [0]])
 
     assert shares == [[4000], [6000]]
@@ -48,7 +48,7 @@ def test_the_rest_above_a_capability_stays_undistributed() -> None:
 
 
 def test_shares_are_exact_fractions() -> None:
-    """Weights 1, 1, 2 of 9000, the first wants 1000: a third and two thirds of 8000."""
+    """Weights 1, 1, 2 of 9000, the first requests 1000: a third and two thirds of 8000."""
     shares = divided([9000], (1, [1000]), (1, [9000]), (2, [9000]))
 
     assert shares == [[1000], [Fraction(8000, 3)], [Fraction(16000, 3)]]
@@ -72,7 +72,7 @@ def test_guarantees_beyond_the_total_stand() -> None:
 
 
 def test_resources_are_divided_each_for_itself() -> None:
-    """Who is full of one still shares the other."""
+    """A queue that is full of one resource still shares the other."""
     assert divided([100, 100], (1, [10, 100]), (1, [100, 10])) == [[10, 90], [90, 10]]
 
 
@@ -151,7 +151,7 @@ def test_the_exact_division_is_the_limit_of_the_rounds(
 def test_no_queue_has_more_than_its_request_or_the_cluster(
     total: list[int], queues: list[tuple[int, list[int], list[int], list[int]]]
 ) -> None:
-    """Without guarantees; and nothing is left while somebody with a weight could use it."""
+    """Without guarantees; and nothing is left while a queue with a weight could use it."""
     weights, requests = [each[0] for each in queues], [each[1] for each in queues]
     shares = divided(total, *((weight, request) for weight, request, *_ in queues))
     for row, amount in enumerate(total):

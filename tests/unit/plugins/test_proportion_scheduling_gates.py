@@ -71,7 +71,7 @@ def fits(there: World, name: str) -> bool:
 
 
 def test_gates_come_off_as_far_as_the_share_goes() -> None:
-    """Of six pods of 1 CPU the queue deserves room for four; the others keep their gates."""
+    """The queue deserves capacity for four of six pods of 1 CPU; the others keep their gates."""
     there = world(*(gated(f"p{index}", "early") for index in range(6)))
 
     assert len(lifted(there)) == 4

@@ -110,7 +110,7 @@ def test_a_run_is_not_due_at_the_interval() -> None:
 
 
 def test_an_expired_measurement_evicts_no_pod() -> None:
-    """Five minutes on nobody knows how busy the node is, nor how idle the other."""
+    """Five minutes later the usage of both nodes is unknown."""
     old = there(measured=NOW - 301)
 
     assert named(there(measured=NOW - 300), "p1", "p2", "p3") == ["p1", "p2"]

@@ -1,4 +1,4 @@
-"""Rescheduling by averages that nobody takes moves nobody, as in Volcano by default: it is told."""
+"""Rescheduling by averages that are not measured evicts nothing, as in Volcano by default: there is a warning."""
 
 import pytest
 

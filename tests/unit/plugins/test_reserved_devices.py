@@ -21,7 +21,7 @@ GPU = "koordinator.sh/gpu"
 
 
 def test_an_owner_uses_up_whole_cards() -> None:
-    """Of cards 0 and 1, card 0 is used."""
+    """Card 0 of cards 0 and 1 is used."""
     kept = (Use(0, 0, amounts=(100, 80, 100)), Use(1, 0, amounts=(100, 80, 100)))
 
     assert remaining(kept, kept[:1]) == kept[1:]

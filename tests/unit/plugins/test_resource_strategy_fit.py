@@ -125,7 +125,7 @@ def refused(idle: str, gpu: str, of_pod: wire.Pod) -> list[str]:
 
 
 def test_room_beside_idle_devices_is_kept() -> None:
-    """26 of 24 left; 20 are too few; whoever takes a GPU may; 16 of 8 left."""
+    """26 of 24 left; 20 are too few; pods with a GPU may; 16 of 8 left."""
     assert refused("30", "6", pod("p", cpu="4", memory="4G")) == []
     assert refused("30", "6", pod("p", cpu="10", memory="10G")) == [
         "proportional of resource nvidia.com/gpu check failed"
@@ -135,7 +135,7 @@ def test_room_beside_idle_devices_is_kept() -> None:
 
 
 def test_a_node_that_names_a_device_without_having_one_must_have_room() -> None:
-    """Nothing is kept beside it, but evicting there helps nobody; one that does not name it is judged by others."""
+    """Nothing is kept beside it, but evicting there does not help; pods that do not request it are judged by others."""
     kept = {"enable": True, "resources": "nvidia.com/gpu"}
     nodes = node("broken", cpu="2", gpu="0"), node("other", cpu="2"), node("roomy", cpu="4", gpu="0")
     there = world(*nodes, node("gpu", gpu="1"), pod("p", cpu="3"), proportional=kept)
@@ -166,7 +166,7 @@ def test_a_negative_weight_keeps_the_default() -> None:
 
 
 def test_corrected_values_are_reported() -> None:
-    """Strategies nobody knows, weights below 1, patterns that match nothing, weights of what is not listed."""
+    """Unknown strategies, weights below 1, patterns that match nothing, weights of resources that are not listed."""
     raw = {
         "resources": {"cpu": {"type": "Most", "weight": 1}, "a*b": {}, "x.com/*": {"weight": 0}, "memory": {}},
         "sra": {"enable": True, "resources": "t4, a10", "resourceWeight": {"t4": -1, "v100": 1}},

@@ -112,7 +112,7 @@ def test_several_jobs_with_pods_are_admitted_in_one_cycle() -> None:
 
 
 def test_only_the_part_without_pods_counts() -> None:
-    """Of a minimum of 4 CPU pods with 3 exist: 1 is missing, and 1 is left."""
+    """Pods with 3 of a minimum of 4 CPU exist: 1 is missing, and 1 is left."""
     pods = pod("a-0", job="a", cpu="3")
 
     assert ask(world(quota(used={"cpu": "4"}, cpu="5"), waiting("a", cpu="4"), pods), "a") is Vote.PERMIT

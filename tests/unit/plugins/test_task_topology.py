@@ -54,7 +54,7 @@ def test_empty_names_in_the_order_take_places() -> None:
     ],
 )
 def test_wrong_names(key: str, text: str, message: str) -> None:
-    """An unknown role, or one twice in a group, is told."""
+    """An unknown role, or one twice in a group, is reported."""
     with pytest.raises(RelationsError, match=message):
         read_relations({key: text}, ROLES, "ns/job")
 
@@ -182,7 +182,7 @@ def told(there: World) -> list[tuple[str, str, str, str]]:
 
 
 def test_a_wrong_name_is_reported_to_the_owner() -> None:
-    """By an event on the group."""
+    """Reported by an event on the group."""
     wrong = group("job", annotations={AFFINITY: "worker,other"})
     there = opened(node("n1"), wrong, member("w0", "worker"), plugins=["task-topology"])
 

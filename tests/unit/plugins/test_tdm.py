@@ -50,7 +50,7 @@ def test_windows_that_read(text: str, seconds: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("value", ["00:00_01:00", "0:00", "1:0-0:0", "63:59-23:59", "1:60-2:00", 5, None])
 def test_windows_that_do_not(value: object) -> None:
-    """They are told."""
+    """They are reported."""
     with pytest.raises(ValueError, match="window"):
         parse_window(value)
 
@@ -92,7 +92,7 @@ def test_budgets_of_five_running_tasks(annotations: dict[str, str], most: int) -
 
 
 def test_what_is_unavailable_already_counts() -> None:
-    """Of five one waits and one has ended: of three that may be missing two are left."""
+    """One of five waits and one has ended: two of three that may be missing are left."""
     assert most_evictions({"volcano.sh/jdb-max-unavailable": "3"}, running=3, ended=1, tasks=5) == 2
 
 
@@ -102,7 +102,7 @@ def test_revocable_pods_prefer_revocable_nodes() -> None:
 
 
 def test_outside_the_window_the_node_is_closed() -> None:
-    """It goes to the one that stays, and a second task hears why it waits."""
+    """The one that stays gets it, and a second task has the reason why it waits."""
     outcome = decide(two_nodes().job("a", tasks=2, min_available=1, annotations=MAY_USE), "allocate", hour=12)
 
     assert outcome.bindings == {"a-0": "stays"}
@@ -118,7 +118,7 @@ def test_others_stay_away() -> None:
 
 
 def test_a_zone_without_window_is_closed() -> None:
-    """Its name is told."""
+    """Its name is reported."""
     scenario = Scenario().node("n", labels={"volcano.sh/revocable-zone": "rz2"}).job("a", annotations=MAY_USE)
 
     assert "revocable zone rz2 not support" in decide(scenario, "allocate").why_pod("a-0")
@@ -142,7 +142,7 @@ def test_when_the_window_closes_tasks_leave(hour: int, evicted: list[str]) -> No
 
 
 def test_a_budget_is_of_the_job_over_all_zones() -> None:
-    """Of a job that runs in two zones which are closed one task goes, not one of each."""
+    """One task of a job that runs in two closed zones is evicted, not one of each."""
     scenario = Scenario()
     for zone in ("rz1", "rz2"):
         scenario = scenario.node(zone, cpu=2, labels={"volcano.sh/revocable-zone": zone})
@@ -177,7 +177,7 @@ def test_a_task_that_is_not_preemptable_may_preempt() -> None:
 
 @pytest.mark.parametrize(("unavailable", "evicted"), [("1", []), ("2", ["a-1", "a-0"])])
 def test_a_gang_goes_whole_only_where_its_budget_lets_all_of_it_go(unavailable: str, evicted: list[str]) -> None:
-    """Two go, or nobody: each alone would be within a budget of one."""
+    """Two are evicted, or none: each alone would be within a budget of one."""
     annotations = {"volcano.sh/preemptable": "true", "volcano.sh/jdb-max-unavailable": unavailable}
     scenario = Scenario().node("stays", cpu=2).running("a", on=["stays"] * 2, min_available=2, annotations=annotations)
     scenario = scenario.priority_class("high", 9)
@@ -230,10 +230,10 @@ def test_however_many_zones_none_takes_what_it_must_not(count: int, hour: int, a
 
 
 def test_a_search_that_was_not_made_does_not_count() -> None:
-    """An earlier tier decides whom shuffle takes, so tdm is not asked; it is in the next cycle, within its period."""
+    """An earlier tier chooses the victims of shuffle, so tdm is not asked; it is in the next cycle of its period."""
 
     class First(Plugin):
-        """Names somebody in the first cycle."""
+        """Names a victim in the first cycle."""
 
         name = "first"
         watches_clock = False

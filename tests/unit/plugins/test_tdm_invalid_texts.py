@@ -1,4 +1,4 @@
-"""A slip of the pen in tdm's texts evicts nobody: a budget that cannot be read is none, a window neither."""
+"""A malformed text of tdm evicts nothing: a budget that cannot be parsed is none, a window neither."""
 
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ def test_a_budget_that_cannot_be_read_lets_one_go(key: str, text: str) -> None:
 
 
 def at_noon(window: str) -> Outcome:
-    """A pod on a node of a zone with a window, at noon; strategies may name whom they want."""
+    """A pod on a node of a zone with a window, at noon; strategies may name any pod."""
     scenario = Scenario().node("n", cpu=2, labels={"volcano.sh/revocable-zone": "rz1"})
     scenario = scenario.running("old", on=["n"], annotations={"volcano.sh/preemptable": "true"})
     scenario = scenario.job("new", annotations={"volcano.sh/preemptable": "true"})
@@ -32,7 +32,7 @@ def test_a_zone_whose_window_is_over_is_emptied() -> None:
 
 
 def test_a_zone_whose_window_cannot_be_read_is_closed_and_left_alone() -> None:
-    """Nobody comes, nobody goes, and the text is told."""
+    """No pod arrives or is evicted, and the text is reported."""
     outcome = at_noon("22-6")
 
     assert (outcome.bindings, outcome.evictions) == ({}, [])

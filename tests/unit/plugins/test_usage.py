@@ -102,7 +102,7 @@ def test_worked_node() -> None:
 
 
 def test_best_effort_pods_are_taken_to_use_something() -> None:
-    """Of 8 CPUs at 80 percent, one pod that asks for nothing takes 250m times the risk factor: 300m."""
+    """A best-effort pod takes 250m of 8 CPUs at 80 percent, times the risk factor: 300m."""
     there = world(started("young", 10, cpu="", memory=""), pod("p"), usage={"n1": used(80, 80)}, **{"memory.weight": 0})
 
     assert there.scores("p")["n1"] == pytest.approx((1 - 0.8 - 300 / 8000) * 500)
@@ -257,7 +257,7 @@ def test_estimates_of_best_effort_pods_may_be_quantities() -> None:
 
 
 def test_a_mapping_that_is_none_keeps_the_defaults() -> None:
-    """`thresholds: 80` is told."""
+    """`thresholds: 80` is reported."""
     args, warnings = decode(UsageArgs, {"thresholds": 80}, "arguments")
 
     assert args == UsageArgs()

@@ -17,7 +17,7 @@ from pyroclast.scheduler.cli.options import WITHOUT_EFFECT, Options
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """Somebody who types --help sees what there is, in a column as wide as the longest name."""
+    """--help shows what there is, in a column as wide as the longest name."""
     assert main(["--help"]) == 0
 
     lines = capsys.readouterr().out.splitlines()
@@ -48,7 +48,7 @@ def test_a_reader_that_has_read_enough_is_no_fault() -> None:
 
 
 def test_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    """A slip of the finger is told."""
+    """A typing error is reported."""
     assert main(["simulat"]) == 2
     assert "did you mean 'simulate'?" in capsys.readouterr().err
 

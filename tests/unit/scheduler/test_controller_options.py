@@ -59,7 +59,7 @@ def test_flags_configure_controllers() -> None:
     ],
 )
 def test_controllers_are_chosen_as_in_volcano(given: str, running: list[str]) -> None:
-    """By name, all but some, or some alone."""
+    """Selected by name, all but some, or some alone."""
     assert parsed(f"--controllers={given}").chosen == running
 
 

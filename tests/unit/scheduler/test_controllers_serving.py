@@ -1,4 +1,4 @@
-"""The controllers' process from inside: what keeps it from starting is told in words, and it ends when told to."""
+"""The controllers' process from inside: faults at the start are reported in words, and it ends on SIGTERM."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ async def test_it_stops_even_without_definitions(tmp_path: Path) -> None:
 
 
 async def test_admission_is_answered_by_a_process_without_controllers(tmp_path: Path) -> None:
-    """It holds no lease, and does not seem to reconcile: an alert tells when nobody does."""
+    """It holds no lease, and does not seem to reconcile: an alert fires when no process does."""
     async with Emulator(port=0) as emulator:
         kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
         (port,) = free_ports(1)
@@ -88,7 +88,7 @@ async def test_an_address_in_use_is_reported(tmp_path: Path) -> None:
 
 
 async def test_its_verbosity_can_be_moved_and_its_watches_are_measured(tmp_path: Path) -> None:
-    """By the socket that Volcano's tools know; a standby's watches count as well."""
+    """Found by the socket that Volcano's tools know; a standby's watches count as well."""
     async with Emulator(port=0) as emulator:
         kubeconfig = emulator.kubeconfig(tmp_path / "kubeconfig")
         arguments = [f"--kubeconfig={kubeconfig}", "--leader-elect=false"]

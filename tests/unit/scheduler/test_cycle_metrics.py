@@ -108,7 +108,7 @@ def running(name: str, annotations: dict[str, str], phase: str = "Running") -> d
 
 
 def test_eviction_refusals_are_no_pending_reasons(seen: Seen) -> None:
-    """It stands behind what a job lacks, and where that is told by its pods alone, behind theirs."""
+    """It comes after what a job lacks, and if only its pods have that, after theirs."""
     evictions = Refusal(plugin="reclaim", reason="HasMinimum", action="reclaim")
     report = msgspec.structs.replace(seen.report, refusals={JobId("ns/large"): (evictions,)})
     metrics = Metrics()
@@ -151,7 +151,7 @@ def test_job_that_waits_is_explained(seen: Seen) -> None:
 
 
 def test_job_that_was_placed_has_nothing_to_explain(seen: Seen) -> None:
-    """Its refusals are empty; what it holds is told in quantities."""
+    """Its refusals are empty; held amounts are quantities."""
     explained = explain_job("ns/small", seen.snapshot, seen.report)
 
     assert explained is not None

@@ -51,7 +51,7 @@ async def test_new_work_ends_the_pause() -> None:
 
 
 async def test_work_that_comes_during_the_pause_ends_it() -> None:
-    """The wait hears of a change that comes later."""
+    """The wait ends with a later change."""
     pause = CyclePause(LONG)
     asyncio.get_running_loop().call_later(0.02, pause.trigger, Trigger.NEW_WORK)
 

@@ -100,7 +100,7 @@ class FakeCluster:
         return cast("Snapshot", SimpleNamespace(generation=self.snapshots))
 
     def assume(self, plan: Plan) -> bool:
-        """Take the plan, unless told to refuse."""
+        """Take the plan, unless configured to refuse."""
         self.threads.add(threading.get_ident())
         self.noticed()
         if not self.refuses:
@@ -547,7 +547,7 @@ async def test_a_stop_does_not_wait_for_a_plugin_that_never_returns(
 async def test_cycles_that_fail_show_in_the_probe_after_two_minutes(
     daemon: Daemon, cluster: FakeCluster, decisions: Decisions
 ) -> None:
-    """With what they fail with; a cycle that succeeds ends it. What waits is told by a report without plans."""
+    """With their errors; a cycle that succeeds ends it. Waiting jobs are in a report without plans."""
     now = 1000.0
 
     def fail() -> None:

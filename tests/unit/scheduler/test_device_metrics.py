@@ -64,7 +64,7 @@ def test_pods_that_are_called_alike_are_two_that_share() -> None:
 
 
 def test_deleted_objects_are_not_reported() -> None:
-    """The pod first, then the node; and all of it when the configuration wants no cards any more."""
+    """The pod first, then the node; and all of it when the configuration has no cards any more."""
     metrics = Metrics()
     figures = DeviceFigures(metrics)
     figures.update(snapshot(HELD), ARGS)

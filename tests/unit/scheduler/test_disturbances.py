@@ -71,7 +71,7 @@ class Running(Silent):
 
 @pytest.mark.parametrize("ahead", [3600.0, -3600.0])
 def test_a_clock_that_jumps_while_victims_leave_costs_no_others(ahead: float) -> None:
-    """An hour either way: those that were chosen leave, nobody else does, and the gang takes their room."""
+    """An hour either way: chosen victims leave, no others do, and the gang takes their capacity."""
     there, settings = Running(), configuration(EVICTING)
     there.take(
         wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=1000),

@@ -1,4 +1,4 @@
-"""`pyroclast emulator`: what cannot be served is told in words."""
+"""`pyroclast emulator`: faults are reported in words."""
 
 import socket
 from pathlib import Path

@@ -253,7 +253,7 @@ class Doorkeeper(Reviews):
     """Knows one token, which may get one path and put to another."""
 
     def __init__(self) -> None:
-        """Ask nobody."""
+        """Query no extender."""
 
     async def judge(self, token: str, path: str, verb: str = "get") -> Access:
         """Let `good` read the metrics and change one flag."""

@@ -1,4 +1,4 @@
-"""Leadership: standbys that are told to end, leaders that finish, leaders that lose their lease."""
+"""Leadership: standbys that are stopped, leaders that finish, leaders that lose their lease."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class FakeElector:
 
 
 async def test_leader_finishes_its_work_and_releases_the_lease() -> None:
-    """When the process is told to end, the work ends first, then the lease is released."""
+    """When the process is stopped, the work ends first, then the lease is released."""
     elector, stopping = FakeElector(), asyncio.Event()
     elector.won.set()
 
@@ -86,7 +86,7 @@ async def test_lost_lease_cancels_the_work_and_is_raised() -> None:
 
 
 async def test_lease_lost_while_ending_is_raised_too() -> None:
-    """A leader that is told to end and loses its lease meanwhile stops at once."""
+    """A stopped leader that loses its lease meanwhile ends at once."""
     elector, stopping = FakeElector(), asyncio.Event()
     elector.won.set()
     leading = asyncio.create_task(lead(cast("Elector", elector), never, stopping=stopping))

@@ -70,7 +70,7 @@ def test_gauges_set_counters_add_histograms_observe() -> None:
 
 
 def test_scalar_that_is_no_longer_reported_becomes_zero() -> None:
-    """A resource once told of a queue, in any metric, is told as zero by later updates that lack it."""
+    """A resource that a queue once had, in any metric, is zero in later updates that lack it."""
     metrics = Metrics()
     metrics.apply([gauge("queue_request_scalar_resources", 8000, queue_name="q", resource="gpu")])
     metrics.apply(
@@ -134,7 +134,7 @@ def test_series_of_a_job_that_no_cycle_ended_with_go_later() -> None:
 
 
 def test_metric_of_a_plugin_from_outside_is_adopted() -> None:
-    """A name that nobody knows becomes a metric when it is first reported."""
+    """An unknown name becomes a metric when it is first reported."""
     metrics = Metrics()
     metrics.apply([gauge("affinity_hits", 7, group="a")])
 
@@ -170,7 +170,7 @@ def test_shares_of_jobs_are_those_of_the_last_cycle() -> None:
 
 
 def test_shares_shown_are_the_largest_and_bounded() -> None:
-    """Of many jobs the ones with the largest shares are shown, and none of the others stays."""
+    """The jobs with the largest shares are shown, and none of the many others stays."""
     metrics = Metrics()
     shares = {JobId(f"ns/j{i}"): JobShare(resource="cpu", share=i / 10, allocated={}) for i in range(5)}
 

@@ -88,7 +88,7 @@ def test_the_configuration_is_read_as_the_scheduler_reads_it() -> None:
 
 
 def test_without_a_configuration_that_is_said() -> None:
-    """Nobody should take silence for agreement."""
+    """No output does not mean agreement."""
     (note,) = check_objects([named("Namespace")], load_registry())
 
     assert "configuration itself was not checked" in note.message

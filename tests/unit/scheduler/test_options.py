@@ -102,7 +102,7 @@ def test_last_flag_without_its_value_is_a_fault() -> None:
 
 @pytest.mark.parametrize("name", WITHOUT_EFFECT)
 def test_flags_without_effect_are_accepted_with_a_warning(name: str) -> None:
-    """A deployment written for Volcano starts, and is told which of its flags do nothing, and why."""
+    """A deployment written for Volcano starts, with warnings about flags without effect, and the reasons."""
     told = parse_options([f"--{name}=1"], {}).warnings
 
     assert told == (f"--{name}: without effect: {WITHOUT_EFFECT[name][1]}",)
@@ -154,7 +154,7 @@ def test_deprecated_namespace_flag_outranks_and_warns() -> None:
 
 
 def test_ring_member_comes_from_the_environment() -> None:
-    """Several schedulers that share a cluster by hash are told their place by environment variables."""
+    """Several schedulers that share a cluster by hash get their place from environment variables."""
     options = parsed(MULTI_SCHEDULER_ENABLE="true", SCHEDULER_POD_NAME="volcano-1", SCHEDULER_NUM="3")
 
     assert (options.environment.ring_member, options.environment.ring_size) == ("volcano-1", 3)

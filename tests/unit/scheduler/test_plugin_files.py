@@ -108,7 +108,7 @@ def test_a_changed_file_is_in_force_in_the_next_cycle(ground: Ground) -> None:
 
 
 def test_a_broken_file_keeps_the_last_good_one_and_is_reported_once(ground: Ground) -> None:
-    """By file and line, as a fault of the configuration is; mended, all is well."""
+    """Reported by file and line, as a fault of the configuration is; corrected, all is well."""
     ground.plugin.write_text(f"{TWO}\nimport nothing_of_this_name\n")
 
     assert (ground.says(), ground.generation()) == ("one", 1)
@@ -156,7 +156,7 @@ def test_plugin_and_arguments_are_taken_together(ground: Ground) -> None:
 
 
 def test_files_come_and_go(ground: Ground) -> None:
-    """One that is new can be named; one that is gone cannot any more, which is told as of any unknown name."""
+    """A new one can be named; a removed one cannot any more, which is reported as for any unknown name."""
     (ground.plugins / "other.py").write_text(ONE.replace('"own"', '"other"'))
     ground.settings.current()
     assert {"own", "other"} <= set(ground.settings.registry.names())

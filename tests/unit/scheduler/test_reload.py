@@ -151,7 +151,7 @@ def test_a_repaired_text_is_a_recovery(file: ConfigFile, path: Path) -> None:
 
 
 def test_a_file_that_vanishes_keeps_the_last_good_one(file: ConfigFile, path: Path) -> None:
-    """Told once; its return is a recovery."""
+    """Reported once; its return is a recovery."""
     path.unlink()
 
     reload = file.poll()

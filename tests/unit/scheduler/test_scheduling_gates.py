@@ -28,7 +28,7 @@ def task(name: str, *gates: str, opted_in: bool = True) -> Task:
 
 
 def test_gates_go_that_a_cycle_lifted() -> None:
-    """Of the pods that it saw, in their order."""
+    """Pods that it saw, in their order."""
     tasks = {each.id: each for each in (task("a", QUEUE_ALLOCATION_GATE), task("b", QUEUE_ALLOCATION_GATE), task("c"))}
     snapshot = cast("Snapshot", SimpleNamespace(jobs={JobId("ns/job"): SimpleNamespace(tasks=tasks)}))
 

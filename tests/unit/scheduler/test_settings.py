@@ -112,7 +112,7 @@ def test_mended_file_is_taken_again(file: Path) -> None:
 
 
 def test_profile_of_our_scheduler_name_is_taken(file: Path) -> None:
-    """Of several profiles the daemon runs the one that names its scheduler."""
+    """The daemon runs the one of several profiles that names its scheduler."""
     file.write_text("profiles:\n- schedulerName: a\n  actions: allocate\n- schedulerName: b\n  actions: backfill\n")
 
     assert settings(file, Metrics(), None, "b").current().profiles[0].actions == ("backfill",)

@@ -20,7 +20,7 @@ from pyroclast.scheduler.daemon.sync_diagnostics import failing_watches, trouble
     ids=["away", "wrong token", "no permission"],
 )
 def test_each_trouble_has_its_remedy(error: ApiError, event: str, remedy: str) -> None:
-    """The error is told as it came, beside what to do."""
+    """The error is reported as it came, with what to do."""
     trouble = trouble_of([None, error])
 
     assert trouble is not None

@@ -16,7 +16,7 @@ def test_it_begins_anew_whenever_the_watch_moves_on() -> None:
 
 
 def test_a_kind_that_the_server_never_had_is_not_waited_for() -> None:
-    """Else every cluster without the newest kinds would be told of a silent watch."""
+    """Else every cluster without the newest kinds would have warnings about a silent watch."""
     lag = WatchLag()
 
     assert [lag.seconds("deviceclasses", "", now, is_synced=True) for now in (0.0, 900.0)] == [0.0, 0.0]

@@ -58,7 +58,7 @@ def test_a_gang_that_does_not_fit_is_refused_with_counts() -> None:
 
 
 def test_shares_are_quantities() -> None:
-    """With drf in the configuration, the dominant resource of each job is told."""
+    """With drf in the configuration, the dominant resource of each job is shown."""
     config = {"actions": ["allocate"], "tiers": [{"plugins": [{"name": "gang"}, {"name": "drf"}]}]}
     (answer,) = answers({**FITS, "config": config})
 

@@ -1,4 +1,4 @@
-"""Cases: what their fields mean, and how a wrong one is told."""
+"""Cases: what their fields mean, and how a wrong one is reported."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def test_plurals_of_every_shape(name: str, kind: str) -> None:
 
 
 def test_objects_may_be_one_list() -> None:
-    """Of objects that name their kinds, as a List of kubectl."""
+    """Kinds of objects that name their kinds, as a List of kubectl."""
     item = {"kind": "Node", "metadata": {"name": "n"}}
 
     assert read_case({"objects": [item]}).objects == (item,)
@@ -137,7 +137,7 @@ def test_the_moment_of_a_dump_holds() -> None:
 
 
 def test_measurements_are_objects_of_a_case() -> None:
-    """By the name of their list."""
+    """Kinds by the name of their list."""
     measured = {"metadata": {"name": "n1"}, "cpuPercent": 1, "memoryPercent": 1, "measured": 5}
 
     made = read_case({"objects": {"nodeUsages": [measured]}})

@@ -130,7 +130,7 @@ def test_objects_that_cannot_be_read(arguments: list[str], capsys: pytest.Captur
 
 
 def test_a_list_item_that_is_not_an_object_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By its place, with status 1."""
+    """Reported by its place, with status 1."""
     file = tmp_path / "list.json"
     file.write_text(json.dumps({"kind": "List", "items": [{"kind": "Node", **node("n1")}, 7]}))
 
@@ -174,7 +174,7 @@ def test_a_command_line_that_cannot_be_read(arguments: list[str]) -> None:
 
 
 def test_a_dump_replays_a_decision_about_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The busy node takes nobody at the moment of the dump; later what was measured is too old to count."""
+    """The busy node accepts no pods at the moment of the dump; later the measurement is too old to count."""
     gang = group()
     gang["spec"]["queue"] = "default"
     objects = [

@@ -20,7 +20,7 @@ def priority_class(name: str, value: int, **more: Any) -> dict[str, Any]:
 
 
 def test_limits_are_requests_where_nothing_is_requested() -> None:
-    """Of containers and init containers, resource by resource."""
+    """Requests of containers and init containers, resource by resource."""
     resources = {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}
     spec = admitted(
         containers=[{"name": "a", "resources": resources}], initContainers=[{"resources": {"limits": {"x": 1}}}]
@@ -63,7 +63,7 @@ def test_pods_of_lists_are_admitted_too() -> None:
 
 @pytest.mark.parametrize("pod", [{"kind": "Pod"}, {"kind": "Pod", "spec": 5}])
 def test_other_objects_than_pods_are_not_changed(pod: dict[str, Any]) -> None:
-    """It is told there what is wrong with it."""
+    """The fault is reported there."""
     assert as_admitted([pod]) == (pod,)
 
 

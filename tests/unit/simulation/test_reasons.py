@@ -1,4 +1,4 @@
-"""Reasons in answers: amounts, remedies, and why nobody is evicted."""
+"""Reasons in answers: amounts, blocking jobs, and why no pods are evicted."""
 
 from pyroclast.scheduler.simulation.answer import answers_of
 from pyroclast.scheduler.simulation.table import table
@@ -38,7 +38,7 @@ def test_what_there_is_none_of_is_left_out() -> None:
 
 
 def test_the_table_says_first_what_is_lacking() -> None:
-    """Then why nobody is evicted, also of a pod beyond the minimum."""
+    """Then why no pods are evicted, also for a pod beyond the minimum."""
     elastic = SCENARIO.pod("old-3", job="old", cpu=2)
     text = table(elastic.run("enqueue", "allocate", "reclaim", plugins=PLUGINS).rounds)
     line = next(each for each in text.splitlines() if "default/old-3" in each)

@@ -6,7 +6,7 @@ from tests.unit.simulation.test_rounds import ACTIONS, PLUGINS, Evict
 
 
 def test_several_cycles_are_distinguished() -> None:
-    """Each under its number; evictions with those they serve, a dash where there is nobody."""
+    """Each under its number; evictions with their preemptors, a dash without one."""
     outcome = (
         Scenario()
         .node("n1", cpu=1)
@@ -33,7 +33,7 @@ def test_waiting_pods_have_the_reason_of_their_job() -> None:
 
 
 def test_reserved_places_are_reported() -> None:
-    """Room that is being released, and for whom."""
+    """Capacity that is being released, and its holder."""
     terminating = {
         "kind": "Pod",
         "metadata": {"name": "leaving", "namespace": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"},

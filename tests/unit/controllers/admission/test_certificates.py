@@ -75,7 +75,7 @@ def handshake(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_made_from_nothing_is_trusted(name: str) -> None:
-    """By name and by address."""
+    """Certificates by name and by address."""
     now = datetime.now(UTC)
     material = renewed(Material(), NAMES, now, LIVES)
 
@@ -138,7 +138,7 @@ def client_of(authority: Pair) -> Pair:
 
 @pytest.mark.parametrize("text", [None, b"", b"no certificate"])
 def test_a_file_without_an_authority_is_a_fault(tmp_path: Path, text: bytes | None) -> None:
-    """Not a server that anybody may ask."""
+    """Not a server that is open to all."""
     file = tmp_path / "ca.crt"
     if text is not None:
         file.write_bytes(text)
@@ -329,7 +329,7 @@ CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigur
 
 
 async def test_trust_is_kept(world: World) -> None:
-    """Every webhook learns whom to trust; where all know, nothing is written."""
+    """Every webhook gets the CA bundle; if all have it, nothing is written."""
     client = world.clients[0]
     _, validating = configurations(WebhookOptions(name="ours"))
     await client.request_json("POST", CONFIGURATION, body=validating)

@@ -91,7 +91,7 @@ async def version(ground: Ground) -> str:
 
 
 async def test_the_quota_is_that_of_the_scheduler(ground: Ground) -> None:
-    """By label, else by namespace; built-in quotas and pods without a quota are not counted, and others must exist."""
+    """Quotas by label, else by namespace; built-in quotas and pods without a quota do not count, others must exist."""
     await create(ground, "team", most={"cpu": 1}, annotations={NAMESPACES: '["ml"]'})
     async with asking(ground, counts_quota_requests=True) as api:
         assert await ask(api, "") is None

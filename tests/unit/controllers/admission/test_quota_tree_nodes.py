@@ -54,7 +54,7 @@ async def following(quotas: Sequence[Any]) -> AsyncIterator[tuple[AdmissionClust
 
 
 async def lists_come(cluster: AdmissionCluster, given: Given, *plurals: str) -> bool:
-    """Have lists come; tell whether the cluster counts as known."""
+    """Deliver lists; return whether the cluster counts as known."""
     for plural in plurals:
         given.may_answer[plural].set()
     for _ in range(50):
@@ -63,7 +63,7 @@ async def lists_come(cluster: AdmissionCluster, given: Given, *plurals: str) -> 
 
 
 async def test_pods_do_not_wait_where_no_trees_are_known() -> None:
-    """Who is not ready is asked nothing; who were ready without the profiles would let pods of trees go anywhere."""
+    """No reviews are answered before the lists; answers without the profiles would let pods of trees run anywhere."""
     async with following([]) as (cluster, given):
         assert not await lists_come(cluster, given, "queues", "namespaces")
         assert not await lists_come(cluster, given, "elasticquotas")

@@ -1,4 +1,4 @@
-"""The file of resource groups is followed: a bad one leaves the last good one, and every fault is told."""
+"""The file of resource groups is watched: a bad one leaves the last good one, and every fault is reported."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ BAD = "resourceGroups: [{resourceGroup: a, object: {key: name}}, {resourceGroup:
 
 
 class Hasty:
-    """A clock that waits for nobody."""
+    """A clock without waiting."""
 
     def monotonic(self) -> float:
         """Tell no time."""
@@ -30,7 +30,7 @@ class Hasty:
 
 
 def swap(file: Path, text: str) -> None:
-    """Change a file at once, as a mounted ConfigMap does: nobody reads half of it."""
+    """Change a file atomically, as a mounted ConfigMap does: no reader sees half of it."""
     new = file.with_suffix(".new")
     new.write_text(text)
     new.replace(file)

@@ -34,7 +34,7 @@ JOBS = {"group": "batch.volcano.sh", "version": "v1alpha1", "resource": "jobs"}
 
 @dataclass
 class Asking:
-    """Who asks, as the API server would."""
+    """The user of a request, as the API server sends it."""
 
     address: str
     session: aiohttp.ClientSession
@@ -156,7 +156,7 @@ async def test_a_queue_that_was_not_seen_yet_is_looked_for(ground: Ground) -> No
 
 
 async def test_without_an_api_server_the_rest_is_judged(ground: Ground) -> None:
-    """Who asks is told that queues were not looked at."""
+    """The answer has a warning that queues were not checked."""
     ground.emulator.faults.add(resource="queues", code=503)
     async with plain(AdmissionCluster(ground.client)) as api:
         answer = await api.ask("/jobs/validate", operation="CREATE", object=job(queue="quick"), resource=JOBS)
@@ -274,7 +274,7 @@ def test_options_that_cannot_work_are_refused(ground: Ground, tmp_path: Path) ->
 async def test_pods_of_a_tree_of_quotas_get_its_nodes(
     ground: Ground, quota: str, namespace: str, is_narrowed: bool
 ) -> None:
-    """By the quota that they name, that of their namespace, or one that lists it; a profile says which nodes."""
+    """Quotas by name, by namespace, or by a list; a profile sets the nodes."""
     listed = {NAMESPACES: '["listed"]'}
     for made in (
         elastic_quota("team", tree="gpus", annotations=listed, namespace="default"),
@@ -349,7 +349,7 @@ async def test_of_large_questions_a_few_are_held_at_a_time() -> None:
 
 
 async def test_idle_connections_give_way_to_new_ones() -> None:
-    """A caller that opens connections without end keeps nobody out."""
+    """A caller that opens many connections excludes no other."""
 
     async def answer(_: web.BaseRequest) -> web.StreamResponse:
         return web.Response(text="here")

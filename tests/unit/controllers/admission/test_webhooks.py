@@ -62,7 +62,7 @@ def test_status_is_never_asked_about() -> None:
 
 @pytest.mark.parametrize("path", SERVICES)
 def test_each_path_has_its_webhook(path: str) -> None:
-    """By its service, or by address."""
+    """Reached by its service, or by address."""
     by_service = webhooks(WebhookOptions(paths=(path,)))
     by_address = webhooks(WebhookOptions(paths=(path,), url="https://10.0.0.1:8443/", authorities=b"ca"))
 
@@ -75,7 +75,7 @@ def test_each_path_has_its_webhook(path: str) -> None:
 
 
 def test_the_files_are_yaml_of_one_kind_each() -> None:
-    """Readable by anybody."""
+    """Readable by all users."""
     assert [yaml.safe_load((FOLDER / name).read_text())["kind"] for name in ("mutating.yaml", "validating.yaml")] == [
         "MutatingWebhookConfiguration",
         "ValidatingWebhookConfiguration",

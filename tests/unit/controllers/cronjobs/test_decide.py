@@ -82,7 +82,7 @@ def test_before_its_time_there_is_nothing_to_do() -> None:
 
 
 def test_the_clock_is_looked_at_every_ten_minutes() -> None:
-    """Somebody may set it."""
+    """Any user may set it."""
     assert decide(cron_job("0 0 1 1 *"), [], NOON).requeue_after == 600.0
 
 
@@ -303,7 +303,7 @@ def test_allow_runs_side_by_side() -> None:
     ],
 )
 def test_a_schedule_that_is_never_due_is_reported(spec: dict[str, Any], reason: str) -> None:
-    """It waits for somebody to mend it."""
+    """It waits until it is corrected."""
     decision = decide(cron_job(**{"schedule": "0 * * * *", **spec}), [], NOON)
 
     assert reasons(decision) == [reason]

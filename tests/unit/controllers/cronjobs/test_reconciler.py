@@ -75,7 +75,7 @@ async def test_a_due_time_creates_a_job_and_updates_the_status(ground: Ground) -
 
 
 async def test_a_refused_job_has_a_message(ground: Ground) -> None:
-    """By an event on the CronJob, with the server's words."""
+    """Reported by an event on the CronJob, with the server's words."""
     await make(ground, schedule="@every 1s")
     ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
     operator = ground.operator()

@@ -171,7 +171,7 @@ def test_spans_are_whole_seconds() -> None:
     span=st.integers(0, 100_000),
 )
 def test_last_and_count_agree_with_counting_one_by_one(schedule: str, zone: str, after: int, span: int) -> None:
-    """However long nobody looked, the last time that was due is found."""
+    """The last due time is found after any time without a controller."""
     read = parse(schedule, ZoneInfo(zone))
     due, at = [], read.first_after(after)
     while at is not None and at <= after + span:

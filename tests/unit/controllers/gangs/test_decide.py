@@ -54,7 +54,7 @@ def test_the_life_of_a_group() -> None:
 
 
 def test_counts_are_reported() -> None:
-    """Of all members, ended ones among them."""
+    """The number of all members, ended ones among them."""
     members = GangMembers(pods=4, scheduled=3, running=2, succeeded=1, owners="ml/a,ml/b")
     assert decide(group("Pending"), members, NOW) == GangPodGroupStatus(
         phase="Running",
@@ -117,7 +117,7 @@ def pod(name: str, phase: str, *, node: str = "", owner: str = "", namespace: st
 
 
 def test_members_are_counted() -> None:
-    """By phase and node; controllers are named once."""
+    """Members by phase and node; controllers are named once."""
     pods = [
         pod("a", "Running", node="n", owner="z"),
         pod("b", "Pending", node="n", owner="z"),

@@ -116,7 +116,7 @@ async def test_groups_of_other_schedulers_are_not_changed(ground: Ground) -> Non
 
 
 async def test_without_the_definition_nothing_happens(ground: Ground) -> None:
-    """A cluster that does not know the kind is synced all the same, and pods of gangs stop nobody."""
+    """A cluster without the kind is synced, too, and pods of gangs stop nothing."""
     operator = controllers(ground)
     async with ground.working(operator):
         await make_pod(ground, "a")

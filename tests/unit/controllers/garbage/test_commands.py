@@ -1,4 +1,4 @@
-"""Commands without a target go, with a word of why; those that are for somebody are left to him."""
+"""Commands without a target are deleted with an event; those for other objects stay."""
 
 from pyroclast.controllers.garbage.reconciler import build
 from pyroclast.controllers.runtime.options import ControllerOptions

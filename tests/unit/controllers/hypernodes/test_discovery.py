@@ -59,7 +59,7 @@ def test_racks_are_made_of_nodes_and_rows_of_racks() -> None:
 
 
 def test_a_node_without_a_label_is_in_no_domain_above_it() -> None:
-    """Nobody knows its rack, so nobody knows what of the row it is."""
+    """Its rack is unknown, and so is its place in the row."""
     made = discovered(ROWS, [node("n1", row="a"), node("n2", rack="r0")], [])
 
     assert members(made) == {"r0": ["n2"]}
@@ -76,7 +76,7 @@ def test_names_in_use_are_kept() -> None:
 
 
 def test_names_of_others_are_left_to_them() -> None:
-    """Of another source, type or tier."""
+    """A domain of another source, type or tier."""
     first = {each["metadata"]["name"] for each in discovered(ROWS, NODES, [])}
     others = [hyper_node(name, source="ufm") for name in first]
     others.append(hyper_node("hypernode-rows-tier10-abcde", rack="r0"))

@@ -52,7 +52,7 @@ async def domains(ground: Ground) -> dict[str, int]:
 
 
 async def test_counts_follow_the_nodes(ground: Ground) -> None:
-    """By pattern and by label; a node that loses its label counts no longer."""
+    """Members by pattern and by label; a node without the label counts no longer."""
     await make_node(ground, "n1", rack="a")
     members: list[dict[str, Any]] = [
         {"type": "Node", "selector": {"labelMatch": {"matchLabels": {"rack": "a"}}}},
@@ -84,7 +84,7 @@ async def test_counts_follow_the_nodes(ground: Ground) -> None:
 
 
 async def test_an_invalid_pattern_is_reported_once(ground: Ground) -> None:
-    """On the HyperNode, to whoever looks at it; it selects nothing."""
+    """On the HyperNode, for its readers; it selects nothing."""
     members = [{"type": "Node", "selector": {"regexMatch": {"pattern": "("}}}]
     await ground.writer.create(HYPER_NODES, {"metadata": {"name": "h"}, "spec": {"tier": 1, "members": members}})
     operator = ground.operator()
@@ -104,7 +104,7 @@ async def test_an_invalid_pattern_is_reported_once(ground: Ground) -> None:
 
 
 async def test_domains_follow_the_labels(ground: Ground) -> None:
-    """They come and go with their nodes; what somebody deletes is made again; another's stays; faults are told."""
+    """They come and go with their nodes; deleted ones are created again; those of others stay; faults are reported."""
     await configure(ground)
     await make_node(ground, "n1", rack="r1", row="a")
     await make_node(ground, "n2", rack="r2", row="a")
@@ -169,7 +169,7 @@ async def test_a_domain_that_is_refused_keeps_no_other_back(ground: Ground) -> N
 
 
 async def test_a_refused_domain_is_reported(ground: Ground) -> None:
-    """By an event on the settings, with the server's words."""
+    """Reported by an event on the settings, with the server's words."""
     await configure(ground, SETTINGS.replace("  - {source: ufm, enabled: true}\n", ""))
     await make_node(ground, "n1", rack="r1")
     ground.emulator.faults.add(effect="error", resource="hypernodes", verb="create", code=403, count=1)

@@ -38,7 +38,7 @@ def test_nothing_to_discover(text: str) -> None:
 
 @pytest.mark.parametrize("source", ["ufm", "roce", "lldp"])
 def test_sources_that_there_are_not(source: str) -> None:
-    """They are told, and labels are looked at all the same."""
+    """They are reported, and labels are read all the same."""
     settings = read_settings(f"{SOUND}  - source: {source}\n    enabled: true\n")
 
     (fault,) = settings.faults

@@ -188,7 +188,7 @@ def test_a_flow_that_succeeded_may_delete_its_jobs() -> None:
 
 
 def test_a_completed_job_that_is_cleared_away_stays_completed() -> None:
-    """By its time to live, say: what depends on it runs, it is not made again, and the flow can succeed."""
+    """Its time to live ends, for example: its dependents run, it is not created again, and the flow can succeed."""
     seen = decided(job_flow(*CHAIN), job("a", "Completed")).status
     later = decided(job_flow(*CHAIN, status=seen))
 
@@ -221,7 +221,7 @@ def test_lists_by_phase() -> None:
 
 
 def test_conditions_and_histories() -> None:
-    """Of each Job: phase, times, restarts, and the phases it went through with their times."""
+    """Status of each Job: phase, times, restarts, and the phases it went through with their times."""
     first = decided(job_flow(*CHAIN), job("a", "Pending")).status
     second = decided(job_flow(*CHAIN, status=first), job("a", "Running"), now=NOW + 60).status
     counts = {"t": {"phase": {"Succeeded": 1}}}

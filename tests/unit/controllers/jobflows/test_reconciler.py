@@ -106,7 +106,7 @@ async def test_conditions_follow_the_jobs(ground: Ground) -> None:
 
 
 async def test_a_job_that_is_refused_keeps_no_other_back(ground: Ground) -> None:
-    """It is told and tried again; the others are made, and the flow's status tells of them."""
+    """It is reported and tried again; the others are created, and the flow's status has them."""
     for name in "ab":
         await make_template(ground, name)
     body = {"metadata": {"name": "etl", "namespace": "default"}, "spec": {"flows": [{"name": "a"}, {"name": "b"}]}}
@@ -143,7 +143,7 @@ async def test_a_job_that_cannot_be_deleted_keeps_no_other_there(ground: Ground)
 
 
 async def test_a_refused_job_has_a_message(ground: Ground) -> None:
-    """By an event on the flow, with the server's words."""
+    """Reported by an event on the flow, with the server's words."""
     await make_template(ground, "a")
     await make_flow(ground)
     ground.emulator.faults.add(effect="error", resource="jobs", verb="create", code=403, count=1)
@@ -162,7 +162,7 @@ async def test_a_refused_job_has_a_message(ground: Ground) -> None:
 
 
 async def _until(reconcile: Any, ground: Ground, phase: str) -> bool:
-    """Reconcile; tell whether the flow knows of a phase."""
+    """Reconcile; return whether the flow has a phase."""
     await reconcile(KEY)
     condition = (await state(ground)).get("conditions", {}).get("etl-a", {})
     return phase in condition.get("taskStatusCount", {}).get("t", {}).get("phase", {})

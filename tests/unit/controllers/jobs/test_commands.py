@@ -77,7 +77,7 @@ def test_impossible_requests_are_reported(action: str) -> None:
 
 
 def test_commands_for_a_job_that_is_gone_are_dropped() -> None:
-    """Nobody else would."""
+    """No other controller would."""
     world = running()
     world.command("AbortJob")
     world.remove("jobs", NAMESPACE, "job")

@@ -198,7 +198,7 @@ def test_with_stores_that_lag_it_ends_the_same(
 def test_what_happens_together_ends_the_same(
     spec: Json, story: list[list[tuple[Any, ...]]], deaths: list[list[tuple[int, bool]]], is_graceful: bool
 ) -> None:
-    """Several things that happen before anybody looks are answered as one, whoever looks."""
+    """Several events before a reconciliation are answered as one, in any order."""
     together = [("all", *batch) for batch in story]
     undisturbed = live(spec, together, never(together), is_graceful=is_graceful)
     disturbed = live(spec, together, deaths, is_graceful=is_graceful)

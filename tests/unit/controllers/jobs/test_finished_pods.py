@@ -1,4 +1,4 @@
-"""Pods that have ended: they are not run again, and nobody is evicted when they are cleaned away."""
+"""Ended pods: they are not run again, and no pod is evicted when they are deleted."""
 
 from typing import Any
 
@@ -132,7 +132,7 @@ def test_a_task_that_waits_for_one_that_is_done_begins() -> None:
 
 
 def test_a_restart_runs_it_again() -> None:
-    """Of the task, or of the whole Job."""
+    """Policy of the task, or of the whole Job."""
     world = two(policy("RestartJob", "PodFailed"))
     world.set_pod("job-quick-0", "Succeeded")
     world.run()

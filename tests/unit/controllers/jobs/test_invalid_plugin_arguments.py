@@ -1,4 +1,4 @@
-"""Arguments of plugins that cannot be read are told to the owner of the Job, who reads no log."""
+"""Arguments of plugins that cannot be parsed are reported to the owner of the Job, who reads no log."""
 
 from tests.unit.controllers.jobs.world import World
 

@@ -66,7 +66,7 @@ def test_all_annotations_and_labels() -> None:
 
 
 def test_the_template_stays_as_it_is() -> None:
-    """Making a pod does not write into the job, and keeps fields that nobody here knows."""
+    """Creating a pod does not write into the job, and keeps unknown fields."""
     of = job(task={"template": {"metadata": {"labels": {"app": "x"}}, "spec": {"novel": [1], "containers": []}}})
     before = msgspec.to_builtins(of)
 
@@ -135,7 +135,7 @@ def test_numa_policy_of_the_task() -> None:
 
 
 def test_partitions_count_by_their_size() -> None:
-    """Of partitions of four, index 5 is in number 1; a size of 0 makes one partition."""
+    """Index 5 of partitions of four is in number 1; a size of 0 makes one partition."""
     four = job(task={"partitionPolicy": {"totalPartitions": 2, "partitionSize": 4}})
     none = job(task={"partitionPolicy": {"totalPartitions": 2, "partitionSize": 0}})
 

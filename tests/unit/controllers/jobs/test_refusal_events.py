@@ -1,4 +1,4 @@
-"""What owners of Jobs hear while the server refuses what a Job needs: a reason for each kind of thing, once."""
+"""Events for owners of Jobs while the server refuses what a Job needs: one reason for each kind of object, once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ WHOLE: dict[str, Any] = {
     ],
 )
 def test_failed_creations_of_a_job_have_their_reason(plural: str, reason: str) -> None:
-    """The server's words are told once however often it is tried, and the Job begins when the server relents."""
+    """The server's words are reported once for all tries, and the Job begins when the server accepts."""
     world = World()
     world.job(**WHOLE)
     world.refusals[plural] = REFUSED

@@ -34,7 +34,7 @@ def run(
     ids=["forbidden", "namespace ends", "invalid", "too large", "webhook", "no answer"],
 )
 def test_a_round_that_only_fails_ends_early(error: PyroclastError, most: int) -> None:
-    """Three thousand pods of one template are not sent three thousand times to hear the same."""
+    """Three thousand pods of one template are not sent three thousand times for the same refusal."""
     calls = 0
 
     async def work(_: int) -> None:

@@ -79,7 +79,7 @@ def test_an_abort_while_restarting_is_obeyed() -> None:
 
 
 def test_the_last_retry_keeps_what_ended() -> None:
-    """With one retry left, pods that ended are kept for whoever looks into them."""
+    """With one retry left, ended pods are kept for inspection."""
     effect = transition(P.RUNNING, LifecycleAction.RESTART_JOB, retry_count=2, max_retry=3)
     assert effect is not None
     assert effect.keeps_ended

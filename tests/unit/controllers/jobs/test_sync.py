@@ -211,7 +211,7 @@ def test_an_object_that_cannot_be_deleted_holds_nothing_else_up() -> None:
 
 
 def test_an_existing_name_is_reported() -> None:
-    """Another's pod of the same name is left alone; the owner of the Job hears of it."""
+    """Another's pod of the same name stays; the owner of the Job gets an event."""
     world = World()
     other = {"metadata": {"name": "job-worker-0", "namespace": NAMESPACE}, "spec": {}, "status": {"phase": "Running"}}
     world.put("pods", other)
@@ -223,7 +223,7 @@ def test_an_existing_name_is_reported() -> None:
 
 
 def test_a_host_list_that_is_refused_keeps_no_pod_alive() -> None:
-    """Pods that have no place any more are deleted all the same, and the owner hears of the refusal."""
+    """Unneeded pods are deleted all the same, and the owner gets an event about the refusal."""
     world = World()
     world.job("job", task("worker", 8), plugins={"svc": []}, minAvailable=1)
     world.run()
@@ -238,7 +238,7 @@ def test_a_host_list_that_is_refused_keeps_no_pod_alive() -> None:
 
 
 def test_a_server_that_refuses_pods_is_asked_again() -> None:
-    """A quota that is used up is told, and nothing is given up."""
+    """An exhausted quota is reported, and nothing is given up."""
     world = World()
     world.job()
     world.refusals["pods"] = ApiError(403, "Forbidden", "exceeded quota")

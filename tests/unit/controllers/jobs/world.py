@@ -428,11 +428,11 @@ class World:
             self.set_pod(name, phase)
 
     def evict(self, name: str) -> None:
-        """Have somebody else delete a pod."""
+        """Delete a pod as another user."""
         self.remove("pods", NAMESPACE, name)
 
     def begin_to_evict(self, name: str) -> None:
-        """Have somebody else delete a pod that takes its time to end; `reap` lets it go."""
+        """Delete a pod as another user, with a pod that takes its time to end; `reap` ends it."""
         pod = copy.deepcopy(self.pod(name))
         pod["metadata"]["deletionTimestamp"] = time_text(self.clock.now)
         self.put("pods", pod)

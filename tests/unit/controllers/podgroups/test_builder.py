@@ -138,7 +138,7 @@ def test_owners_that_do_not_manage_the_pod_do_not_share_its_group() -> None:
 
 
 def test_pods_that_need_a_group() -> None:
-    """Pods of ours that live and have none, or have one made here, which somebody may have deleted."""
+    """Pods of ours that live and have no group, or have one created here, which may have been deleted."""
     mine = pod()
     assert needs_group(mine, OURS)
     assert needs_group(pod(annotations={names.GROUP_NAME: generated_name(mine)}), OURS)
@@ -207,7 +207,7 @@ def test_what_differs_is_seen_both_ways(other: PodGroup) -> None:
 
 
 def test_what_an_owner_has_no_more_goes() -> None:
-    """Of what it may pass on; what the scheduler and others wrote stays."""
+    """Annotations that it may pass on; those of the scheduler and others stay."""
     others = {names.ALLOCATED_HYPER_NODE: "s1", "example.com/note": "mine"}
     plain, there = group(pod(owner())), group(pod(owner()), {"volcano.sh/sla-waiting-time": "1h"})
     annotations = {**there.metadata.annotations, **others}

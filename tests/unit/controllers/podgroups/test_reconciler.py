@@ -1,4 +1,4 @@
-"""Pods get their groups on a server, whatever was done before and whoever else writes."""
+"""Pods get their groups on a server, whatever was done before and with other writers."""
 
 import asyncio
 from typing import Any
@@ -128,7 +128,7 @@ async def test_a_bare_pod_gets_a_group(ground: Ground) -> None:
     ],
 )
 async def test_pods_of_a_workload_share_a_group(ground: Ground, plural: str, kind: str) -> None:
-    """Of the size that the workload asks for, whatever its kind; six pods at once make one group."""
+    """Size that the workload requests, whatever its kind; six pods at once make one group."""
     workload = await make_workload(ground, plural, kind, annotations={names.GROUP_MIN_MEMBER: "3", "volcano.sh/x": "y"})
     async with ground.working(controllers(ground, workers={"podgroup": 5})):
         pods = [f"p{number}" for number in range(6)]
@@ -205,7 +205,7 @@ async def test_a_namespace_may_name_the_queue(ground: Ground) -> None:
 
 
 async def test_a_restarted_process_continues_between_steps(ground: Ground) -> None:
-    """The group was made, and the pod not told: a fresh process tells it."""
+    """The group was created, and the pod not annotated: a fresh process annotates it."""
     made = await make_pod(ground, "p")
     name = f"podgroup-{made['metadata']['uid']}"
     await ground.post(GROUPS, {"metadata": {"name": name}, "spec": {"minMember": 1}})
@@ -249,7 +249,7 @@ async def test_a_pod_of_an_old_revision_changes_nothing(ground: Ground) -> None:
 
 
 async def test_a_deleted_group_is_created_again(ground: Ground) -> None:
-    """Its pods live, and without it nobody counts them."""
+    """Its pods live, and without it they are not counted."""
     async with ground.working(controllers(ground)):
         await make_pod(ground, "p")
         group = await until_grouped(ground, "p")
@@ -298,7 +298,7 @@ async def test_pods_whose_owner_is_gone_get_no_group(ground: Ground) -> None:
 
 @pytest.mark.parametrize("suffix", ["/status", "?limit=1", "#", " ", "/../../configmaps", "\r\nX: y"])
 async def test_a_name_of_an_owner_is_a_name_and_no_path(ground: Ground, suffix: str) -> None:
-    """Whoever makes a pod may write any; there is no such owner, and the pods of others do not wait."""
+    """The creator of a pod may write any owner; this one does not exist, and other pods do not wait."""
     workload = await make_workload(ground, "replicasets", "ReplicaSet")
     strange = {**workload, "metadata": {**workload["metadata"], "name": workload["metadata"]["name"] + suffix}}
     async with ground.working(operator := controllers(ground)):
@@ -320,7 +320,7 @@ async def test_a_server_in_trouble_only_delays(ground: Ground) -> None:
 
 
 async def test_a_refused_group_is_reported_on_the_pod(ground: Ground) -> None:
-    """By an event on the pod, with the server's words."""
+    """Reported by an event on the pod, with the server's words."""
     ground.emulator.faults.add(effect="error", resource="podgroups", verb="create", code=403, count=1)
     async with ground.working(controllers(ground)):
         await make_pod(ground, "p")

@@ -60,7 +60,7 @@ def test_the_state_machine(state: str, action: str, gangs: int, then: str) -> No
 
 
 def test_closing_is_reported_once() -> None:
-    """By the event that Volcano's users know."""
+    """Reported by the event that Volcano's users know."""
     assert [(n.type, n.reason, n.message) for n in decided("Open", action="CloseQueue").notices] == [
         ("Normal", "CloseQueue", "Close queue succeed")
     ]
@@ -100,13 +100,13 @@ def test_a_queue_opens_with_the_parent_that_closed_it() -> None:
 
 
 def test_a_queue_that_was_closed_by_hand_does_not_open_with_its_parent() -> None:
-    """Whoever closed it opens it."""
+    """Any controller may close it; the same opens it."""
     assert decided("Closed", note="false", above=parent("Open")).state == "Closed"
     assert decided("Closed", above=parent("Open")).state == "Closed"
 
 
 def test_a_queue_cannot_open_below_a_closed_one_and_waits_for_it_a_while() -> None:
-    """The parent may have been told to open at the same moment."""
+    """The parent may have got the command to open at the same moment."""
     early = decided("Closed", above=parent("Closing"), action="OpenQueue", command_age_seconds=100)
     late = decided("Closed", above=parent("Closing"), action="OpenQueue", command_age_seconds=161)
 

@@ -1,4 +1,4 @@
-"""Lives of trees of queues: whoever looks in which order, killed between whichever writes, the end is the same."""
+"""Lives of trees of queues: in any order of reconciliations, killed between any writes, the end is the same."""
 
 import random
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class Tree:
         return False
 
     def look(self, name: str, writes: int = 3) -> bool:
-        """Reconcile a queue, dying after so many writes; tell whether anything was written."""
+        """Reconcile a queue, dying after so many writes; return whether anything was written."""
         decision = decide(
             Situation(
                 queue=self.queue(name),
@@ -110,7 +110,7 @@ steps = st.lists(
 @settings(max_examples=300)
 @given(steps, st.integers(0, 2**32))
 def test_every_life_ends_the_same(life: list[Step], seed: int) -> None:
-    """After each step the tree comes to rest, in the same state whoever reconciled it and died."""
+    """After each step the tree comes to rest in the same state, whichever reconciliation was killed."""
     calm, troubled = Tree(), Tree()
     chance = random.Random(seed)
     for step in life:

@@ -1,4 +1,4 @@
-"""Queues open, close and count on a server, whoever is killed when."""
+"""Queues open, close and count on a server, with controllers killed at any time."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ async def test_a_new_queue_is_open_below_the_root(ground: Ground) -> None:
 
 
 async def test_a_queue_that_admission_refuses_is_kept_all_the_same(ground: Ground) -> None:
-    """It was made while no webhook answered: its owner is told once, and it opens and closes like any other."""
+    """It was created while no webhook answered: its owner gets one event, and it opens and closes like any other."""
     ground.emulator.faults.add(effect="error", resource="queues", verb="patch", subresource="", code=403, count=1)
     async with ground.working(controllers(ground)):
         await make_queue(ground, "q", parent="")
@@ -247,7 +247,7 @@ async def test_a_command_waits_on_when_the_clock_is_set(ground: Ground) -> None:
 
 
 async def test_the_newest_command_counts(ground: Ground) -> None:
-    """Several that were written while nobody looked are one."""
+    """Several that were written between reconciliations are one."""
     await make_queue(ground, "root", parent="")
     await make_queue(ground, "q")
     for action in ("CloseQueue", "OpenQueue", "CloseQueue", "AbortJob"):

@@ -64,7 +64,7 @@ async def told(ground: Ground) -> list[str]:
 
 
 async def hears(ground: Ground, message: str) -> bool:
-    """Return whether somebody was told something."""
+    """Return whether an event was recorded."""
     return any(message in each for each in await told(ground))
 
 
@@ -120,7 +120,7 @@ async def test_what_others_change_is_put_back(ground: Ground) -> None:
 
 
 async def test_a_quota_of_another_profile_is_left_alone(ground: Ground) -> None:
-    """Whoever comes second is told; so is whoever asks for what makes no sense."""
+    """A second command gets an event; so does a command without meaning."""
     await make_node(ground, "n1")
     await make_profile(ground)
     operator = ground.operator()
@@ -176,7 +176,7 @@ async def _is(ground: Ground, amount: str) -> bool:
 
 
 async def test_killed_after_any_write_it_ends_the_same(ground: Ground) -> None:
-    """The profile's label and its quota are two writes; whoever comes after does what is left."""
+    """The profile's label and its quota are two writes; the next process does what is left."""
     await make_node(ground, "n1")
     await make_profile(ground)
     for _ in range(4):

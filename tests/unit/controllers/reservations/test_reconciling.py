@@ -122,7 +122,7 @@ async def test_a_reservation_whose_node_is_gone_ends_and_is_deleted(ground: Grou
 
 
 async def test_what_has_ended_is_deleted_a_day_later(ground: Ground) -> None:
-    """By the transition of its condition (R41)."""
+    """Age since the transition of its condition (R41)."""
     now = await make(ground)
     await make_owner(ground)
     assert (await settle(ground, now + 1))["phase"] == "Succeeded"

@@ -94,7 +94,7 @@ def test_versions_are_compared_as_numbers(world: World) -> None:
 
 
 def test_a_deletion_is_waited_for_until_the_object_is_marked(world: World) -> None:
-    """An object on its way out counts as gone; whoever waits for its end looks at it himself."""
+    """A terminating object counts as gone; waiting for its end needs another lookup."""
     world.store.added(pod("9"))
     world.expectations.deleted(JOB, world.store, pod("9"))
     assert not world.is_ready()

@@ -97,7 +97,7 @@ async def test_controllers_share_one_copy_of_a_kind(ground: Ground) -> None:
 
 
 async def test_one_kind_has_one_struct(ground: Ground) -> None:
-    """Two copies of all pods, in two forms, are a mistake that is told at once."""
+    """Two copies of all pods, in two forms, are a mistake that is reported at once."""
     operator = ground.operator()
     operator.store(PODS)
 
@@ -226,7 +226,7 @@ async def test_a_stopped_operator_ends_by_itself(ground: Ground) -> None:
 
 
 async def test_an_operator_that_is_stopped_while_it_begins_ends_too(ground: Ground) -> None:
-    """Told to end before its first reconciliation, it makes none."""
+    """Stopped before its first reconciliation, it makes none."""
     await make(ground, "a")
     operator = ground.operator()
     noting = Noting(operator)

@@ -1,4 +1,4 @@
-"""A store gives out what its reflector told, in order, by name and by index."""
+"""A store returns the objects of its reflector, in order, by name and by index."""
 
 import random
 
@@ -27,7 +27,7 @@ def names(items: object) -> list[str]:
 
 
 def test_values_come_in_order_of_namespace_and_name() -> None:
-    """Whatever the order in which they were told."""
+    """The same in any order of events."""
     store: Store[Pod] = Store()
     for item in (pod("b"), pod("a", "zone"), pod("a"), pod("z", "alpha")):
         store.added(item)
@@ -78,7 +78,7 @@ def test_a_later_index_contains_existing_objects() -> None:
 
 
 def test_one_name_of_an_index_has_one_function() -> None:
-    """Two controllers that mean different things by a name are told."""
+    """Two controllers that mean different things by a name are an error."""
     store: Store[Pod] = Store({"job": job_of})
     store.add_index("job", job_of)
     with pytest.raises(ValueError, match="'job'"):

@@ -39,7 +39,7 @@ async def running(
 
 
 class Calls:
-    """Writes down calls; answers or fails as told."""
+    """Records calls; answers or fails as configured."""
 
     def __init__(self, clock: MovedClock, *answers: float | Exception | None) -> None:
         self.clock, self.answers = clock, list(answers)
@@ -347,7 +347,7 @@ async def test_long_runs_are_reported(clock: MovedClock) -> None:
     ],
 )
 async def test_what_others_can_clear_is_tried_every_ten_seconds(clock: MovedClock, error: Exception) -> None:
-    """A quota that is raised tells nobody; other failures wait for longer and longer."""
+    """A raised quota has no event; other failures wait for longer and longer."""
     calls = Calls(clock, *[error] * 40)
     async with running(calls, clock) as queue:
         queue.add(A)

@@ -36,7 +36,7 @@ def identity(item: dict[str, Any]) -> ObjectMeta:
 
 
 async def test_what_is_made_twice_is_found_the_second_time(ground: Ground) -> None:
-    """Whoever was killed before he could note it finds his own work."""
+    """A killed process that could not record its work finds it."""
     first = await ground.writer.create(PODS, POD)
     second = await ground.writer.create(PODS, POD)
 
@@ -45,7 +45,7 @@ async def test_what_is_made_twice_is_found_the_second_time(ground: Ground) -> No
 
 
 async def test_own_objects_are_distinguished_from_others(ground: Ground) -> None:
-    """By the UID of the controller among its owners."""
+    """Indexed by the UID of the controller among its owners."""
     owner = ObjectMeta(name="q", uid="u1")
     body = {**POD, "metadata": {**POD["metadata"], "ownerReferences": [owner_reference(QUEUES, owner)]}}
     made = await ground.writer.create(PODS, body)
@@ -77,7 +77,7 @@ async def test_a_patch_means_one_object(ground: Ground) -> None:
 
 
 async def test_a_patch_of_what_is_gone_says_so(ground: Ground) -> None:
-    """Gone and replaced are the same to whoever meant the object."""
+    """Gone and replaced are the same for a write to the object."""
     old = identity((await ground.writer.create(PODS, POD)).object)
     await ground.delete(PATH)
 
@@ -87,7 +87,7 @@ async def test_a_patch_of_what_is_gone_says_so(ground: Ground) -> None:
 
 
 async def test_a_patch_of_a_version_refuses_another(ground: Ground) -> None:
-    """Who decided by what he read is told when somebody else was faster."""
+    """A decision on outdated reads gets a conflict."""
     read = identity((await ground.writer.create(PODS, POD)).object)
     await ground.writer.merge(PODS, read, {"metadata": {"labels": {"a": "b"}}})
 

@@ -8,7 +8,7 @@ SPARING, WHOLE = 2, 4
 
 
 def victims(minimum: int) -> list[str]:
-    """Who goes for the more important gang."""
+    """Victims of the more important gang."""
     scenario = Scenario().priority_class("higher", 10).node("n", cpu=CPU)
     scenario = scenario.running("low", on=["n"] * PODS, min_available=minimum)
     scenario = scenario.job("high", tasks=GANG, priority_class="higher", phase="Inqueue")

@@ -9,7 +9,7 @@ SPARING, WHOLE = 2, 4
 
 
 def victims(minimum: int) -> list[str]:
-    """Who goes for the more important gang."""
+    """Victims of the more important gang."""
     scenario = Scenario().priority_class("low", LOW).priority_class("high", HIGH).node("n", cpu=CPU)
     scenario = scenario.running("low", on=["n"] * PODS, min_available=minimum, priority_class="low")
     scenario = scenario.job("high", tasks=GANG, priority_class="high", phase="Inqueue")
@@ -17,7 +17,7 @@ def victims(minimum: int) -> list[str]:
 
 
 def test_the_page() -> None:
-    """A gang that can spare two loses two; one that can spare none loses nobody."""
+    """A gang that can spare two loses two; one that can spare none loses none."""
     assert victims(WHOLE) == []
     assert_tells(
         "actions/preempt",

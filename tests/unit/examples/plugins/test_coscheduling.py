@@ -30,7 +30,7 @@ def carried(outcome: Outcome) -> set[tuple[str, ...]]:
 
 
 def test_the_page() -> None:
-    """Who is bound, with what, and what those hear who wait."""
+    """Binds, with their annotations, and reasons of pending pods."""
     together = sum(LEAST.values())
     short, tight, enough = run(cluster(9, of_b=1)), run(cluster(3)), run(cluster(together))
     group = ",".join(GROUP)

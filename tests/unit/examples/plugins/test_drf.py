@@ -24,7 +24,7 @@ def world(*objects: Any) -> World:
 
 
 def victims(there: World, *names: str) -> list[str]:
-    """Who may go for the preemptor."""
+    """Victims of the preemptor."""
     chosen, _ = there.function(contract.PREEMPTABLE).function(there.task("p"), there.tasks(*names))
     return [task.name for task in chosen]
 

@@ -27,7 +27,7 @@ def may_have(session: Session) -> dict[str, int]:
 
 
 def test_the_page() -> None:
-    """The division of what is there, and what a pod hears."""
+    """The division of the amounts, and the reason of a pod."""
     session = opened()
     found, kept = may_have(session), may_have(opened(keeps="c"))
     first = {name: min(GUARANTEED[name], ASKED[name]) for name in GUARANTEED}

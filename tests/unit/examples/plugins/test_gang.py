@@ -8,7 +8,7 @@ from tests.unit.plugins.policies import World, acted, bound, group, node, opened
 
 
 def world(*objects: Any) -> World:
-    """A session with gang alone, and a pod of another job that wants room."""
+    """A session with gang alone, and a pod of another job that needs capacity."""
     return opened(*objects, group("other"), pod("wants", job="other"), plugins=["gang"])
 
 
@@ -18,7 +18,7 @@ def worker(name: str, role: str = "worker", on: str = "n") -> Any:
 
 
 def spared(there: World, *names: str) -> list[str]:
-    """Who may go."""
+    """Possible victims."""
     chosen, _ = there.function(contract.PREEMPTABLE).function(there.task("wants"), there.tasks(*names))
     return [task.name for task in chosen]
 

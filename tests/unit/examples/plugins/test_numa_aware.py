@@ -39,7 +39,7 @@ def row(asked: int, free: str) -> str:
 
 @pytest.fixture
 def scores() -> list[float]:
-    """Of a node where the pod needs one NUMA node, and of one where it needs two."""
+    """Verdicts of a node where the pod needs one NUMA node, and of one where it needs two."""
     topologies = (numatopology("n1", policy="best-effort"), numatopology("n2", policy="best-effort", free="2-5"))
     cluster = Scenario().node("n1").node("n2").job("j", **WIDE).add(*topologies)
     session = open_session(cluster, plugins=("numa-aware",), arguments={"numa-aware": {"weight": 10}})

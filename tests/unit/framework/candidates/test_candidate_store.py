@@ -44,7 +44,7 @@ def test_the_last_stays_whatever_it_takes() -> None:
 
 
 def test_answers_by_amounts_stay_within_their_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one template no more amounts are known than it may know, and places are the same."""
+    """The number of known amounts of a template is limited, and places are the same."""
     scenario = Scenario()
     for number in range(6):
         scenario = scenario.node(f"n{number}", cpu=4 + number)

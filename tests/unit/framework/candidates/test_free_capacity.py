@@ -30,7 +30,7 @@ def test_room_that_is_being_released_counts() -> None:
 
 
 def test_explanations_follow_placements() -> None:
-    """Equal tasks hear the same until something changes."""
+    """Equal tasks have the same reason until something changes."""
     scenario = Scenario().node("n1", cpu=2).node("n2", cpu=2, unschedulable=True).job("small", cpu=1).job("a", cpu=2)
     session = open_session(scenario, plugins=("predicates",))
     small, big = sorted(session.jobs.all(), key=lambda job: job.job.name, reverse=True)

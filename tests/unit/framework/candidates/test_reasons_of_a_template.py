@@ -36,7 +36,7 @@ class Naming(Plugin):
 
 
 def why(plugin: Any) -> str:
-    """What a job of one task is told."""
+    """Reason of a job of one task."""
     return CLUSTER.job("train").run("allocate", plugins=("gang", plugin)).why("train")
 
 

@@ -366,7 +366,7 @@ def test_faults_inside_a_value_have_their_whole_path(raw: object, where: str) ->
 
 
 def test_all_faults_inside_a_value_are_reported_at_once() -> None:
-    """Nobody should have to start three times."""
+    """One start shows all faults."""
     with pytest.raises(ConfigError) as caught:
         decode(Nested, {"marks": {"low": "x", "highMark": "y"}, "rules": 5}, PATH)
 

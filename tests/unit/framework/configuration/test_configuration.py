@@ -179,7 +179,7 @@ def test_the_canonical_spelling_of_a_flag_wins() -> None:
 
 
 def test_a_plugin_may_stand_twice_under_instance_names() -> None:
-    """Both are kept, told apart by instance."""
+    """Both are kept, distinguished by instance."""
     text = "actions: allocate\ntiers: [{plugins: [{name: extender, instance: quota}, {name: extender, instance: b}]}]"
 
     plugins = read(text).configuration.profiles[0].plugins
@@ -322,7 +322,7 @@ def test_broken_profiles_are_faults(text: str, fault: str) -> None:
     ],
 )
 def test_a_broken_file_is_a_fault_with_its_place(text: str, fault: str) -> None:
-    """By line where the text is no YAML, by path where it says something else than a configuration."""
+    """Faults by line if the text is not YAML, by path if it is not a configuration."""
     found = faults_of(text)
 
     assert any(each.startswith(fault) for each in found), found

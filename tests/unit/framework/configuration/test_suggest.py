@@ -1,4 +1,4 @@
-"""The name somebody probably meant."""
+"""The nearest known name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Section `metrics`: what it says, and what is told where it says nothing that can be asked."""
+"""Section `metrics`: its values, and faults of sources that cannot be queried."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_the_adaptor_needs_no_address() -> None:
     ],
 )
 def test_an_unreachable_source_is_reported(metrics: dict[str, str], told: str) -> None:
-    """Nothing is measured, and the author hears of it."""
+    """Nothing is measured, and the author gets a warning."""
     notes = Notes()
 
     assert read_source(metrics, notes=notes) is None
@@ -90,7 +90,7 @@ def test_an_unreachable_source_is_reported(metrics: dict[str, str], told: str) -
 
 
 def test_no_section_is_no_source() -> None:
-    """And nothing to be told."""
+    """There is no fault."""
     notes = Notes()
 
     assert read_source({}, notes=notes) is None

@@ -1,4 +1,4 @@
-"""Whose end would let a job run: told exactly, or not at all."""
+"""Jobs whose end would let a job run: named exactly, or not at all."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ PLUGINS = (("priority", "gang", "conformance"), ("predicates", "nodeorder"))
 
 
 def decided(scenario: Scenario, *plugins: Any, cycles: int = 1) -> Outcome:
-    """Run a cycle that evicts nobody."""
+    """Run a cycle without evictions."""
     return scenario.run("enqueue", "allocate", "backfill", plugins=plugins or PLUGINS, cycles=cycles)
 
 
@@ -46,7 +46,7 @@ def test_two_are_named_where_one_is_not_enough() -> None:
 
 
 def test_no_message_if_it_would_not_fit_anyway() -> None:
-    """A pod of nobody holds a node: the gang cannot run whoever ends; nor can what is larger than any node."""
+    """A pod without a job holds a node: the gang cannot run, whatever ends; nor can one larger than any node."""
     scenario = NODES.running("a", on=["n1"], cpu=3).pod("loose", node="n2", cpu=3)
 
     assert remedy(decided(scenario.job("p", tasks=2, cpu=4))) == ()
@@ -85,7 +85,7 @@ def test_limits_of_queues_are_kept_to() -> None:
 
 @pytest.mark.parametrize("cycles", [1, 3])
 def test_what_was_tried_leaves_no_trace(cycles: int) -> None:
-    """Nobody is evicted, and pods hear of room as it is, not as it was in the trial."""
+    """No pod is evicted, and reasons show the capacity as it is, not as in the trial."""
     scenario = NODES.running("a", on=["n1"], cpu=3).running("b", on=["n2"], cpu=3).job("p", cpu=4)
     outcome = decided(scenario, cycles=cycles)
 
@@ -96,7 +96,7 @@ def test_what_was_tried_leaves_no_trace(cycles: int) -> None:
 
 
 def settled_cycles(scenario: Scenario, *steps: str, plugins: Any = PLUGINS) -> list[CycleReport]:
-    """Run cycles that remember what need not be done again; before each but the first a pod ends, or nobody."""
+    """Run cycles with memory; before each but the first a pod ends, or none."""
     parsed, registry = configured(("enqueue", "allocate"), plugins, {})
     cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])
     settled, memory, reports = Settled(), Memory(), []
@@ -136,7 +136,7 @@ def test_outdated_blocking_jobs_are_not_reported() -> None:
 
 
 def test_no_job_blocks_itself() -> None:
-    """Two broken gangs that are alike in all hear of each other."""
+    """Two equal broken gangs name each other."""
     scenario = Scenario().node("n1", cpu=1).node("n2", cpu=1)
     for name, node in (("p", "n1"), ("q", "n2")):
         scenario = scenario.job(name, tasks=2, running_on=[node])
@@ -171,7 +171,7 @@ def in_parts(scenario: Scenario, *sizes: int, group: Any = None) -> Scenario:
 
 
 def test_sub_groups_are_kept_to() -> None:
-    """Where c runs is room for two sub-groups; one that wants more of one rack than there is waits for nobody."""
+    """Two sub-groups fit where c runs; one that needs more than a rack has waits for no job."""
     scenario = RACKS.running("a", on=["n1"], cpu=4).running("b", on=["n2"], cpu=4).running("c", on=["n3", "n4"], cpu=3)
 
     assert remedy(decided(in_parts(scenario, 2, 2, group=IN_ONE_RACK), *TOPOLOGY)) == ("default/c",)
@@ -203,7 +203,7 @@ def test_as_many_of_a_queue_are_named_as_its_limit_asks_for() -> None:
 
 
 def test_messages_about_domains_stay_while_they_are_true() -> None:
-    """A job with a topology is tried each time, and told the same until the job that was named is gone."""
+    """A job with a topology is tried each time, and has the same reason until the named job is gone."""
     scenario = RACKS.running("a", on=["n1", "n2"], cpu=4).running("b", on=["n3"], cpu=4).pod("loose", node="n4", cpu=4)
     scenario = scenario.job("p", tasks=2, cpu=4, group=IN_ONE_RACK, phase="Inqueue")
     reports = settled_cycles(scenario, "", "", "b-0", "a-0", "a-1", plugins=TOPOLOGY)

@@ -1,4 +1,4 @@
-"""What a PodGroup says and does not mean is told its owner, each thing once."""
+"""Fields of a PodGroup without the intended effect are reported to its owner, once each."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_a_missing_priority_class_is_reported() -> None:
 
 
 def test_valid_values_are_not_reported() -> None:
-    """Nor is anything of pods told before they are all there."""
+    """Nor are pods reported before they all exist."""
     sound = {"networkTopology": {"mode": "soft"}, "subGroupPolicy": [BY_PART]}
 
     assert told(NODES.job("p", tasks=2).priority_class("high", 1000)) == []

@@ -220,7 +220,7 @@ def test_warnings_of_the_parser_are_not_repeated() -> None:
 
 
 def test_faults_and_warnings_of_a_file_are_findings() -> None:
-    """A file that cannot be used is told whole."""
+    """All faults of an unusable file are reported."""
     findings = check("actions: alocate\ntiers: [{plugins: [{name: gangg}]}]", read)
 
     assert [(finding.severity, finding.path) for finding in findings] == [
@@ -368,7 +368,7 @@ def test_parents_of_queues_are_looked_up_in_the_file() -> None:
 
 
 def test_queues_that_are_their_own_ancestors_are_faults() -> None:
-    """Each of the circle is named, with its way; what hangs below it is not told for it."""
+    """Each queue of the circle is named, with the circle; queues below it are not."""
     assert of_manifests(queues(a="b", b="c", c="a", d="a", e="e")) == [
         "fault Queue a.spec.parent: is its own ancestor: a → b → c → a",
         "fault Queue b.spec.parent: is its own ancestor: b → c → a → b",

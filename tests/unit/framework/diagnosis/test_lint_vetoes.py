@@ -1,4 +1,4 @@
-"""Advice about plugins that spare pods where nobody asks them."""
+"""Advice about plugins that protect pods where they are not asked."""
 
 import pytest
 
@@ -74,5 +74,5 @@ def test_effective_protection_is_not_reported(actions: str, tiers: list[str]) ->
 
 
 def test_disabled_protection_is_not_reported() -> None:
-    """It is meant to spare nobody."""
+    """It protects no pods by design."""
     assert found("preempt", "{name: gang}", "{name: pdb, enablePreemptable: false}") == []

@@ -1,4 +1,4 @@
-"""Jobs that are passed over because nothing changed for them hear all the same what has changed around them."""
+"""Jobs that are skipped because nothing changed for them still get the reasons that changed around them."""
 
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.session.memory import Memory, Settled
@@ -39,7 +39,7 @@ def cycles(scenario: Scenario, *, ends: str = "", comes: Scenario | None = None)
 
 
 def of_evictions(report: CycleReport) -> Refusal:
-    """Return why nobody is evicted for the job that waits."""
+    """Return why no pod is evicted for the waiting job."""
     (refusal,) = (each for each in report.refusals["default/big"] if each.action)  # type: ignore[index]  # a plain string does
     return refusal
 
@@ -97,7 +97,7 @@ def test_changed_messages_are_written_and_others_stay() -> None:
 
 
 def test_a_status_that_does_not_show_yet_is_written_with_its_reason() -> None:
-    """What was told is on its way to the server when the next cycle begins, which has other things to do."""
+    """The last conditions are on their way to the server when the next cycle begins, which has other things to do."""
     scenario = Scenario().queue("q").node("n1", cpu=4).job("big", tasks=2, queue="q", cpu=5, phase="Inqueue")
     parsed, registry = configured(("enqueue", "allocate"), (("gang", "predicates"),), {})
     cluster = cluster_of(scenario.objects, shard_mode="none", shard="volcano", warnings=[])

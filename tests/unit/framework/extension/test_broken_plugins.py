@@ -140,7 +140,7 @@ def test_what_goes_with_a_function(registration: Any) -> None:
     "what", ["register_annotations", "register_labels", "register_plan_annotations", "register_preparations"]
 )
 def test_bindings_that_cannot_be_prepared_are_not_made(what: str) -> None:
-    """Their jobs are told, and the room is free again."""
+    """Their jobs have the reason, and the capacity is free again."""
     outcome = decided(lambda session: getattr(session.extensions, what)("broken", broken))
 
     assert outcome.bindings == {}
@@ -201,7 +201,7 @@ VICTIMS = (
     ids=["raises", "none", "text", "3"],
 )
 def test_choices_of_victims(answer: Any) -> None:
-    """Who fails spares everybody, is named, and the veto says what went wrong."""
+    """A plugin that fails protects all pods, is named, and the veto has its error."""
     plugin = Broken(lambda session: session.extensions.register(contract.PREEMPTABLE, "broken", answer))
     outcome = VICTIMS.run("allocate", "preempt", plugins=((plugin, "priority", "gang", "predicates"),))
 

@@ -169,7 +169,7 @@ def test_all_faults_are_reported_at_once_and_the_rest_is_registered(tmp_path: Pa
 
 
 def test_a_folder_may_be_named_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line of a fault is told as it is of a folder named from the root."""
+    """The line of a fault is the same for a folder named from the root."""
     write(tmp_path, a_syntax="x = 1\ndef broken(:\n", b_raises="x = 1\n\nraise RuntimeError('no licence')\n")
     monkeypatch.chdir(tmp_path.parent)
 
@@ -236,7 +236,7 @@ def test_an_entry_point_that_leads_to_no_builder_is_a_fault(target: str, fault: 
 
 
 def test_installed_distributions_offer_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entry points by name; a broken one is told, the rest is registered."""
+    """Entry points by name; a broken one is reported, the rest is registered."""
     (tmp_path / "some_distribution.py").write_text(CLASS.format(kind="One", name="one"))
     monkeypatch.syspath_prepend(tmp_path)
     registry = Registry()

@@ -160,7 +160,7 @@ def test_hyper_node_order_adds_the_scores_up() -> None:
 
 
 def test_hyper_node_order_receives_the_nodes_of_each_domain() -> None:
-    """By name of the domain; its flag switches it off."""
+    """Order of the domains by name; its flag disables it."""
     told: dict[str, list[str]] = {}
 
     def score(_: SubJob, nodes: Mapping[str, Sequence[str]]) -> Mapping[str, float]:

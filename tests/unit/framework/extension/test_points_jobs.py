@@ -99,7 +99,7 @@ RICH = (
 
 @pytest.mark.parametrize(("first", "evicted"), [("red", ["r-1"]), ("blue", ["b-1"])])
 def test_victim_queue_order(first: str, evicted: list[str]) -> None:
-    """Of two queues the one that it puts first gives way; it is told for whom."""
+    """The first of two queues by its order gives way; it receives the preemptor."""
     told: set[str] = set()
 
     def compare(left: Queue, right: Queue, preemptor: Queue) -> int:
@@ -164,7 +164,7 @@ def test_job_ready_holds_a_job_back() -> None:
 
 
 def test_job_pipelined_holds_the_room_of_a_job_that_is_not_ready() -> None:
-    """Nothing of it is bound, and nobody else gets the room."""
+    """Nothing of it is bound, and no other job gets the capacity."""
     no = saying(contract.JOB_READY, lambda job: job.job.name != "a", name="no")
     outcome = TWO_JOBS.run("allocate", plugins=(no, saying(contract.JOB_PIPELINED, always(Vote.PERMIT))))
 
@@ -226,7 +226,7 @@ def job_of_first() -> SessionJob:
 
 
 def test_the_gate_of_a_queue() -> None:
-    """`job_enqueueable` refuses with a reason; `job_enqueued` hears of those who pass."""
+    """`job_enqueueable` refuses with a reason; `job_enqueued` is called for admitted jobs."""
     passed: list[str] = []
     plugin = Saying(
         "test",
@@ -244,7 +244,7 @@ def test_the_gate_of_a_queue() -> None:
 
 
 def test_job_starving_is_decided_by_the_first_tier() -> None:
-    """All of its functions must agree; without any nobody starves."""
+    """All of its functions must agree; without functions no job starves."""
     yes, no = (saying(contract.JOB_STARVING, always(answer), name=str(answer)) for answer in (True, False))
     cases: list[tuple[tuple[Any, ...], bool]] = [
         ((), False),
@@ -260,7 +260,7 @@ def test_job_starving_is_decided_by_the_first_tier() -> None:
 
 @pytest.mark.parametrize("answer", [True, REFUSAL])
 def test_overused_stops_a_queue(answer: Any) -> None:
-    """The other queue is served; the jobs are told why."""
+    """The other queue is served; the jobs have the reason."""
     queues = Scenario().queue("red").queue("blue").node("n1").job("a", queue="red").job("b", queue="blue")
     plugin = saying(contract.OVERUSED, lambda queue: answer if queue.name == "red" else False)
     outcome = queues.run("allocate", plugins=(plugin,))

@@ -126,7 +126,7 @@ def test_a_global_predicate_is_asked_anew_for_each_task() -> None:
 
 
 def test_pre_predicate_spares_looking_at_nodes() -> None:
-    """A refusal stands for the task; nobody is asked about nodes."""
+    """A refusal stands for the task; no plugin is asked about nodes."""
     asked: list[str] = []
     refusal = Refusal(plugin="test", reason="NotNow", message="not now")
     plugin = Saying(
@@ -342,7 +342,7 @@ def test_predicate_of_many_pairs() -> None:
 
 
 def test_predicate_of_many_pairs_is_asked_about_what_others_leave() -> None:
-    """The second plugin hears of two nodes."""
+    """The second plugin is asked about two nodes."""
     asked: list[list[str]] = []
 
     def answers(_: Task, nodes: Sequence[NodeView]) -> list[Any]:
@@ -365,7 +365,7 @@ def test_predicate_of_many_pairs_with_another_number_of_answers(answer: Any) -> 
 
 
 def test_batch_node_order_that_refuses() -> None:
-    """The task has no node, and is told; the others have theirs."""
+    """The task has no node, and a reason; the others have theirs."""
     refusal = Refusal(plugin="test", reason="NotScored", message="no model of this pod")
     plugin = saying(contract.BATCH_NODE_ORDER, lambda task, _: refusal if task.name == "a-0" else {"n2": 1.0})
     result = THREE.job("b").run("allocate", plugins=("gang", plugin))

@@ -232,7 +232,7 @@ def test_a_function_may_look_at_the_task_itself(point: Any) -> None:
 
 
 def test_functions_that_do_not_care_are_not_asked() -> None:
-    """By the option `cares`."""
+    """Selected by the option `cares`."""
     asked: list[str] = []
 
     def noting(task: Task) -> None:

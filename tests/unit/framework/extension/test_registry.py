@@ -92,7 +92,7 @@ def registered() -> Registry:
 
 
 def test_a_class_is_given_its_decoded_arguments() -> None:
-    """By the annotation of `args`, or by the class attribute `arguments`."""
+    """The class of arguments is the annotation of `args`, or the class attribute `arguments`."""
     for plugin in ("fill", "explicit"):
         built: Any = registered().build_plugin(option(plugin, fill__weight="5"))
         assert built.args == FillArgs(weight=5)

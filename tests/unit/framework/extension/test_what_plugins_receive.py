@@ -148,7 +148,7 @@ def test_a_session_that_is_opened(name: str) -> None:
 
 
 def test_a_session_at_its_end() -> None:
-    """The same when it has placed, refused and told all that it will."""
+    """The same after all placements, refusals and reports."""
     faults: set[str] = set()
     row = OTHERS["on_close"]
     sessions: list[Session] = []

@@ -112,7 +112,7 @@ KINDS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {
 RAISED: Final = frozenset({"exception", "long exception", "exception without text"})
 """About what was asked alone; the plugin is asked about the next."""
 UNKNOWN_NAMES: Final = frozenset({"text", "turns"})
-"""Of the right type, and no node: about what was asked, likewise."""
+"""Answers of the right type, and no node: one for each question, likewise."""
 EXITS: Final = frozenset({"SystemExit", "KeyboardInterrupt", "CancelledError"})
 BOOLEAN: Final = frozenset({"false"})
 ANSWER: Final = frozenset({"none", "false"})

@@ -94,7 +94,7 @@ def test_followers_lie_beside_their_leader() -> None:
 
 
 def test_a_pod_that_is_there_is_a_leader_too() -> None:
-    """Of two nodes the first has one."""
+    """The first of two nodes has one."""
     asked = replace(problem([1], [9, 9]), companions=[companions([True], [False], [1, 0])])
 
     assert columns_of(asked) == [0]

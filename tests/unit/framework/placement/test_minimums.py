@@ -17,9 +17,9 @@ def opened(pods: str, minimum: int, *, roles: str = "", size: int = 0, parts: in
 
     Args:
         pods: The pods, in task order; running ones are in capitals.
-        minimum: Of the job.
+        minimum: Minimum of the job.
         roles: Minimums by role, a letter for each task.
-        size: Of sub-groups; 0 for none.
+        size: Size of sub-groups; 0 for none.
         parts: How many of them must be made up.
     """
     policy = {"name": "part", "matchLabelKeys": ["part"], "subGroupSize": size, "minSubGroups": parts}
@@ -60,7 +60,7 @@ def chosen(pods: str, minimum: int, **more: Any) -> str:
     ids=["first", "roles", "roles-then-first", "running-count", "roles-beyond-the-minimum", "too-few"],
 )
 def test_an_undivided_job(pods: str, minimum: int, roles: str, tasks: str) -> None:
-    """Whom roles lack, then the first ones; minimums by role that sum up to more than the job's do not count."""
+    """Members that roles lack, then the first ones; minimums by role that exceed the job's do not count."""
     assert chosen(pods, minimum, roles=roles) == tasks
 
 
@@ -104,7 +104,7 @@ def test_sub_groups(pods: str, minimum: int, parts: int, tasks: str) -> None:
     ids=["both", "who-is-not-elsewhere", "no-minimum-of-sub-groups", "another-one-for-a-role", "one-more-of-a-role"],
 )
 def test_roles_in_sub_groups(pods: str, minimum: int, roles: str, parts: int, tasks: str) -> None:
-    """In a sub-group those go first whom roles lack; for what they still lack others are made up."""
+    """In a sub-group, members that roles lack come first; for what they still lack, others are created."""
     assert chosen(pods, minimum, roles=roles, size=2, parts=parts) == tasks
 
 

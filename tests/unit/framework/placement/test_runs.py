@@ -35,7 +35,7 @@ def test_a_later_task_of_a_run_is_asked_about() -> None:
 
 
 def test_equal_tasks_without_capacity_have_the_same_message() -> None:
-    """Each of many equal tasks that find no node is told why, and one that differs is told its own reason."""
+    """Each of many equal tasks without a node has the reason, and a different one has its own reason."""
     scenario = gang_of([{"app": "web"}, {}, {}], 1)
     full = scenario.running("filling", on=["big", "small"], cpu=2).running("more", on=["big"], cpu=61)
     outcome = full.run("allocate", plugins=PLUGINS)

@@ -70,7 +70,7 @@ def cycles(scenario: Scenario, count: int, *, ends: str = "") -> list[CycleRepor
 
 
 def test_a_full_queue_is_asked_once_for_all_equal_jobs() -> None:
-    """Two jobs hear in the first cycle that their queue is full; later one question tells for both."""
+    """Two jobs have the reason in the first cycle that their queue is full; later one question decides for both."""
     cycles(FULL, 2)
     Watching.asked.clear()
     reports = cycles(FULL, 4)

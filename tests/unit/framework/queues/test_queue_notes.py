@@ -1,4 +1,4 @@
-"""Notes on queues: told once, and again when the text changes."""
+"""Notes on queues: reported once, and again when the text changes."""
 
 from pyroclast.framework.session.memory import Settled
 

@@ -94,7 +94,7 @@ def test_between_queues_the_queue_loses() -> None:
 
 
 def test_earlier_losers_to_a_victim_lose_its_capacity_again() -> None:
-    """On terms with the new owner of it: by those with the victim they could have it back from anybody else."""
+    """It has terms with the new owner: by those with the victim it could reclaim it from any other."""
     session = opened({"queue/c": "0/3//// 0/2////", "job/default/loser": "1 9"})
     evict_for(session, "rival-0", "winner-0")
     (record,) = recorded(session)
@@ -105,7 +105,7 @@ def test_earlier_losers_to_a_victim_lose_its_capacity_again() -> None:
 
 @pytest.mark.parametrize("agreed", ["0/3//// 0/1////", "0/4//// 0/2////"])
 def test_a_possible_preemptor_of_the_victim_loses_nothing(agreed: str) -> None:
-    """What either of them is set to get was changed since: that record kept nobody from the room any longer."""
+    """The deserved amount of one of them changed since: that record does not protect the capacity any more."""
     session = opened({"queue/c": agreed, "job/default/loser": "1 8"})
     evict_for(session, "rival-0", "winner-0")
     (record,) = recorded(session)
@@ -137,7 +137,7 @@ def test_who_loses_now_does_so_on_the_terms_with_this_winner() -> None:
 
 
 def test_a_queue_cannot_take_back_what_it_lost() -> None:
-    """By the rule between queues; by that between jobs it may be a victim as before."""
+    """The rule between queues bars it; between jobs it may be a victim as before."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     refusal = vetoed(session, "rival-0", "winner-0", between_queues=True)
 
@@ -167,7 +167,7 @@ def test_other_terms_are_another_reason() -> None:
 )
 @pytest.mark.parametrize("whose", ["a", "b", "above"])
 def test_terms_are_whatever_decides_what_queues_get(change: dict[str, Any], whose: str) -> None:
-    """Of the one that lost, of the one that won, and of those above them."""
+    """Terms of the loser, of the winner, and of the queues above them."""
     session = opened()
     queues = {name: Queue(name=QueueName(name)) for name in ("root", "left", "above", "b")}
     queues["a"] = Queue(name=QueueName("a"), parent=QueueName("above"))
@@ -191,7 +191,7 @@ def test_others_may_take_it() -> None:
 
 
 def test_vetoes_reach_the_answer() -> None:
-    """Plugins are not asked about a pod that won its room; the veto is told like theirs."""
+    """Plugins are not asked about a pod on capacity that it took; the veto is reported like theirs."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     victim = task_of(session, "winner-0")
 
@@ -200,7 +200,7 @@ def test_vetoes_reach_the_answer() -> None:
 
 
 def test_a_place_on_another_node_is_no_room_won() -> None:
-    """The pod runs elsewhere than it was promised to: whoever lost pods there may have this one."""
+    """The pod runs on another node than the nominated one: earlier losers there may evict it."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     (record,) = session.held.standing
     elsewhere = dict.fromkeys(record.places, NodeName("n2"))
@@ -210,7 +210,7 @@ def test_a_place_on_another_node_is_no_room_won() -> None:
 
 
 def test_each_promise_of_a_place_counts() -> None:
-    """One that came to nothing is followed by another: both made somebody lose pods on this node."""
+    """A failed plan is followed by another: both evicted pods of other jobs on this node."""
     session = opened({"queue/a": "0/1//// 0/2////"})
     (record,) = session.held.standing
     later = msgspec.structs.replace(record, cycle=9, losers={"queue/c": "x"})

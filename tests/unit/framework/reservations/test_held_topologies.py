@@ -38,7 +38,7 @@ def pair(**spec: Any) -> Scenario:
 
 
 def test_promised_places_are_taken() -> None:
-    """Wherever they are, where no topology minds."""
+    """On any nodes, without a topology."""
     assert nominated(pair(), ACROSS, AWARE).bindings == ACROSS
 
 
@@ -78,7 +78,7 @@ def test_an_unserved_topology_keeps_the_job_pending(topology: Any, plugins: tupl
 
 
 def test_pods_behind_gates_are_not_bound() -> None:
-    """Whoever wrote a node into their status."""
+    """Another scheduler wrote a node into their status."""
     there = RACKS.job("g", tasks=2, phase="Inqueue", pod={"schedulingGates": [{"name": "wait"}]})
 
     assert nominated(there, ACROSS, PLUGINS).bindings == {}

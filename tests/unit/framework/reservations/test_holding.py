@@ -126,7 +126,7 @@ def test_promised_idle_room_is_not_given_to_more_urgent_work() -> None:
 
 
 def test_a_gang_is_bound_whole_when_its_room_is_free() -> None:
-    """Before anybody else is served."""
+    """Before any other job is served."""
     report, left = promised(URGENT.job("gang", tasks=2, cpu=2), {"gang-0": "n1", "gang-1": "n2"})
 
     assert binds(report.plans) == {"gang-0": "n1", "gang-1": "n2"}
@@ -144,7 +144,7 @@ def test_free_places_of_a_waiting_gang_do_not_let_others_of_it_start() -> None:
 
 
 def test_a_node_that_is_gone_ends_the_promise() -> None:
-    """The job is told, and placed like any other."""
+    """The job has the reason, and is placed like any other."""
     report, left = promised(TWO.job("a", cpu=1), {"a-0": "n9"})
 
     assert binds(report.plans) == {"a-0": "n1"}
@@ -200,7 +200,7 @@ def test_room_that_was_given_up_is_won_all_the_same_by_who_gets_it() -> None:
 
 
 def test_room_that_was_given_up_is_not_held() -> None:
-    """Once told, the job waits like any other: more urgent work gets the node, and nothing is told again."""
+    """Afterwards the job waits like any other: more urgent work gets the node, and nothing is reported again."""
     scenario = URGENT.job("gang", tasks=2, cpu=2)
     tasks = {"gang-0": "n1", "gang-1": "n2"}
     _, left = promised(scenario, {"gang-0": "n1", "gang-1": "n9"}, losers=LOSERS)
@@ -277,7 +277,7 @@ def test_without_memory_nominated_nodes_count() -> None:
 
 
 def test_a_stale_nomination_is_taken_back() -> None:
-    """A pod whose node is too small for it, or gone, is told that it waits for none."""
+    """A pod whose node is too small for it, or gone, has the reason that it waits for none."""
     scenario = Scenario().node("n1", cpu=1).job("a", cpu=2, phase="Inqueue")
     objects = tuple(
         {**each, "status": {**each["status"], "nominatedNodeName": "n1"}} if each["kind"] == "Pod" else each

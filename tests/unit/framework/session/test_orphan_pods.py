@@ -1,4 +1,4 @@
-"""Pods that no job holds: when they are told so."""
+"""Pods without a job: when they get their condition."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def cycle_at(now: float) -> tuple[CycleReport, Memory, int]:
 
 
 def test_a_new_pod_gets_no_message_about_a_missing_group() -> None:
-    """Its group may come by another watch in a moment; once the pod is older it is told, on the same snapshot too."""
+    """Its group may come by another watch in a moment; an older pod gets the condition, on the same snapshot, too."""
     report, memory, generation = cycle_at(CREATED + 1)
 
     assert report.pod_conditions == ()

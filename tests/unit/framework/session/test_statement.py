@@ -12,7 +12,7 @@ BASE = Scenario().node("n1", cpu=4).node("n2", cpu=4).running("old", on=["n1"]).
 
 
 class Counting(Plugin, Ledger):
-    """A plugin with a ledger that counts, and refuses or fails when told to."""
+    """A plugin with a ledger that counts, and refuses or fails as configured."""
 
     def __init__(self, name: str = "counting") -> None:
         self.name = name
@@ -24,7 +24,7 @@ class Counting(Plugin, Ledger):
         session.extensions.register_ledger(self.name, self)
 
     def apply(self, change: Change) -> Refusal | None:
-        """Count, or what was told."""
+        """A count, or a refusal."""
         if isinstance(self.answer, Exception):
             raise self.answer
         if self.answer is None:
@@ -101,7 +101,7 @@ def test_commit_hands_on_one_plan() -> None:
 
 
 def test_an_empty_commit_is_no_plan() -> None:
-    """Nobody hears of it."""
+    """No other plugin is called."""
     plans: list[Plan] = []
     with opened(committed=plans.append).statement() as statement:
         statement.commit()

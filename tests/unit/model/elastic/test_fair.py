@@ -79,7 +79,7 @@ SHARERS = st.lists(
 
 @given(st.integers(-10, 200), SHARERS)
 def test_what_always_holds(total: int, sharers: list[Sharer]) -> None:
-    """Nobody gets less than first or more than asked for, no unit is lost, and none is given out twice."""
+    """Each gets between first and request, no unit is lost, and none is assigned twice."""
     parts = divided(total, sharers)
     firsts = [each.first for each in sharers]
     for part, first, each in zip(parts, firsts, sharers, strict=True):

@@ -232,7 +232,7 @@ def test_each_level_caps(
     asked: tuple[int, int],
     runtime: tuple[int, int],
 ) -> None:
-    """Nobody has more than the cluster, the quota above, or its own maximum."""
+    """No quota exceeds the cluster, the quota above, or its own maximum."""
 
     def most(amounts: tuple[int, int]) -> Mapping[str, Any]:
         return {"cpu": amounts[0], "memory": f"{amounts[1]}Gi"}
@@ -257,7 +257,7 @@ def test_a_weight_counts_in_place_of_the_maximum() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", '{"cpu": "0"}', "nonsense", '{"cpu": "-1"}', '["cpu"]', '{"cpu": "x"}'])
 def test_a_weight_that_says_nothing_is_the_maximum(text: str) -> None:
-    """An annotation without sense is told, and counts as absent."""
+    """A malformed annotation is reported, and counts as absent."""
     faults: list[ObjectError] = []
     read = cores("a", 0, 7, annotations={SHARED_WEIGHT: text}, report=faults.append)
     assert read.weight == {"cpu": 7000}
@@ -266,7 +266,7 @@ def test_a_weight_that_says_nothing_is_the_maximum(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["nonsense", '{"a": 1}', "[1]"])
 def test_namespaces_that_cannot_be_read_are_none(text: str) -> None:
-    """They are told."""
+    """They are reported."""
     faults: list[ObjectError] = []
     assert cores("a", 0, 7, annotations={NAMESPACES: text}, report=faults.append).namespaces == ()
     assert [fault.path for fault in faults] == [f"metadata.annotations.{NAMESPACES}"]
@@ -283,7 +283,7 @@ def test_namespaces_that_cannot_be_read_are_none(text: str) -> None:
     ],
 )
 def test_amounts_that_make_no_sense_make_a_faulty_quota(least: dict[str, Any], most: dict[str, Any], path: str) -> None:
-    """The object is told with the field, and none of its amounts counts."""
+    """The object is reported with the field, and none of its amounts counts."""
     faults: list[ObjectError] = []
     read = quota("a", least=least, most=most, report=faults.append)
     assert [(fault.name, fault.path) for fault in faults] == [("quotas/a", path)]
@@ -376,7 +376,7 @@ def test_a_quota_may_stand_beside_the_root_of_its_tree() -> None:
 
 
 def test_faults_of_a_tree_are_reported_on_its_quotas() -> None:
-    """Nobody says what it has, it has two roots, or a quota stands below one of another tree."""
+    """No quota has its amounts, it has two roots, or a quota is below one of another tree."""
     quotas = [
         top("pool", "gpus", '{"cpu": "40"}'),
         top("pool-2", "gpus", '{"cpu": "50"}'),
@@ -431,7 +431,7 @@ def test_a_root_that_cannot_be_one_leaves_its_tree_out_of_service(name: str, par
 
 @pytest.mark.parametrize("text", ["", "nonsense", '{"cpu": "-1"}', '{"cpu": "x"}', '["cpu"]'])
 def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str) -> None:
-    """With all quotas of the tree; the object is told."""
+    """With all quotas of the tree; the object is reported."""
     faults: list[ObjectError] = []
     labels = {IS_ROOT: "true", IS_PARENT: "true"}
     root = cores("pool", 0, 7, tree="gpus", labels=labels, annotations={TOTAL_RESOURCE: text}, report=faults.append)
@@ -443,7 +443,7 @@ def test_a_root_that_does_not_say_what_its_tree_has_is_out_of_service(text: str)
 
 @pytest.mark.parametrize("has_top", [True, False])
 def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
-    """Whoever may make quotas must not end those of others with them; the last is told what is wrong at the first."""
+    """A user who may create quotas must not break those of others; the last has the fault of the first."""
     length = 3000
     chain = [
         quota(f"q{at:04}", least={}, most={"cpu": 1}, parent=f"q{at - 1:04}" if at else "", is_parent=True)

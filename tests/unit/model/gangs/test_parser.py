@@ -94,7 +94,7 @@ def test_no_gang_is_called_what_free_members_of_another_are() -> None:
 
 
 def test_jobs_of_gangs_have_names_that_no_pod_group_can_have() -> None:
-    """A colon is in no name; long lists are told by a sum over all of them."""
+    """No name has a colon; long lists have a hash of all of them."""
     assert job_of_group(("ml/a",)) == "ml/gang:a"
     assert job_of_group(("ml/a", "other/b")) == "ml/gang:a,other/b"
     assert job_of_group(("ml/a",), is_free=True) == "ml/gang:a:free"

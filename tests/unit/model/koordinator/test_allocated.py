@@ -14,7 +14,7 @@ CARD = Allocated("rdma", 1, (100,), (("0000:3d:00.2", 0), ("0000:3d:00.3", 1)))
 
 
 def test_what_stands_in_it() -> None:
-    """By type, amounts as quantities, and nothing that is empty: of a virtual function the address tells enough."""
+    """Devices by type, amounts as quantities, and no empty fields: the address of a virtual function is enough."""
     assert json.loads(write_allocated([HALF, CARD])) == {
         "gpu": [
             {
@@ -53,7 +53,7 @@ def test_what_was_written_is_read(devices: Any) -> None:
 
 
 def test_amounts_may_be_numbers_and_types_unknown() -> None:
-    """As older agents write them; whoever asks knows which types there are."""
+    """As older agents write them; the reader knows the types."""
     told = '{"xpu":[{"minor":4}],"rdma":[{"minor":0,"resources":{"koordinator.sh/rdma":100}}],"fpga":null}'
 
     assert read_allocated({ALLOCATED: told}) == (Allocated("rdma", 0, (100,)), Allocated("xpu", 4, ()))

@@ -32,7 +32,7 @@ def test_a_pod_without_annotations_has_no_hints() -> None:
 
 
 def test_all_hints_together() -> None:
-    """Of each type of device for itself, and of all together."""
+    """Amounts of each type of device, and of all together."""
     hints = {
         "rdma": {
             "selector": {"matchLabels": {"pool": "a"}},
@@ -79,7 +79,7 @@ def test_all_hints_together() -> None:
     ],
 )
 def test_types_that_are_to_be_near_each_other(listed: Any, asked: Any, hints: Any, joint: Any) -> None:
-    """Those that the pod asks for, and not all of; one alone is near nobody."""
+    """Devices that the pod requests, not all of them; a single one is near no other."""
     found = wishes(device_joint_allocate={"deviceTypes": listed}, device_allocate_hint=hints).joint_of(asked)
 
     assert found == (None if joint is None else Joint(joint, same_pcie=False))

@@ -35,7 +35,7 @@ def of(*devices: Any, **told: Any) -> NodeDevices:
 
 
 def test_devices_stand_by_type_and_number() -> None:
-    """Whatever the order in which they are told, and with the names beside them."""
+    """In any order, with the names beside them."""
     found = of(
         rdma(0), gpu(1, at=(1, "b")), {"type": "xpu", "minor": 7}, fpga(0), gpu(0, at=(0, "a"), labels={"k": "v"})
     )
@@ -133,7 +133,7 @@ def test_a_table_of_partitions() -> None:
 
 @pytest.mark.parametrize("policy", ["", "Honor", "Prefer"])
 def test_gpus_that_are_known_have_a_table_without_more(policy: str) -> None:
-    """By the exact name of their model on the node, where the policy stands, too."""
+    """Cards by the exact name of their model on the node, which has the policy, too."""
     table = of(gpu(0), labels={MODEL: "H800", POLICY: policy}).layout.partitions
 
     assert table is not None

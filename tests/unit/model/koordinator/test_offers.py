@@ -22,7 +22,7 @@ from tests.unit.model.koordinator.test_layout import of
 
 @pytest.mark.parametrize(("vendor", "is_whole"), [("", True), ("nvidia", True), ("huawei", False)])
 def test_healthy_devices_add_up(vendor: str, is_whole: bool) -> None:
-    """By names of resources, in thousandths; percentages of GPUs for the vendors that Koordinator gives them."""
+    """Amounts by names of resources, in thousandths; percentages of GPUs for the vendors that Koordinator lists."""
     labels: dict[str, Any] = {"node.koordinator.sh/gpu-vendor": vendor} if vendor else {}
     found = offers_of(of(gpu(0), gpu(1), gpu(2, health=False), rdma(0), fpga(0), fpga(1), labels=labels))
     whole = {WHOLE_GPU: 200_000} if is_whole else {}

@@ -132,7 +132,7 @@ def test_what_is_asked_of_one_gpu(amounts: Any, count: int, per_device: Any, is_
 
 
 def test_percentages_of_other_devices_stand_as_they_are() -> None:
-    """Of how many devices they are depends on the node; parts of a unit are rounded up."""
+    """The number of devices depends on the node; parts of a unit are rounded up."""
     assert asked(rdma=50, fpga=200) == PodDeviceRequest(quantities=(("rdma", 50), ("fpga", 200)))
     assert device_request({RDMA_SHARE: 1500}) == PodDeviceRequest(quantities=(("rdma", 2),))
 
@@ -153,5 +153,5 @@ def test_a_pod_without_devices_asks_nothing() -> None:
     ],
 )
 def test_memory_and_percent_follow_from_each_other(given: Any, memory: int, expected: Any) -> None:
-    """By the memory of a GPU; what is given twice stays."""
+    """Computed from the memory of a GPU; values given twice stay."""
     assert filled(each(**given), memory) == each(**expected)

@@ -1,4 +1,4 @@
-"""An HTTP server of tests that answers as it is told, byte by byte where need be."""
+"""An HTTP server of tests that answers as configured, byte by byte if needed."""
 
 import asyncio
 import threading

@@ -118,7 +118,7 @@ async def test_without_an_answer_that_may_be_ignored_it_is_left_to_us(answer: by
 
 
 async def test_a_removed_extender_binds_no_pod() -> None:
-    """A plan of the configuration before finds nobody."""
+    """A plan of the earlier configuration finds no extender."""
     made, client = binding(b"{}")
     made.follow(read_configuration("actions: allocate\n", load_registry(""), generation=2).configuration)
 
@@ -138,7 +138,7 @@ async def test_a_configuration_is_read_once() -> None:
 
 @pytest.mark.parametrize(("resources", "delegate"), [([], "extender"), (["nvidia.com/gpu"], msgspec.UNSET)])
 def test_plans_name_the_binder(resources: list[str], delegate: str | msgspec.UnsetType) -> None:
-    """Of pods that the extender manages it is the extender."""
+    """For pods that the extender manages, the binder is the extender."""
     outcome = decided(Scenario().node("n1").job("a"), Service(bind={}), managedResources=resources)
 
     ((bind,),) = (plan.binds for plan in outcome.rounds[0].plans)

@@ -31,7 +31,7 @@ async def failure(url: str, *, seconds: float = 30.0) -> str:
 
 
 async def test_a_question_is_a_post_of_json() -> None:
-    """With its length, nothing packed, nobody named."""
+    """With its length, uncompressed and without a user agent."""
     heard: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,14 +53,14 @@ async def test_a_question_is_a_post_of_json() -> None:
 
 @pytest.mark.parametrize("status", ["201 Created", "204 No Content", "404 Not Found", "500 Broken", "503 Busy"])
 async def test_only_200_is_an_answer(status: str) -> None:
-    """The code is told."""
+    """The code is reported."""
     async with serving(reply(b"", status)) as url:
         assert await failure(url) == f", code {status[:3]}"
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"])
 async def test_redirects_are_not_followed(status: str) -> None:
-    """Nobody but the extender that is configured is told of the cluster."""
+    """Only the configured extender receives the cluster."""
     heard: list[bytes] = []
 
     async def other(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -73,7 +73,7 @@ async def test_redirects_are_not_followed(status: str) -> None:
 
 
 async def test_an_answer_may_be_of_ten_mebibytes_and_no_more() -> None:
-    """With and without its length told."""
+    """With and without a length header."""
     async with serving(reply(b"1" * MOST)) as url:
         assert len(await posted(url)) == MOST
     async with serving(reply(b"1" * (MOST + 1))) as url:
@@ -110,7 +110,7 @@ async def test_the_time_counts_for_the_whole_exchange() -> None:
 
 
 async def test_pods_without_annotations() -> None:
-    """The time is told."""
+    """The time is reported."""
 
     async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -129,7 +129,7 @@ async def test_no_server_listens() -> None:
 
 
 async def test_a_name_that_there_is_not() -> None:
-    """The name is told."""
+    """The name is reported."""
     assert "nobody.invalid" in await failure("http://nobody.invalid/verb")
 
 
@@ -143,7 +143,7 @@ async def test_an_answer_that_breaks_off_or_is_no_http(answer: bytes) -> None:
 
 
 async def test_plain_http_where_https_is_asked_for() -> None:
-    """What speaks without certificates is nobody."""
+    """A peer without certificates is not trusted."""
 
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
@@ -176,7 +176,7 @@ async def test_connections_are_used_again() -> None:
 
 
 async def test_a_certificate_of_an_authority_that_the_system_does_not_know_is_refused() -> None:
-    """No question is sent to whom it shows."""
+    """No question is sent to such a peer."""
     heard: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

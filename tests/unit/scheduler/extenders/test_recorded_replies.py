@@ -80,7 +80,7 @@ def recorded(file: Path, service: Any, *, seconds: int = 3, text: str = TEXT) ->
 
 
 def replayed(file: Path) -> list[Replayed]:
-    """Decide again, with nobody to ask."""
+    """Decide again, without extenders."""
     with file.open("rb") as lines:
         return list(replay(lines))
 
@@ -106,7 +106,7 @@ def test_a_changed_reply_takes_effect_and_is_replayed(tmp_path: Path) -> None:
 
 
 def test_a_record_holds_what_was_answered(tmp_path: Path) -> None:
-    """By plugin, in order; plugins that asked nobody are not in it."""
+    """Answers by plugin, in order; plugins without requests are not in it."""
     service = Service(predicate={}, prioritize={"nodeScore": {"n2": 1.5}})
     recorded(tmp_path / "record", service, seconds=1)
 
@@ -169,7 +169,7 @@ def test_a_cycle_that_was_cut_is_cut_again(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_recorded_with_its_words(tmp_path: Path) -> None:
-    """They stand in what pods are told."""
+    """They are in the reasons of pods."""
 
     class Broken:
         def ask(self, _: Question) -> Answer:

@@ -77,7 +77,7 @@ def test_an_unneeded_answer_is_not_read() -> None:
 
 
 def test_a_failure_is_an_answer() -> None:
-    """And is told to who counts."""
+    """The caller that counts is notified."""
     told: list[tuple[Any, ...]] = []
     with looping() as loop:
         waiting = asking(Answering(NoReplyError(", code 500")), loop, on_exchange=lambda *each: told.append(each))

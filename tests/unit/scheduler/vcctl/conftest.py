@@ -34,7 +34,7 @@ class Said:
 
 
 class Person:
-    """Somebody at a terminal."""
+    """A user at a terminal."""
 
     def __init__(self, client: Client, capsys: pytest.CaptureFixture[str]) -> None:
         self.client = client
@@ -75,7 +75,7 @@ class Person:
 async def person(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Person]:
-    """Somebody whose kubeconfig points to an emulator that serves our kinds."""
+    """A user whose kubeconfig points to an emulator that serves our kinds."""
     async with Emulator(port=0) as emulator:
         path = str(emulator.kubeconfig(tmp_path / "kubeconfig"))
         monkeypatch.setenv("KUBECONFIG", path)

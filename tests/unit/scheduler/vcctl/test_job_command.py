@@ -64,7 +64,7 @@ async def test_the_namespace_of_the_context_counts(person: Person, tmp_path: Pat
     [("--queue", "research"), ("--scheduler", "other"), ("--selector", "team=a"), ("-q", "research", "-S", "other")],
 )
 async def test_jobs_are_picked_out(person: Person, flags: tuple[str, ...]) -> None:
-    """By queue, by scheduler and by labels."""
+    """Selected by queue, by scheduler and by labels."""
     await make_job(person, "plain")
     await person.makes(
         *(JOBS, "Job", "meant"),
@@ -93,7 +93,7 @@ async def test_pods_on_lent_room_are_counted(person: Person) -> None:
 
 
 async def test_a_job_is_described(person: Person) -> None:
-    """What it wants, how it fares, and what happened to it and to no earlier job of its name."""
+    """Its spec, its status, and its events without those of an earlier job of its name."""
     job = await make_job(person, "train", queue="research", plugins={"svc": [], "env": ["--x"]})
     await person.sets_status(
         f"{JOBS}/train",

@@ -50,7 +50,7 @@ async def test_headings_can_be_left_out(person: Person) -> None:
 
 
 async def test_no_queues(person: Person) -> None:
-    """An empty cluster is told of beside the output, as kubectl does."""
+    """An empty cluster is reported beside the output, as kubectl does."""
     said = await person.types("queue", "list")
 
     assert (said.status, said.out, said.err) == (0, "", "No resources found")
@@ -85,7 +85,7 @@ async def test_names_alone(person: Person) -> None:
 
 
 async def test_a_name_that_is_not_there_stops_no_other(person: Person) -> None:
-    """What is there is shown, what is not is told in kubectl's words, and the status says that something failed."""
+    """Existing objects are shown, missing ones are reported in kubectl's words, and the status shows the failure."""
     await person.makes(QUEUES, "Queue", "research")
 
     said = await person.types("queue", "get", "none", "research", "-o", "name")
@@ -179,7 +179,7 @@ async def test_a_name_is_needed(person: Person) -> None:
 
 
 async def test_a_cluster_without_our_kinds(person: Person) -> None:
-    """Who has not installed the definitions hears what is missing."""
+    """Without the definitions the error names what is missing."""
     await person.client.request_json(
         "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/queues.scheduling.volcano.sh"
     )
@@ -190,7 +190,7 @@ async def test_a_cluster_without_our_kinds(person: Person) -> None:
 
 
 async def test_a_server_that_is_not_there(person: Person) -> None:
-    """A refused connection is told with the address."""
+    """A refused connection is reported with the address."""
     said = await person.types("queue", "list", "--server", "http://127.0.0.1:1")
 
     assert said.status == 1

@@ -72,7 +72,7 @@ async def test_wide_tables_show_the_terms(person: Person) -> None:
 
 
 async def test_a_quota_is_shown_with_those_below_it(person: Person) -> None:
-    """By name; as JSON it is one object."""
+    """Selected by name; as JSON it is one object."""
     await company(person)
 
     shown = (await person.types("quota", "get", "org", "--no-headers")).table
@@ -83,7 +83,7 @@ async def test_a_quota_is_shown_with_those_below_it(person: Person) -> None:
 
 
 async def test_a_name_that_is_not_there_stops_no_other(person: Person) -> None:
-    """It is told in kubectl's words."""
+    """It is reported in kubectl's words."""
     await company(person)
 
     said = await person.types("quota", "get", "nobody", "lab")
@@ -116,7 +116,7 @@ def test_a_chain_of_quotas_may_be_long() -> None:
 
 
 async def test_of_two_of_a_name_the_one_that_counts_is_shown(person: Person) -> None:
-    """Of two that were made within one second that is the first by namespace, for the scheduler too."""
+    """The first of two from the same second is the first by namespace, for the scheduler, too."""
     for namespace in ("b", "a"):
         await person.makes("/api/v1/namespaces", "Namespace", namespace)
         await make(person, "q", namespace=namespace)
@@ -127,7 +127,7 @@ async def test_of_two_of_a_name_the_one_that_counts_is_shown(person: Person) -> 
 
 
 async def test_no_quotas(person: Person) -> None:
-    """An empty cluster is told of beside the output."""
+    """An empty cluster is reported beside the output."""
     said = await person.types("quota", "list")
 
     assert (said.status, said.out, said.err) == (0, "", "No resources found")

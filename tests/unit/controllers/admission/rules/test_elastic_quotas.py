@@ -78,7 +78,7 @@ def test_what_is_no_quota_is_refused(spec: Any) -> None:
 
 
 def test_a_change_of_anything_but_the_spec_is_taken() -> None:
-    """What was stored before the rule came must still be labelled, and told how it stands."""
+    """Objects stored before the rule must still accept labels and a status."""
     broken = elastic_quota("q", least={"cpu": 2}, most={"cpu": 1})
     labelled = {**broken, "metadata": {**broken["metadata"], "labels": {"a": "b"}}}
     assert told(labelled, broken) == []
@@ -186,7 +186,7 @@ FULL = [
     elastic_quota("b", namespace="elsewhere", annotations={NAMESPACES: '["x"]'}),
     elastic_quota("c", parent="b", tree="t"),
 ]
-"""What stood there before anybody judged it."""
+"""The value before it was validated."""
 
 
 def changed(number: int, **spec: Any) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def changed(number: int, **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_only_what_is_changed_is_judged(number: int, now: Any, faults: list[str]) -> None:
-    """Nobody is kept from a change, least of all from one for the better, by what was wrong before."""
+    """Earlier faults refuse no change, least of all one for the better."""
     assert told(now, FULL[number], beside=FULL) == faults
 
 
@@ -245,7 +245,7 @@ def test_a_collection_goes_whole() -> None:
 
 
 def test_a_quota_goes_when_none_stand_below_it() -> None:
-    """Whatever it is; where others cannot be seen it goes, and who asks hears that nobody looked."""
+    """Any queue; if others cannot be read it is deleted, with a warning that they were not checked."""
 
     def deleting(name: str, quotas: Sequence[Any] | None) -> AdmissionVerdict:
         return asked("DELETE", quotas, namespace="quotas", name=name)

@@ -141,7 +141,7 @@ def test_a_queue_without_a_state_is_open() -> None:
 
 
 def test_without_lookups_queues_are_not_validated() -> None:
-    """Who cannot see the queues judges the rest."""
+    """Without access to the queues the rest is validated."""
     assert faults_of(job(queue="nowhere")) == ()
 
 
@@ -320,7 +320,7 @@ def test_a_stored_job_with_faults_can_be_finished_and_deleted() -> None:
 
 
 def test_a_job_that_is_made_to_keep_us_busy_is_given_up_on() -> None:
-    """Of its faults a hundred are found; messages name a few of thousands of names."""
+    """A hundred of its faults are found; messages name a few of thousands of names."""
     tasks = [{"name": f"t{number}", "dependsOn": {"name": ["gone"]}} for number in range(3000)]
 
     faults = faults_of(job(*tasks))

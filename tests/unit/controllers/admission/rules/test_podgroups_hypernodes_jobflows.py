@@ -24,7 +24,7 @@ def hyper_node(*patterns: str) -> Json:
 
 
 def warned(path: str, value: Json) -> tuple[str, ...]:
-    """What the user of an object is told that is taken."""
+    """Warnings for the user of an accepted object."""
     service = SERVICES[path]
     resource = ReviewedResource(group=service.group, resource=service.resource)
     verdict = review_object(
@@ -84,7 +84,7 @@ def test_the_queue_of_the_namespace(name: str, annotations: Json, expected: list
     ],
 )
 def test_new_pod_groups(spec: Json, words: str | None) -> None:
-    """The queue is there and open, one tier is given; an empty name is nobody's queue."""
+    """The queue exists and is open, one tier is given; an empty name is no queue."""
     faults = podgroups.faults_of(pod_group(**spec), lookups=QUEUES)
 
     assert [(words or "") in str(fault) for fault in faults] == ([True] if words else [])

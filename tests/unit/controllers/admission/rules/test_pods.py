@@ -121,7 +121,7 @@ def test_the_gate_of_a_queue(gates: list[Json] | None, expected: list[Json]) -> 
 
 
 def test_pods_of_others_get_no_gate() -> None:
-    """Who schedules them knows nothing of it; a resource group decides whose they are before that is asked."""
+    """Their scheduler does not matter; a resource group sets the scheduler before it is checked."""
     annotations = {QUEUE_ALLOCATION_GATE: "true", "volcano.sh/resource-group": "cpu"}
     others = pod(annotations, schedulerName="default-scheduler")
 
@@ -191,7 +191,7 @@ def terms(*terms: Json) -> Json:
     ],
 )
 def test_a_pod_of_a_tree_goes_to_its_nodes(affinity: Json | None, expected: Json | None) -> None:
-    """What it wants itself stays."""
+    """Its own values stay."""
     patches = defaulted(pod(**({} if affinity is None else {"affinity": affinity})), tree_nodes=POOL)
     assert patches == ([] if expected is None else [{"op": "add", "path": "/spec/affinity", "value": expected}])
 

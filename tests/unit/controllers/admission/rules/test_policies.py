@@ -46,7 +46,7 @@ def test_policies(policies: list[Json], words: list[str]) -> None:
 
 
 def test_a_wrong_event_names_all_that_there_are() -> None:
-    """Nobody has to look them up."""
+    """The defaults need no lookup."""
     (fault,) = policy_faults([LifecyclePolicy(event="Boom", action="AbortJob")], "spec.policies")
 
     assert str(fault) == (

@@ -1,4 +1,4 @@
-"""Gangs whose tasks wait for each other: users are told of those that never start, which the scheduler confirms."""
+"""Gangs whose tasks wait for each other: users get a warning if they never start, which the scheduler confirms."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ MASTER, WORKER = task("master", 1, minAvailable=1), task("worker", 2, minAvailab
     ],
 )
 def test_a_gang_that_can_never_start_is_reported(value: Json, most: int | None) -> None:
-    """Of the gang's minimum the pods that wait are no part; the message has the most that it may be."""
+    """Waiting pods do not count for the gang's minimum; the message has the largest possible one."""
     told = warnings_of(value)
 
     assert [f"expected at most {most}" in words for words in told] == ([] if most is None else [True])
@@ -73,7 +73,7 @@ def tasks(draw: st.DrawFn) -> list[Json]:
 @given(tasks=tasks(), data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_warnings_match_jobs_that_the_scheduler_never_starts(tasks: list[Json], data: st.DataObject) -> None:
-    """Whose pods the controller makes while none runs, on a node that has room for all of them."""
+    """Pods that the controller creates while none runs, on a node with capacity for all of them."""
     total = sum(each["replicas"] for each in tasks)
     value = job(*tasks, minAvailable=data.draw(st.integers(1, total)))
 

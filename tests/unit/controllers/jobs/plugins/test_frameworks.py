@@ -35,7 +35,7 @@ def test_pytorch_ranks(name: str, index: int, rank: str | None) -> None:
 
 
 def test_pytorch_without_master_does_nothing() -> None:
-    """There is nobody to wait for."""
+    """There is nothing to wait for."""
     assert "env" not in regular(pod(job(task("worker"), plugins={"pytorch": []}), "worker"))
 
 

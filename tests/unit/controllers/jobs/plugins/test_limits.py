@@ -47,7 +47,7 @@ def test_a_list_that_is_too_long_is_left_out_and_named() -> None:
 
 
 def test_no_message_if_the_variables_are_disabled() -> None:
-    """Nobody misses them."""
+    """They are not needed."""
     assert messages(job(task("worker", 1500), name=LONG, plugins={"svc": ["--inject-hosts-env=false"]})) == []
 
 

@@ -71,7 +71,7 @@ def test_a_made_pair_is_rsa_of_2048_bits() -> None:
 
 @pytest.mark.parametrize(("path", "mode"), [("/root/.ssh", 0o600), ("/home/me/.ssh", 0o644)])
 def test_all_containers_mount_the_keys(path: str, mode: int) -> None:
-    """For root alone in root's home; for whoever runs elsewhere."""
+    """For root in root's home; otherwise for any user elsewhere."""
     plugins = {"ssh": [f"--ssh-key-file-path={path}"]}
     spec = pod(job(task("worker", initContainers=[{"name": "init"}]), plugins=plugins), "worker")["spec"]
 
@@ -88,7 +88,7 @@ def test_all_containers_mount_the_keys(path: str, mode: int) -> None:
 
 @pytest.mark.parametrize("port", [0, 65536, -1])
 def test_what_is_no_port_counts_as_22(port: int) -> None:
-    """And is told."""
+    """The owner gets an event."""
     arguments = [f"--ssh-port={port}"]
 
     assert "  Port 22\n" in made(arguments, task("worker"))["config"]

@@ -63,7 +63,7 @@ def test_the_config_map_lists_hosts_by_task() -> None:
 
 
 def test_a_common_hostname_is_one_host() -> None:
-    """Pods that share a hostname cannot be told apart by it."""
+    """Pods that share a hostname cannot be distinguished by it."""
     of = job(task("ps", 3, hostname="one"), plugins={"svc": []})
     (plugin,) = plugins_of(of)
 
