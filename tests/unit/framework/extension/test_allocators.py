@@ -102,7 +102,7 @@ def test_nodes_without_are_counted_under_the_reason() -> None:
 
 @pytest.mark.parametrize("verb", ["allocate", "pipeline"])
 def test_undoing_a_placement_is_exact(verb: str) -> None:
-    """Of several tasks, in one statement and in nested ones."""
+    """Several tasks, in one statement and in nested ones."""
     session, slots = opened()
     before, tasks, job = slots.state, tasks_of(session), job_of(session)
     with session.statement() as outer:
