@@ -1,6 +1,6 @@
 """Gangpreempt: place whole gangs by evicting less important tasks of the same queue.
 
-Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
+Each queue has one turn, its jobs are served in order. A gang gets all of its minimum in one topology domain, or
 nothing happens.
 """
 

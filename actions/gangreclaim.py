@@ -1,6 +1,6 @@
 """Gangreclaim: place whole gangs by evicting tasks of queues that exceed their deserved amount.
 
-Each queue has one turn, its jobs go in order. A gang gets all of its minimum in one topology domain, or
+Each queue has one turn, its jobs are served in order. A gang gets all of its minimum in one topology domain, or
 nothing happens. Where a plugin divides the inside of queues among owners, such as elastic quotas, a gang first reclaims
 from other owners in its own queue.
 """

@@ -16,11 +16,11 @@ __all__ = ["lacking_groups", "place_part", "place_parts"]
 def place_parts(session: Session, job: SessionJob, sheets: list[Worksheet], place: Callable[[Worksheet], bool]) -> bool:
     """Place tasks of the sub-jobs until the job is ready, and return whether it is.
 
-    Those that the job needs for its minimum go first, then by the plugins' order, which is asked again after each turn:
-    a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so that
-    the siblings find the capacity, and that sub-job gets no other turn. Where worksheets say how many tasks are needed,
-    another sub-job of the same group takes the turn of one that came to nothing; else it waits until all others had
-    theirs.
+    Those that the job needs for its minimum come first, then by the plugins' order, which is asked again after each
+    turn: a sub-job that has become ready comes after those that have not. What does not serve its sub-job is undone, so
+    that the siblings find the capacity, and that sub-job gets no other turn. Where worksheets say how many tasks are
+    needed, another sub-job of the same group takes the turn of one that came to nothing; else it waits until all others
+    had theirs.
 
     Args:
         session: The session.

@@ -27,7 +27,7 @@ _HOLDERS: Final = ScratchKey("what holds room on nodes")
 _Holders = dict[tuple[JobId, TaskTemplate, TaskStatus], list[int]]
 """Columns of tasks that may be evicted, one for each task."""
 _Stock = dict[tuple[QueueName, TaskTemplate], list[int]]
-"""Columns of tasks that might go, one for each task."""
+"""Columns of tasks that might be evicted, one for each task."""
 
 
 class EvictableRoom:
@@ -52,7 +52,7 @@ class EvictableRoom:
 
         Args:
             session: The session.
-            statuses: Where in their lives tasks may be that might go.
+            statuses: Statuses of tasks that might be evicted.
             might_lose: Whether a job might lose some; a wrong yes costs time, a wrong no plans.
         """
         self._session = session
@@ -130,7 +130,7 @@ class EvictableRoom:
             self._add(stock, amounts.T, queue)
 
     def _stock_of(self, holders: _Holders) -> _Stock:
-        """Return which of those that hold capacity might go."""
+        """Return which tasks that hold capacity might be evicted."""
         session, statuses = self._session, self._statuses
         verdicts: dict[JobId, QueueName | None] = {}
         stock: _Stock = {}

@@ -58,7 +58,7 @@ class Harm(NamedTuple):
     highest: int
     """The highest priority of a victim."""
     gangs: int
-    """Gangs that go whole."""
+    """Gangs that are evicted whole."""
     victims: int
     stopped: int = 0
     """Elastic jobs that keep no pod, see `victim_gangs.is_stopped`."""

@@ -120,7 +120,7 @@ def _lowest_level(room: IntArray, evictable: Evictable, request: IntArray, count
 
 
 def _fewest_gangs(room: IntArray, evictable: Evictable, request: IntArray, count: int) -> tuple[int, int]:
-    """Return how many gangs go whole at least, and how many tasks go with so many."""
+    """Return the least number of gangs that are evicted whole, and the number of tasks evicted with so many."""
     is_single = evictable.gangs == SINGLE
     with_singles = room + evictable.where(is_single).freed_on(len(room))
     lacking = count - int(_places(with_singles, request).sum())

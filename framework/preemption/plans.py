@@ -177,7 +177,7 @@ class _Order(Enum):
     """Order in which victims are evicted that free a queue's limit."""
 
     IN_TURN = "in turn"
-    """Those that would be placed last go first."""
+    """Tasks that would be placed last are evicted first."""
     LARGEST_FIRST = "largest first"
     """Few victims free much."""
     SMALLEST_FIRST = "smallest first"
@@ -1001,7 +1001,7 @@ class PreemptionPlanner:
         return bool((nodes.needs(task.template).thresholds[:, 0] <= room).all())
 
     def _orders(self, task: Task, column: int, in_turn: list[Task]) -> Iterator[list[Task]]:
-        """Yield the orders in which victims on a node are tried: as they go first, and the most helpful first."""
+        """Yield the orders in which victims on a node are tried: that of evictions, and the most helpful first."""
         yield in_turn
         by_help = self._most_helpful_first(task, column, in_turn)
         if by_help != in_turn:

@@ -51,7 +51,7 @@ def count_by_reason(nodes: BoolArray, helped: BoolArray, lose: BoolArray, tried:
     Args:
         nodes: Those that count, shape (N,).
         helped: Those where evictions could ever help, shape (N,).
-        lose: Those with tasks that might go, shape (N,).
+        lose: Those with tasks that might be evicted, shape (N,).
         tried: What was found, by column, where evictions were tried.
     """
     untried = nodes.copy()

@@ -1,8 +1,8 @@
 """Victim gangs: a gang that loses a task keeps its minimum, or all its tasks are evicted.
 
 Half a gang holds capacity and does no work, so what is evicted is a unit: one task that its gang can spare, or all
-tasks of a gang. A job whose minimum is one task is no gang; any of its tasks can go. A native group names its
-disruption mode: either any task can go, or all tasks together.
+tasks of a gang. A job whose minimum is one task is no gang; any of its tasks can be evicted. A native group names its
+disruption mode: either any task can be evicted, or all together.
 """
 
 from collections import Counter

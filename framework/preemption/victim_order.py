@@ -26,7 +26,7 @@ __all__ = ["LongOrder", "in_order"]
 
 
 def in_order(session: Session, beneficiary: SessionJob, victims: Iterable[Task]) -> list[Task]:
-    """Return victims, first to go first."""
+    """Return victims in the order of evictions."""
     # ties that no rule decides fall to the reversed task order, which knows none
     ranked = sorted(victims, key=session.jobs.task_order_key, reverse=True)
     jobs = {job.id: job for task in ranked if (job := session.jobs.of(task)) is not None}
@@ -42,7 +42,7 @@ def in_order(session: Session, beneficiary: SessionJob, victims: Iterable[Task])
 
 
 def _by_turns(session: Session, ranked: Sequence[Task]) -> list[Task]:
-    """Order tasks of several jobs that are in order inside each job: none goes before one of its job that is first."""
+    """Order tasks of several jobs in order inside each job: none is evicted before an earlier one of its job."""
     least: dict[JobId | None, tuple[Any, ...]] = {}
     turns: dict[TaskId, tuple[Any, ...]] = {}
     for task in ranked:
@@ -84,7 +84,7 @@ class LongOrder:
         return self._jobs
 
     def iterate(self, beneficiary: SessionJob, jobs: Iterable[SessionJob], domain: BoolArray | None) -> Iterator[Task]:
-        """Yield the preemptable tasks of jobs in the statuses, on nodes of a domain, first to go first.
+        """Yield the preemptable tasks of jobs in the statuses, on nodes of a domain, in the order of evictions.
 
         Nothing may have changed between two steps, but for what has been undone.
         """
@@ -103,7 +103,7 @@ class LongOrder:
         return known[1]
 
     def _in_turn(self, job: SessionJob) -> list["_Keyed"]:
-        """Return a job's tasks, first to go first, each with the key by which jobs take turns."""
+        """Return a job's tasks in the order of evictions, each with the key by which jobs take turns."""
         known = self._tasks.get(job.id)
         if known is None or known[0] != job.changes:
             known = self._tasks[job.id] = (job.changes, self._sorted(job))
@@ -146,7 +146,7 @@ class _Order:
                 yield [job for _, job in equals]
 
     def _compare(self, left: QueueName, right: QueueName) -> int:
-        """Return a negative number where tasks of the left queue go first."""
+        """Return a negative number if tasks of the left queue are evicted first."""
         session = self._session
         for each in session.extensions.functions(contract.VICTIM_QUEUE_ORDER):
             answer: int = session.extensions.ask_or(

@@ -101,7 +101,7 @@ class Rule:
 
     @property
     def modes(self) -> tuple[bool, ...]:
-        """Whether gangs go whole, in the order in which plans are sought: first without."""
+        """Whether gangs are evicted whole, in the order in which plans are sought: first without."""
         return (False, True) if self.takes_gangs else (False,)
 
     def concerns(self, beneficiary: SessionJob, victims_job: SessionJob) -> bool:

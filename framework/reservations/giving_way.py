@@ -47,7 +47,7 @@ def claimants(session: Session) -> list[Claimant]:
 def columns_to_give(
     session: Session, job: SessionJob, kept: Collection[int], waiting: list[Claimant]
 ) -> dict[int, str]:
-    """Return which kept places go to jobs of higher priority: the job by column.
+    """Return the held nodes that jobs of higher priority get: the job by column.
 
     Args:
         session: The session; the places are not held yet.

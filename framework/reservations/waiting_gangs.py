@@ -3,7 +3,7 @@
 A gang is patient by its mode, for a waiting time. Places of its members are held like capacity that is being released,
 so that nothing else is placed there and nothing is bound; in the next cycles they are promised (`nominations`), as long
 as the time is not over. Nothing is kept for a gang that can never come together as nodes and queues are. A gang of
-which a member has to let a place go takes none in the same cycle: others go first.
+which a member gives up a node holds none in the same cycle: others come first.
 """
 
 from collections import Counter

@@ -60,7 +60,7 @@ class QuotaVictims:
         Args:
             reclaimer: The beneficiary.
             name: Its quota.
-            candidates: First to go first.
+            candidates: Candidates in the order of evictions.
         """
         if not self._is_guaranteed(reclaimer, name):
             return []
