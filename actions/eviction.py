@@ -10,6 +10,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import QueueName
 from pyroclast.model.refusals import Refusal
+from pyroclast.model.required_rules import RESERVATION_PREEMPTION
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = [
@@ -123,26 +124,40 @@ def waiting(job: SessionJob) -> Iterator[Task]:
 
 def eligible_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks for which evictions are permitted, in the order of placement."""
-    return [task for task in session.jobs.pending_tasks(job) if not task.gated and not never_preempts(job, task)]
+    return [
+        task for task in session.jobs.pending_tasks(job) if not task.gated and not never_preempts(session, job, task)
+    ]
 
 
 def idle_only_tasks(session: Session, job: SessionJob) -> list[Task]:
     """Return the tasks that never preempt but can use idle capacity in a plan for the others, in placement order."""
-    return [task for task in session.jobs.pending_tasks(job) if not task.gated and never_preempts(job, task)]
+    return [task for task in session.jobs.pending_tasks(job) if not task.gated and never_preempts(session, job, task)]
 
 
-def never_preempts(job: SessionJob, task: Task) -> bool:
-    """Return whether no pod may be evicted for a task, by its own preemption policy or that of its native group."""
+def never_preempts(session: Session, job: SessionJob, task: Task) -> bool:
+    """Return whether no pod may be evicted for a task, by its own preemption policy or that of its native group.
+
+    For a Reservation pods are evicted only if the configuration permits it.
+    """
+    if _is_quiet_reservation(session, task):
+        return True
     native = job.job.native
     return task.pod.spec.preemption_policy == "Never" or (native is not None and not native.preempts)
 
 
-def no_eligible_tasks(action: str, job: SessionJob) -> Refusal | None:
+def _is_quiet_reservation(session: Session, task: Task) -> bool:
+    return task.id in session.snapshot.reserve_tasks and not session.extensions.serves(RESERVATION_PREEMPTION)
+
+
+def no_eligible_tasks(session: Session, job: SessionJob) -> Refusal | None:
     """Return why evictions are permitted for no task of a job; None if no task waits."""
-    tasks = list(waiting(job))
+    action, tasks = session.action, list(waiting(job))
     if not tasks:
         return None
-    if all(never_preempts(job, task) for task in tasks):
+    if all(_is_quiet_reservation(session, task) for task in tasks):
+        message = "no pod is evicted for a Reservation: enablePreemption of the plugin reservation is false"
+        return _refusal(action, "ReservationPreemptionDisabled", message)
+    if all(never_preempts(session, job, task) for task in tasks):
         whose = "its pods have" if job.job.native is None or job.job.native.preempts else "its PodGroup has"
         return _refusal(action, "PreemptionPolicyNever", f"{whose} the preemption policy Never")
     return _refusal(action, "AsksForNothing", "no pod is evicted for best-effort pods")

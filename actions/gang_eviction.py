@@ -128,6 +128,6 @@ def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: Gan
     """Place a job's minimum in one of its domains with evictions, or change nothing and return why."""
     tasks = waiting_tasks(session, job)
     if not tasks:
-        return no_eligible_tasks(planner.action, job)
+        return no_eligible_tasks(session, job)
     domains = domains_of(session, job, args.most_domains)
     return planner.place(job, tasks, domains, goes_on=lambda: not session.jobs.job_pipelined(job))

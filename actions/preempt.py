@@ -110,7 +110,7 @@ def preempt_for(session: Session, planner: PreemptionPlanner, job: SessionJob) -
     if tasks:
         refusal = planner.place(job, tasks, idle_only=idle_only_tasks(session, job))
     else:
-        refusal = no_eligible_tasks(Preempt.name, job)
+        refusal = no_eligible_tasks(session, job)
     if refusal is not None:
         job.refuse_eviction(Preempt.name, refusal)
 

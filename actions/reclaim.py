@@ -159,7 +159,7 @@ def reclaim_for(session: Session, planner: PreemptionPlanner, job: SessionJob, o
         return False
     queue = session.queues.by_name[job.queue]
     tasks = eligible_tasks(session, job)
-    first = session.queues.preemptive(queue, [tasks[0]]) if tasks else no_eligible_tasks(Reclaim.name, job)
+    first = session.queues.preemptive(queue, [tasks[0]]) if tasks else no_eligible_tasks(session, job)
     if not tasks or (
         first is not None and all(session.queues.preemptive(queue, [task]) is not None for task in tasks[1:])
     ):

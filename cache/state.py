@@ -11,6 +11,7 @@ Invariant: the state equals the one that `rebuild` makes from the stored objects
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, cast
@@ -238,7 +239,14 @@ class ClusterState:
         """
         tasks = self._pods.tasks
         faults = [
-            *bind_faults(plan, tasks, self._nodes, self._rows.deltas, self._rows.space, lent=self._reservations.lent),
+            *bind_faults(
+                plan,
+                tasks,
+                self._nodes,
+                self._rows.deltas,
+                self._rows.space,
+                lent=lambda bind: self._reservations.lent(bind, tasks),
+            ),
             *eviction_faults(plan, tasks),
         ]
         if faults:
@@ -499,6 +507,8 @@ class ClusterState:
             task = msgspec.structs.replace(task, role=gang)
         elif job is not None and job == single_job_id(pod) and job not in self._group_objects:
             facts = self.translator.group(single_group(pod, task.status))
+            if task_id in self._reservations and not pod.spec.priority_class_name:
+                facts = replace(facts, priority=pod.spec.priority)  # no admission resolves a class for a template
             self._jobs.set_group(job, facts, is_made_up=True)
         return task
 

@@ -21,7 +21,7 @@ from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError, NoAnswerError
 from pyroclast.kube.node_lock import NodeLocker
-from pyroclast.kube.pod_patch import PodPatcher
+from pyroclast.kube.pod_patch import PodAnnotator, PodPatcher
 from pyroclast.kube.reserving import make_available
 from pyroclast.kube.resources import PODS
 from pyroclast.kube.retrying import RetryLimiter
@@ -30,7 +30,7 @@ from pyroclast.kube.write_priority import WritePriority
 from pyroclast.model import wire
 from pyroclast.model.devices.locks import LOCK_NODE
 from pyroclast.model.errors import PyroclastError
-from pyroclast.model.patches import PATCH_POD
+from pyroclast.model.patches import ANNOTATE_POD, PATCH_POD
 from pyroclast.model.plan import Bind, Plan, Preparation
 
 __all__ = ["ApiBinder"]
@@ -83,6 +83,7 @@ class ApiBinder:
             BIND_VOLUME: VolumePreparer(client, clock=clock),
             LOCK_NODE: NodeLocker(client, clock=clock),
             PATCH_POD: PodPatcher(client, clock=clock),
+            ANNOTATE_POD: PodAnnotator(client, clock=clock),
             **(preparers or {}),
         }
         self._client = client

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import msgspec
+import structlog
 
 from pyroclast.kube.backoff import Backoff
 from pyroclast.kube.client import Client, MediaType
@@ -21,20 +22,44 @@ from pyroclast.model.errors import ConflictError
 from pyroclast.model.patches import values_before
 from pyroclast.model.plan import Bind, Preparation
 
-__all__ = ["PodPatcher"]
+__all__ = ["PodAnnotator", "PodPatcher"]
+
+_log = structlog.get_logger(__name__)
 
 _PATIENCE_SECONDS: Final = 10.0
 """Time for which temporary refusals are retried."""
 _TIMEOUT: Final = 10.0
 
 
-class PodPatcher:
-    """Patches pods before they are bound, and reverts the patches."""
+class _PodWriter:
+    """Reads and patches pods."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         """Create a patcher."""
         self._client = client
         self._clock = clock or SystemClock()
+
+    async def _pod(self, preparation: Preparation) -> wire.Pod:
+        path = PODS.path(preparation.namespace, preparation.name)
+        return PODS.decoder.decode(await self._client.request("GET", path, timeout=_TIMEOUT))
+
+    async def _write(self, pod: wire.Pod, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+        metadata: dict[str, Any] = {"uid": pod.metadata.uid, **changes}  # of another pod the server refuses it
+        await self._client.request(
+            "PATCH",
+            PODS.path(pod.metadata.namespace, pod.metadata.name),
+            body=msgspec.json.encode({"metadata": metadata}),
+            media_type=MediaType.MERGE_PATCH,
+            timeout=_TIMEOUT,
+        )
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
+        backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
+        await retry(attempt, clock=self._clock, backoff=backoff, patience_seconds=_PATIENCE_SECONDS)
+
+
+class PodPatcher(_PodWriter):
+    """Patches pods before they are bound, and reverts the patches."""
 
     async def prepare(self, bind: Bind, preparation: Preparation) -> None:
         """Write labels and annotations of a bind.
@@ -73,23 +98,48 @@ class PodPatcher:
 
         await self._patiently(attempt)
 
-    async def _pod(self, preparation: Preparation) -> wire.Pod:
-        path = PODS.path(preparation.namespace, preparation.name)
-        return PODS.decoder.decode(await self._client.request("GET", path, timeout=_TIMEOUT))
 
-    async def _write(self, pod: wire.Pod, changes: Mapping[str, Mapping[str, str | None]]) -> None:
-        metadata: dict[str, Any] = {"uid": pod.metadata.uid, **changes}  # of another pod the server refuses it
-        await self._client.request(
-            "PATCH",
-            PODS.path(pod.metadata.namespace, pod.metadata.name),
-            body=msgspec.json.encode({"metadata": metadata}),
-            media_type=MediaType.MERGE_PATCH,
-            timeout=_TIMEOUT,
-        )
+class PodAnnotator(_PodWriter):
+    """Annotates other pods than the one that is bound: those that a Reservation takes over, for example."""
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[None]]) -> None:
-        backoff = Backoff(first_seconds=0.1, cap_seconds=2.0)
-        await retry(attempt, clock=self._clock, backoff=backoff, patience_seconds=_PATIENCE_SECONDS)
+    async def prepare(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002  # of another pod
+        """Write the annotation.
+
+        Raises:
+            ConflictError: Another pod of the same name took its place.
+            ApiError: The server refused.
+        """
+        details = preparation.details
+
+        async def attempt() -> None:
+            pod = await self._pod(preparation)
+            if pod.metadata.uid != details["uid"]:
+                raise ConflictError("another pod of the same name took its place")
+            await self._write(pod, {"annotations": {details["key"]: details["text"]}})
+
+        try:
+            await self._patiently(attempt)
+        except (ApiError, ConflictError) as error:
+            if "optional" not in details:
+                raise
+            _log.warning("pod_not_annotated", pod=f"{preparation.namespace}/{preparation.name}", message=str(error))
+
+    async def revert(self, bind: Bind, preparation: Preparation) -> None:  # noqa: ARG002  # see above
+        """Put back what the pod had, unless something else has written it since."""
+        details = preparation.details
+
+        async def attempt() -> None:
+            try:
+                pod = await self._pod(preparation)
+            except ApiError as error:
+                if error.is_not_found:
+                    return
+                raise
+            is_written = pod.metadata.annotations.get(details["key"]) == details["text"]
+            if pod.metadata.uid == details["uid"] and is_written:
+                await self._write(pod, {"annotations": {details["key"]: details.get("before")}})
+
+        await self._patiently(attempt)
 
 
 def _patched(bind: Bind) -> dict[str, Mapping[str, str]]:

@@ -21,12 +21,15 @@ __all__ = [
     "NUMA_ALIGNMENT",
     "POD_AFFINITY",
     "RESERVATION",
+    "RESERVATION_PREEMPTION",
     "RESOURCE_CLAIMS",
     "TOPOLOGY_SPREAD",
     "required_rules",
 ]
 
 RESERVATION: Final = "a reservation"
+RESERVATION_PREEMPTION: Final = "preemption for reservations"
+"""No pod demands it: the evicting actions serve Reservations only if a plugin serves it."""
 GATHERING: Final = "gathering by network topology"
 CPU_BINDING: Final = "CPU binding"
 NUMA_ALIGNMENT: Final = "NUMA alignment"

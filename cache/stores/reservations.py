@@ -6,12 +6,13 @@ from typing import Final
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import TaskId
+from pyroclast.model.patches import ANNOTATE_POD
 from pyroclast.model.plan import Bind
 from pyroclast.model.reservations.names import ALLOCATED
 from pyroclast.model.reservations.operating import is_operating, reservation_of
 from pyroclast.model.reservations.reading import ReservationRules, is_active, read_reservation
 from pyroclast.model.reservations.reserve_pods import reserve_pod
-from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for
+from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for, sum_of
 from pyroclast.model.reservations.status import allocated_uid, noted_uid
 from pyroclast.model.resources import NO_AMOUNTS, Amounts
 from pyroclast.model.sealed import SealedDict
@@ -82,15 +83,29 @@ class ReservationStore:
         """Return all reserved amounts."""
         return [rules.allocatable for rules in self._rules.values()]
 
-    def lent(self, bind: Bind) -> Amounts:
-        """Return what the pod of a bind uses together with a pod in operating mode, thousandths by name."""
+    def lent(self, bind: Bind, tasks: Mapping[TaskId, Task]) -> Amounts:
+        """Return what is used together with pods of the node that count there already, thousandths by name.
+
+        The pod of a bind uses the capacity of a pod in operating mode; a Reservation reserves what the pods use that it
+        takes over.
+        """
+        pods = [
+            tasks[TaskId(each.details["uid"])]
+            for each in bind.preparations
+            if each.kind == ANNOTATE_POD and each.details["key"] == ALLOCATED and each.details["uid"] in tasks
+        ]
+        if pods:
+            return sum_of(pod.template.request for pod in pods)
         text = bind.annotations.get(ALLOCATED)
         operating = self._operating.get(TaskId(noted_uid(text))) if text and self._operating else None
         return NO_AMOUNTS if operating is None else operating.template.request
 
     def usable_by(self, pod: wire.Pod) -> tuple[str, ...]:
         """Return the UIDs of the Reservations whose owners a pod matches, ascending; none for a pod on a node."""
-        if not self._rules or pod.spec.node_name or TaskId(pod.metadata.uid) in self._objects:
+        own = self._objects.get(TaskId(pod.metadata.uid))
+        if own is not None:  # which pods it may take over depends on the Reservation, so it has a template of its own
+            return (own.metadata.uid,) if own.spec.pre_allocation and not pod.spec.node_name else ()
+        if not self._rules or pod.spec.node_name:
             return ()
         return tuple(sorted(task for task, rules in self._rules.items() if rules.owners.match(pod)))
 

@@ -14,6 +14,7 @@ from pyroclast.framework.extension.votes import first_refusal
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.required_rules import required_rules
+from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.tasks import Task
 
 __all__ = ["CandidateNodes"]
@@ -83,7 +84,8 @@ class CandidateNodes:
 
         Asked before the candidates of a template are made, which costs many times as much.
         """
-        if self.answers.reserved and self.answers.reserved.use_of(task).usable:
+        use = self.answers.reserved.use_of(task) if self.answers.reserved else NO_USE
+        if use.usable or use.takeover is not None:
             return True  # reserved room counts, too
         if self.number(task) in self._store:
             return True  # the scores decide at no further cost

@@ -90,7 +90,7 @@ class Candidates:
         self._pod_verdicts = self._concerned(verdicts[Locality.NODE], task, columns)
         self._pod_scores = self._concerned(scores[Locality.NODE], task, columns, is_score=True)
         self._use = answers.reserved.use_of(task) if answers.reserved else NO_USE
-        self._rooms = answers.reserved.columns_of(self._use) if self._use.usable else {}
+        self._rooms = answers.reserved.columns_of(self._use) if self._use.usable or self._use.takeover else {}
         """Usable Reservations by column."""
         self.depends_on_pods = bool(self._pod_verdicts or self._pod_scores or self._rooms)
         """Whether a plugin's answer depends on the pods of a node, so that amounts alone do not decide."""

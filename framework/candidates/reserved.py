@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from pyroclast.framework.candidates.takeovers import TakenOver, Takeovers
 from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Verb
@@ -23,7 +24,7 @@ from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for
-from pyroclast.model.reservations.use import NO_USE, ReservationUse
+from pyroclast.model.reservations.use import NO_USE, ReservationUse, Takeover
 from pyroclast.model.resources import PODS
 from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.snapshot import Snapshot
@@ -125,11 +126,17 @@ class SessionReservations:
             task: room for room in self.rooms.values() for task in room.capacity.users
         }
         self._not_restored: dict[int, Refusal] = {}
+        self.takeovers = Takeovers(nodes)
+        """Pods that Reservations take over in this session."""
+        self._has_takeovers = any(
+            (reservation := snapshot.objects.reservations.get(name)) is not None and reservation.spec.pre_allocation
+            for name in snapshot.reserve_tasks.values()
+        )
         extensions.observe(self._forget)
 
     def __bool__(self) -> bool:
-        """Return whether any Reservation keeps capacity."""
-        return bool(self.rooms)
+        """Return whether any Reservation keeps capacity, or may take over what pods use."""
+        return bool(self.rooms) or self._has_takeovers
 
     def _forget(self) -> None:
         """Discard what plugins answered, because other functions are registered."""
@@ -178,8 +185,13 @@ class SessionReservations:
             self._not_restored[number] = refusal
 
     def columns_of(self, use: ReservationUse) -> dict[int, list[ReservedRoom]]:
-        """Return the Reservations that may be used, by the column of their node, in the order of names."""
+        """Return the Reservations that may be used, by the column of their node, in the order of names.
+
+        A Reservation that may take over pods uses no other, so there are empty lists for the nodes of these pods.
+        """
         found: dict[int, list[ReservedRoom]] = {}
+        for node in use.takeover.candidates if use.takeover is not None else ():
+            found[self._nodes.table.column[node]] = []
         for task in use.usable:
             room = self.rooms.get(task)
             if room is not None:
@@ -211,13 +223,13 @@ class SessionReservations:
             if column in rooms:
                 yield (
                     position,
-                    self._fits(task, use, rooms[column], in_future=False),
-                    self._fits(task, use, rooms[column], in_future=True),
+                    self._fits(task, use, column, rooms[column], in_future=False),
+                    self._fits(task, use, column, rooms[column], in_future=True),
                 )
 
     def restored(self, task: Task, columns: NodeColumns) -> NodeColumns:
         """Return columns as a task sees them: what it would take from a Reservation does not count as used (R18)."""
-        use = self.use_of(task) if self.rooms else NO_USE
+        use = self.use_of(task) if self else NO_USE
         rooms = self.columns_of(use)
         if not rooms:
             return columns
@@ -225,7 +237,7 @@ class SessionReservations:
         state, blocks = self._nodes.state[:, index], self._nodes.rows
         for position, column in enumerate(index.tolist()):
             if column in rooms:
-                credit = self._credit(task, use, rooms[column])
+                credit = self._credit(task, use, column, rooms[column])
                 state[blocks.used, position] -= credit
                 state[blocks.viewed, position] -= credit
         return self._nodes.supposing(index, state)
@@ -238,22 +250,31 @@ class SessionReservations:
             columns: The nodes; all if None.
         """
         nodes = self._nodes.columns(columns)
-        room = nodes.future_idle
-        for column, rooms in (self.columns_of(self.use_of(task)) if self.rooms else {}).items():
+        room, use = nodes.future_idle, self.use_of(task) if self else NO_USE
+        for column, rooms in (self.columns_of(use) if self else {}).items():
             position = np.flatnonzero(nodes.index == column)
+            if position.size and use.takeover is not None:
+                room[:, position[0]] += self._taken_over(task, use.takeover, column, in_future=True)
             for each in rooms if position.size else ():
                 room[:, position[0]] += each.available(in_future=True)
         return room
 
     def future_room_of_any(self, tasks: Sequence[Task], columns: IntArray) -> IntArray:
         """Return the most that any of some tasks has on nodes, as `future_room` does; at least one task."""
-        like = {self._views.early_number(task): task for task in tasks} if self.rooms else {}
+        like = {self._views.early_number(task): task for task in tasks} if self else {}
         rooms = [self.future_room(each, columns) for each in like.values()]
         room: IntArray = np.maximum.reduce(rooms) if rooms else self._nodes.columns(columns).future_idle
         return room
 
-    def _credit(self, task: Task, use: ReservationUse, rooms: Sequence[ReservedRoom]) -> IntArray:
+    def _taken_over(self, task: Task, takeover: Takeover, column: int, *, in_future: bool) -> IntArray:
+        """Return what a Reservation would take over on a node, base units, shape (R,)."""
+        free = self._free(column, in_future=in_future)
+        return self.takeovers.credit(task, self.takeovers.choose(task, takeover, column, free) or ())
+
+    def _credit(self, task: Task, use: ReservationUse, column: int, rooms: Sequence[ReservedRoom]) -> IntArray:
         request = self._nodes.needs(task.template).request
+        if use.takeover is not None:
+            return self._taken_over(task, use.takeover, column, in_future=False)
         room = None if use.takes_any else self.nominate(task, rooms, in_future=False)
         room = room or (None if use.takes_any else self.nominate(task, rooms, in_future=True))
         chosen = rooms if use.takes_any else [room] if room is not None else []
@@ -261,7 +282,12 @@ class SessionReservations:
         credit: IntArray = np.minimum(rest, request)
         return credit
 
-    def _fits(self, task: Task, use: ReservationUse, rooms: Sequence[ReservedRoom], *, in_future: bool) -> bool:
+    def _fits(
+        self, task: Task, use: ReservationUse, column: int, rooms: Sequence[ReservedRoom], *, in_future: bool
+    ) -> bool:
+        if use.takeover is not None:
+            free = self._free(column, in_future=in_future)
+            return self.takeovers.choose(task, use.takeover, column, free) is not None
         if use.takes_any:
             free = self._free(rooms[0].column, in_future=in_future)
             rest = np.sum([room.available(in_future=in_future) for room in rooms], axis=0)
@@ -313,8 +339,9 @@ class SessionReservations:
         if room.is_spent:
             return "is used by another pod"
         needs, names = self._nodes.needs(task.template), self._nodes.resources.names
+        unrestricted = self.use_of(task).unrestricted
         available = room.available(in_future=in_future)
-        restricted = room.capacity.rules.restricted
+        restricted = room.capacity.rules.restricted - unrestricted
         for row in np.flatnonzero(needs.request).tolist():
             if names[row] in restricted and names[row] != PODS and needs.request[row] > available[row]:
                 return self._shortage(f"Insufficient {names[row]}", row, needs.request, room, available)
@@ -347,13 +374,15 @@ class SessionReservations:
 
     # Placements -------------------------------------------------------------------------------------------------------
 
-    def take(self, task: Task, column: int, verb: Verb) -> Taken | Refusal | None:
+    def take(self, task: Task, column: int, verb: Verb) -> Taken | TakenOver | Refusal | None:
         """Let a task use a Reservation of the node on which it is about to be placed, before its amounts are added.
 
         Returns:
             What was taken; None if the task uses no Reservation; a refusal if it must, and none is left.
         """
         use = self.use_of(task)
+        if use.takeover is not None:
+            return self._take_over(task, use.takeover, column, verb)
         if not use.usable and not use.is_required:
             return None
         rooms = self.columns_of(use).get(column, [])
@@ -368,10 +397,30 @@ class SessionReservations:
         self._apply(taken, 1)
         return taken
 
-    def give_back(self, task: Task) -> Taken | None:
+    def _take_over(self, task: Task, takeover: Takeover, column: int, verb: Verb) -> TakenOver | Refusal | None:
+        free = self._free(column, in_future=verb is Verb.PIPELINE)
+        pods = self.takeovers.choose(task, takeover, column, free)
+        if pods is None:
+            return Refusal(plugin="reservation", reason=REASON, message="no pod of the node can be taken over any more")
+        return self.takeovers.take(task, column, pods, verb) if pods else None
+
+    def taken_over_on(self, task: Task, column: int) -> int:
+        """Return how many pods of a node a Reservation would take over now, or else when terminating pods are gone."""
+        takeover = self.use_of(task).takeover
+        if takeover is None:
+            return 0
+        for in_future in (False, True):
+            pods = self.takeovers.choose(task, takeover, column, self._free(column, in_future=in_future))
+            if pods is not None:
+                return len(pods)
+        return 0
+
+    def give_back(self, task: Task) -> Taken | TakenOver | None:
         """Reserve again what a task leaves that is about to be evicted."""
         room = self._used_by.get(task.id)
-        if room is None or room.capacity.rules.object.spec.allocate_once:
+        if room is None:
+            return self.takeovers.evict(task)
+        if room.capacity.rules.object.spec.allocate_once:
             return None
         request = self._counted(task, room)
         returned = np.maximum(request - np.maximum(room.used - room.reserved, 0), 0)
@@ -379,9 +428,12 @@ class SessionReservations:
         self._apply(taken, 1)
         return taken
 
-    def undo(self, taken: Taken) -> None:
+    def undo(self, taken: Taken | TakenOver) -> None:
         """Undo `take` or `give_back`."""
-        self._apply(taken, -1)
+        if isinstance(taken, TakenOver):
+            self.takeovers.apply(taken, -1)
+        else:
+            self._apply(taken, -1)
 
     def _counted(self, task: Task, room: ReservedRoom) -> IntArray:
         return self._nodes.resources.vector(counted_for(task.template.request, room.capacity.amounts))

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from pyroclast.framework.candidates.reserved import SessionReservations, Taken
+from pyroclast.framework.candidates.takeovers import TakenOver
 from pyroclast.framework.extension.contract import Change, Verb
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.state.jobs import SessionJob
@@ -39,7 +40,7 @@ class Operation:
     ) -> None:
         self.change = change
         self.before = before
-        self.taken: list[Taken] = []
+        self.taken: list[Taken | TakenOver] = []
         """What its tasks take from Reservations, or give back to them."""
         self.reason = reason
         """Action of an eviction."""
@@ -152,7 +153,7 @@ class Statement:
         operation.taken = []
         for before, column in zip(operation.before, change.columns, strict=True):
             if change.verb is Verb.EVICT:
-                taken: Taken | Refusal | None = self._reserved.give_back(before)
+                taken: Taken | TakenOver | Refusal | None = self._reserved.give_back(before)
             else:
                 taken = self._reserved.take(before, column, change.verb)
             if isinstance(taken, Refusal):

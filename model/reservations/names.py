@@ -4,6 +4,7 @@ from typing import Final
 
 __all__ = [
     "ALLOCATED",
+    "CURRENT_OWNER",
     "EXACT_MATCH",
     "IGNORED",
     "KEPT_BACK",
@@ -41,6 +42,8 @@ OPERATING_MODE: Final = f"{_DOMAIN}/operating-mode"
 """Label of a pod, `Reservation`: while it runs and is ready, its owners may use its capacity."""
 OPERATING_OWNERS: Final = f"{_DOMAIN}/reservation-owners"
 """Annotation of such a pod, JSON: its owners, as in the spec of a Reservation."""
+CURRENT_OWNER: Final = f"{_DOMAIN}/reservation-current-owner"
+"""Annotation of a pod in operating mode, JSON: the pod that uses its capacity. The scheduler writes it."""
 PRIORITY_VALUE: Final = "koordinator.sh/priority"
 """Label of a Reservation or its template: its priority where the template gives none."""
 RESERVE_POD: Final = f"{_DOMAIN}/reserve-pod"

@@ -1,8 +1,7 @@
 """Reserve pods: the pod that stands for a Reservation in the queue and on its node (R13, R17).
 
 It exists in the scheduler alone. While it waits it requests what its template requests. On a node it requests nothing:
-the capacity that owners leave is held in the node's amounts, so that nothing is counted twice. No pod is evicted for
-it.
+the capacity that owners leave is held in the node's amounts, so that nothing is counted twice.
 """
 
 from typing import Final
@@ -65,7 +64,6 @@ def reserve_pod(reservation: wire.Reservation) -> wire.Pod:
             node_name=reservation.status.node_name if is_available else "",
             priority=_priority(reservation, template),
             scheduler_name=template.spec.scheduler_name or _DEFAULT_SCHEDULER,
-            preemption_policy="Never",
             scheduling_gates=(),
         ),
         status=wire.PodStatus(

@@ -8,7 +8,7 @@ from pyroclast.model.reservations.reading import ReservationRules
 from pyroclast.model.resources import MILLI, PODS, Amounts
 from pyroclast.model.sealed import SealedDict
 
-__all__ = ["ReservedCapacity", "counted_for"]
+__all__ = ["ReservedCapacity", "counted_for", "sum_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class ReservedCapacity:
                 nothing back.
         """
         is_returned = after_leaving and not self.rules.object.spec.allocate_once
-        used = _sum(each for task, each in self.users.items() if not (is_returned and task in self.leaving))
+        used = sum_of(each for task, each in self.users.items() if not (is_returned and task in self.leaving))
         return {name: max(0, amount - used.get(name, 0)) for name, amount in self.reserved.items()}
 
     def held(self) -> dict[str, int]:
@@ -72,7 +72,8 @@ def counted_for(request: Amounts, reserved: Amounts) -> Amounts:
     return SealedDict({name: amount for name, amount in request.items() if name in reserved or name == PODS})
 
 
-def _sum(amounts: Iterable[Amounts]) -> dict[str, int]:
+def sum_of(amounts: Iterable[Amounts]) -> dict[str, int]:
+    """Add amounts, thousandths by name."""
     total: dict[str, int] = {}
     for each in amounts:
         for name, amount in each.items():

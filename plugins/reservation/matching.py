@@ -9,6 +9,7 @@ from pyroclast.model.reservations.affinity import ReservationDemand, read_demand
 from pyroclast.model.reservations.judging import refusal_of
 from pyroclast.model.reservations.use import ReservationUse
 from pyroclast.model.tasks import Task
+from pyroclast.plugins.reservation.arguments import ReservationArgs
 
 __all__ = ["Match", "Matching"]
 
@@ -37,8 +38,9 @@ class Match(NamedTuple):
 class Matching:
     """Answers by template of one session."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, args: ReservationArgs) -> None:
+        self._session, self._args = session, args
+        self._unrestricted = frozenset(filter(args.ignores, session.snapshot.resources.names))
         self._known: dict[int, Match | str] = {}
 
     def of(self, task: Task) -> Match | str:
@@ -60,8 +62,8 @@ class Matching:
             demand = read_demand(task.pod)
         except ValueError as error:
             return str(error)
-        rooms = self._session.reserved.rooms
-        if demand.ignores:
+        rooms, namespaces = self._session.reserved.rooms, self._args.ignoring_namespaces
+        if demand.ignores and (namespaces is None or task.namespace in namespaces):
             unused = tuple(
                 uid for uid, room in rooms.items() if not room.capacity.counted
             )  # a pod that runs uses its own
@@ -76,5 +78,5 @@ class Matching:
                 counts[refusal] += 1
             else:
                 usable.append(room.capacity.id)
-        use = ReservationUse(usable=tuple(usable), is_required=demand.is_required)
+        use = ReservationUse(usable=tuple(usable), is_required=demand.is_required, unrestricted=self._unrestricted)
         return Match(use, demand, len(matching), counts)

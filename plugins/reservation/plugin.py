@@ -21,17 +21,21 @@ from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import EventNote
-from pyroclast.model.required_rules import RESERVATION
-from pyroclast.model.reservations.names import ALLOCATED, PRE_ALLOCATION_REQUIRED
+from pyroclast.model.required_rules import RESERVATION, RESERVATION_PREEMPTION
+from pyroclast.model.reservations.names import ALLOCATED
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.reservation.arguments import ReservationArgs
 from pyroclast.plugins.reservation.matching import Match, Matching
 from pyroclast.plugins.reservation.policies import REASONS, PlacedPolicies
 from pyroclast.plugins.reservation.settings import NAME
+from pyroclast.plugins.reservation.taking_over import NO_POD, TakingOver, preparations
 
 __all__ = ["Reservations"]
 
-_NO_MATCH: Final = (Reason("node(s) no reservations match reservation affinity", resolvable=False),)
+_NO_NODE: Final = (
+    Reason("node(s) no reservations match reservation affinity", resolvable=False),
+    Reason(NO_POD, resolvable=False),
+)
 _MOST_SCORE: Final = 100.0
 _WINNER: Final = 1000.0
 """Score of the node with the lowest order, before scores are scaled (R24)."""
@@ -48,10 +52,15 @@ class Reservations(Plugin):
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        extensions, matching = session.extensions, Matching(session)
+        extensions, matching = session.extensions, Matching(session, self.args)
+        taking_over = TakingOver(session, self.args.pre_allocation)
         extensions.register_rule(self.name, RESERVATION)
+        if self.args.enable_preemption:
+            extensions.register_rule(self.name, RESERVATION_PREEMPTION)
         extensions.register(
-            contract.PRE_PREDICATE, self.name, lambda task: _refuse_without_reservation(session, matching, task)
+            contract.PRE_PREDICATE,
+            self.name,
+            lambda task: taking_over.refusal(task) or _refuse_without_reservation(session, matching, task),
         )
         extensions.register_annotations(self.name, lambda task, _column: _annotation(session, task))
         if session.snapshot.reserve_tasks:
@@ -68,7 +77,12 @@ class Reservations(Plugin):
             extensions.register_ledger(self.name, policies)
         if not session.reserved:
             return
-        extensions.register(contract.RESERVATION_USE, self.name, matching.use_of)
+        extensions.register(
+            contract.RESERVATION_USE,
+            self.name,
+            lambda task: (taking_over if task.id in session.snapshot.reserve_tasks else matching).use_of(task),
+        )
+        extensions.register_preparations(self.name, lambda task, _column: preparations(session, task))
         extensions.register(contract.RESERVATION_NOMINATE, self.name, lowest_order)
         extensions.register(
             contract.RESERVATION_SCORE,
@@ -78,9 +92,9 @@ class Reservations(Plugin):
         extensions.register(
             contract.PREDICATE,
             self.name,
-            lambda task, columns: _without_reservations(session, matching, task, columns),
+            lambda task, columns: _without_reservations(session, task, columns),
             locality=Locality.FACTS,
-            reasons=_NO_MATCH,
+            reasons=_NO_NODE,
         )
         if self.args.weight:
             orders = sorted({room.capacity.rules.order for room in session.reserved.rooms.values()} - {0})
@@ -98,7 +112,7 @@ class Reservations(Plugin):
 def _refuse_without_reservation(session: Session, matching: Matching, task: Task) -> Refusal | None:
     """Refuse a task whose annotations cannot be parsed, or that must use a Reservation and matches none."""
     if task.id in session.snapshot.reserve_tasks:
-        return _refuse_takeover(task)
+        return None
     match = matching.of(task)
     if isinstance(match, str):
         return Refusal(plugin=NAME, reason="InvalidReservationAffinity", message=match, resolvable=False)
@@ -109,21 +123,14 @@ def _refuse_without_reservation(session: Session, matching: Matching, task: Task
     return Refusal(plugin=NAME, reason="NoReservationMatches", message=words, resolvable=False)
 
 
-def _refuse_takeover(task: Task) -> Refusal | None:
-    """Refuse a Reservation that must take over running pods (R33 to R36)."""
-    if task.pod.metadata.labels.get(PRE_ALLOCATION_REQUIRED) != "true":
+def _without_reservations(session: Session, task: Task, columns: NodeColumns) -> ReasonArray | None:
+    """Refuse nodes without a usable Reservation for tasks that must use one (R7), or must take over a pod (R34)."""
+    use = session.reserved.use_of(task)
+    must_take_over = use.takeover is not None and use.takeover.is_required
+    if not use.is_required and not must_take_over:
         return None
-    message = f"label {PRE_ALLOCATION_REQUIRED}: taking over running pods is not supported"
-    return Refusal(plugin=NAME, reason="PreAllocationNotSupported", message=message, resolvable=False)
-
-
-def _without_reservations(session: Session, matching: Matching, task: Task, columns: NodeColumns) -> ReasonArray | None:
-    """Refuse nodes without a usable Reservation for tasks that must use one (R7)."""
-    match = matching.of(task)
-    if isinstance(match, str) or not match.use.is_required:
-        return None
-    usable = np.ones(len(session.nodes), dtype=np.uint8)
-    usable[list(session.reserved.columns_of(match.use))] = 0
+    usable = np.full(len(session.nodes), 2 if must_take_over else 1, dtype=np.uint8)
+    usable[list(session.reserved.columns_of(use))] = 0
     verdicts: ReasonArray = usable if columns.is_all else usable[columns.index]
     return verdicts
 
@@ -131,9 +138,14 @@ def _without_reservations(session: Session, matching: Matching, task: Task, colu
 def _raw_scores(session: Session, task: Task, columns: NodeColumns, ranks: dict[int, float]) -> FloatArray | None:
     """Score the nodes of usable Reservations: by how full the Reservation would be, those with an order above all.
 
+    A Reservation that may take over several pods prefers nodes where these are few (R36).
+
     A score with an order is 1000 and the rank of the order, with the other score as thousandths.
     """
     use = session.reserved.use_of(task)
+    if use.takeover is not None and use.takeover.takes_several:
+        counts = [session.reserved.taken_over_on(task, column) for column in columns.index.tolist()]
+        return _MOST_SCORE / (1 + np.array(counts, dtype=np.float64))
     if not use.usable or use.takes_any:
         return None
     request = session.nodes.needs(task.template).request

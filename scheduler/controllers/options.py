@@ -59,6 +59,9 @@ class Options(ProcessOptions):
         default=False,
         help="Recreate deleted pods of Jobs that had ended, and count them as evicted, as Volcano does.",
     )
+    reservation_gc_duration: float = flag(
+        FlagKind.DURATION, 86400.0, "Time after which Reservations that have ended are deleted; 0 keeps them."
+    )
     worker_threads: int = flag(FlagKind.WHOLE, 3, "Jobs reconciled concurrently.")
     worker_threads_for_cronjob: int = flag(FlagKind.WHOLE, 3, "CronJobs reconciled concurrently.")
     worker_threads_for_podgroup: int = flag(FlagKind.WHOLE, 5, "Pods reconciled concurrently.")
@@ -137,6 +140,7 @@ class Options(ProcessOptions):
             discovery_config_map=(namespace, name),
             quota_namespace=self.quota_group_namespace,
             rerun_succeeded_pods=self.rerun_succeeded_pods,
+            reservation_ttl=self.reservation_gc_duration or None,
             workers={
                 "job": self.worker_threads,
                 "cronjob": self.worker_threads_for_cronjob,

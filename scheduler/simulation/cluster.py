@@ -19,6 +19,7 @@ from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import JobId, QueueName, TaskId
+from pyroclast.model.patches import ANNOTATE_POD
 from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.model.report import CycleReport, GroupStatus, NativeGroupStatus, PodCondition, QueueAllocation
 from pyroclast.model.requests import resource_list
@@ -224,6 +225,11 @@ class SimulatedCluster:
         spec = replace(pod.spec, node_name=bind.node)
         self._set("Pod", replace(pod, metadata=metadata, spec=spec, status=status))
 
+    def _annotate(self, details: Mapping[str, str]) -> None:
+        pod = self._of("Pod")[details["uid"]]
+        annotations = {**pod.metadata.annotations, details["key"]: details["text"]}
+        self._set("Pod", replace(pod, metadata=replace(pod.metadata, annotations=annotations)))
+
     def _reserve(self, name: str, bind: Bind, now: float) -> None:
         reservation = self._of("Reservation")[name]
         metadata = replace(reservation.metadata, annotations={**reservation.metadata.annotations, **bind.annotations})
@@ -246,6 +252,8 @@ class SimulatedCluster:
             self._set("Pod", _made_anew(self._first_pods[pod.metadata.key], pod.metadata.uid, now))
 
     def _prepare(self, preparation: Preparation) -> None:
+        if preparation.kind == ANNOTATE_POD:
+            self._annotate(preparation.details)
         if preparation.kind != "bind-volume":
             return
         key = f"{preparation.namespace}/{preparation.name}"

@@ -21,6 +21,8 @@ RESERVATIONS = st.lists(
             "app": APPS,
             "allocateOnce": st.booleans(),
             "allocatePolicy": st.sampled_from(["Aligned", "Restricted"]),
+            "preAllocation": st.booleans(),
+            "preAllocationPolicy": st.sampled_from([{}, {"enableMultiple": True}]),
         }
     ),
     max_size=4,
@@ -66,7 +68,7 @@ def _scenario(reservations: list[Any], jobs: list[Any], running: list[Any]) -> t
         if fits:
             room[each["node"]] -= each["cpu"]
         owners = [{"labelSelector": {"matchLabels": {"app": each["app"]}}}]
-        rest = {key: each[key] for key in ("cpu", "allocateOnce", "allocatePolicy")}
+        rest = {key: each[key] for key in each.keys() - {"node", "app"}}
         scenario = scenario.add(reservation(f"r{number}", node=each["node"] if fits else "", owners=owners, **rest))
     for number, each in enumerate(jobs):
         apps |= {f"j{number}-{index}": each["app"] for index in range(each["tasks"])}

@@ -430,3 +430,39 @@ def test_a_user_counts_beside_the_pod_in_operating_mode() -> None:
     assert list(capacity.users) == ["default-x"]
     assert capacity.held() == {}
     assert outcome.report.plans == ()
+
+
+def test_a_pod_in_operating_mode_gets_the_name_of_its_user() -> None:
+    """The annotation is written before the user is bound (R37)."""
+    outcome = outcome_of(operating().job("a", cpu=4, labels=A))
+    (bind,) = [bind for plan in outcome.rounds[0].plans for bind in plan.binds]
+    (step,) = bind.preparations
+
+    assert (step.kind, step.name) == ("annotate-pod", "stand-in")
+    assert step.details["key"] == "scheduling.koordinator.sh/reservation-current-owner"
+    assert json.loads(step.details["text"]) == {"namespace": "default", "name": "a-0", "uid": bind.task}
+
+
+def test_the_label_that_ignores_reservations_counts_in_some_namespaces_if_configured() -> None:
+    """Two pods have the label, and only the pod of `kube-system` uses reserved capacity."""
+    labels = {"scheduling.koordinator.sh/reservation-ignored": "true"}
+    there = ONE.add(reservation("r", cpu=4, node="n1"))
+    args = {"reservation": {"ignoringNamespaces": ["kube-system"]}}
+
+    tenant = there.job("a", cpu=1, labels=labels)
+    system = there.job("a", cpu=1, labels=labels, namespace="kube-system")
+    assert outcome_of(tenant).bindings == {"a-0": "n1"}
+    assert outcome_of(tenant, arguments=args).bindings == {}
+    assert outcome_of(system, arguments=args).bindings == {"kube-system/a-0": "n1"}
+
+
+def test_restricted_does_not_restrict_ignored_resources() -> None:
+    """One card is reserved, and the pod needs two: the other one comes from the node."""
+    card = "example.com/card"
+    there = Scenario().queue("default").node("n1", cpu=4, resources={card: 2})
+    there = there.add(reservation("r", node="n1", cpu=2, resources={card: "1"}, allocatePolicy="Restricted"))
+    there = there.job("a", cpu=1, resources={card: 2}, labels=A, annotations=affinity())
+
+    assert outcome_of(there).bindings == {}
+    for ignored in ({"ignoredResources": [card]}, {"ignoredResourceGroups": ["example.com"]}):
+        assert outcome_of(there, arguments={"reservation": ignored}).bindings == {"a-0": "n1"}

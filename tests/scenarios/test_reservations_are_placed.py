@@ -110,6 +110,7 @@ def test_no_pod_is_evicted_for_a_reservation() -> None:
     )
 
     assert outcome.evictions == []
+    assert "enablePreemption of the plugin reservation is false" in outcome.why("podgroup-uid-r")
 
 
 def test_a_reservation_is_never_evicted() -> None:
@@ -124,14 +125,49 @@ def test_a_reservation_is_never_evicted() -> None:
     assert outcome.bindings == {}
 
 
-def test_a_reservation_that_must_take_over_pods_is_refused() -> None:
-    """The label is named (R34)."""
+def test_pods_are_evicted_for_a_reservation_if_configured() -> None:
+    """A pod of a lower priority leaves, and the Reservation gets its place (R16, R45)."""
+    scenario = Scenario().queue("default").node("n1", cpu=2).priority_class("low", 1)
+    scenario = scenario.job("low", running_on=["n1"], cpu=2, min_available=0, priority_class="low")
+    scenario = scenario.add(reservation("r", cpu=2, template={"priority": 10}))
+    outcome = scenario.run(
+        "enqueue",
+        "allocate",
+        "preempt",
+        plugins=("priority", "gang", "predicates", "reservation"),
+        arguments={"reservation": {"enablePreemption": True}},
+        cycles=3,
+    )
+
+    assert outcome.evictions == ["low-0"]
+    assert outcome.bindings == {"uid-r": "n1"}
+
+
+def test_only_pods_of_a_lower_priority_are_evicted_for_a_reservation() -> None:
+    """The pod has the priority of the Reservation."""
+    scenario = Scenario().queue("default").node("n1", cpu=2).priority_class("low", 10)
+    scenario = scenario.job("low", running_on=["n1"], cpu=2, min_available=0, priority_class="low")
+    scenario = scenario.add(reservation("r", cpu=2, template={"priority": 10}))
+    outcome = scenario.run(
+        "enqueue",
+        "allocate",
+        "preempt",
+        plugins=("priority", "gang", "predicates", "reservation"),
+        arguments={"reservation": {"enablePreemption": True}},
+        cycles=2,
+    )
+
+    assert outcome.evictions == []
+
+
+def test_a_reservation_that_must_take_over_pods_but_may_not_is_refused() -> None:
+    """It has the label, and `preAllocation` is false (R34)."""
     required = {"scheduling.koordinator.sh/pre-allocation-required": "true"}
     outcome = outcome_of(TWO.add(reservation("r", cpu=1, labels=required)))
 
     assert outcome.report.plans == ()
     (refusals,) = outcome.report.task_refusals.values()
-    assert "taking over running pods is not supported" in refusals[0].message
+    assert "no pod match reservation with pre allocation required" in refusals[0].message
 
 
 def test_no_elastic_quota_pays_for_a_reservation() -> None:

@@ -37,6 +37,7 @@ NODE_ORDER_WEIGHTS: Final = {
 
 ALWAYS_KEPT: Final = "verdicts of nodes are always kept true"
 ALL_COMPARED: Final = "all nodes are compared, not a share of them"
+BY_FLAGS: Final = "flags of the controllers configure it"
 WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
     "allocate": {"predicateErrorCacheEnable": ALWAYS_KEPT},
     "backfill": {"predicateErrorCacheEnable": ALWAYS_KEPT},
@@ -49,8 +50,18 @@ WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
         "maxCandidateNodesAbsolute": ALL_COMPARED,
     },
     "reclaim": {"predicateErrorCacheEnable": ALWAYS_KEPT},
+    "reservation": {
+        "minCandidateNodesPercentage": ALL_COMPARED,
+        "minCandidateNodesAbsolute": ALL_COMPARED,
+        "controllerWorkers": BY_FLAGS,
+        "gcDurationSeconds": f"{BY_FLAGS}: --reservation-gc-duration",
+        "gcIntervalSeconds": "objects are deleted when they are due",
+        "resyncIntervalSeconds": "metrics are written in each cycle",
+        "disableGarbageCollection": f"{BY_FLAGS}: --reservation-gc-duration=0",
+        "reservationSelectorIndex": "decisions are equal with and without the index",
+    },
 }
-"""Arguments that are accepted because Volcano has them, with the reason that they are needless, by action or plugin."""
+"""Arguments that are accepted because Volcano or Koordinator has them, with the reason, by action or plugin."""
 
 ANCESTOR_LEVEL: Final = "ancestorReclaimLevel"
 """Argument of capacity."""

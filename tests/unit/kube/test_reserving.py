@@ -8,7 +8,7 @@ import pytest
 from pyroclast.kube.binder import ApiBinder
 from pyroclast.kube.resources import RESERVATIONS
 from pyroclast.model.ids import NodeName, TaskId
-from pyroclast.model.plan import Bind, Plan
+from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.scheduler.data import custom_resource_definitions
 from tests.reservations import reservation
 from tests.unit.kube.world import World
@@ -30,7 +30,7 @@ async def uid(world: World) -> str:
     return str(made["metadata"]["uid"])
 
 
-async def bind(world: World, uid: str, node: str = "n1", **annotations: str) -> Any:
+async def bind(world: World, uid: str, node: str = "n1", *steps: Preparation, **annotations: str) -> Any:
     """Carry out the bind, and return its outcome."""
     one = Bind(
         task=TaskId(uid),
@@ -40,6 +40,7 @@ async def bind(world: World, uid: str, node: str = "n1", **annotations: str) -> 
         node=NodeName(node),
         annotations=annotations,
         reservation="r",
+        preparations=steps,
     )
     plan = Plan(number=0, cycle=1, configuration=1, action="allocate", job=None, queue=None, binds=(one,))
     outcome = await asyncio.wait_for(ApiBinder(world.client, clock=world.clock).bind(plan), 30)
@@ -105,3 +106,47 @@ async def test_another_one_of_its_name_is_not_touched(world: World, uid: str) ->
 
     assert (outcome.is_bound, outcome.reason) == (False, "Gone")
     assert (await world.client.request_json("GET", PATH)).get("status", {}).get("phase", "") in {"", "Pending"}
+
+
+NOTE = "scheduling.koordinator.sh/reservation-allocated"
+
+
+def taking_over(name: str, uid: str, **more: str) -> Preparation:
+    """Return the step that annotates a pod."""
+    details = {"uid": uid, "key": NOTE, "text": "r", **more}
+    return Preparation(kind="annotate-pod", namespace="default", name=name, details=details)
+
+
+async def note_of(world: World, name: str) -> str | None:
+    """Return the annotation of a pod."""
+    note: str | None = (await world.get_pod(name))["metadata"].get("annotations", {}).get(NOTE)
+    return note
+
+
+async def test_pods_that_it_takes_over_are_annotated_first(world: World, uid: str) -> None:
+    """Both pods have its name, and it is Available (R35)."""
+    pods = [await world.pod(name) for name in ("a", "b")]
+    steps = [taking_over(name, pod) for name, pod in zip(("a", "b"), pods, strict=True)]
+
+    assert (await bind(world, uid, "n1", *steps)).is_bound
+    assert [await note_of(world, name) for name in ("a", "b")] == ["r", "r"]
+
+
+async def test_annotations_are_taken_back_if_a_pod_is_gone(world: World, uid: str) -> None:
+    """Another pod of the same name took the place of the second one: it and the Reservation stay as they are."""
+    first, _ = await world.pod("a"), await world.pod("b")
+    outcome = await bind(world, uid, "n1", taking_over("a", first), taking_over("b", "uid-of-another"))
+
+    assert not outcome.is_bound
+    assert "another pod of the same name" in outcome.message
+    assert [await note_of(world, name) for name in ("a", "b")] == [None, None]
+
+
+async def test_annotations_are_taken_back_if_it_is_not_active(world: World, uid: str) -> None:
+    """It failed in the meantime, and the pod has the text that it had."""
+    pod = await world.pod("a")
+    await set_status(world, phase="Failed")
+    outcome = await bind(world, uid, "n1", taking_over("a", pod, before="old"))
+
+    assert outcome.reason == "NotActive"
+    assert await note_of(world, "a") == "old"

@@ -1,0 +1,162 @@
+"""Pre-allocation: a Reservation reserves what running pods use, which use it from then on (R33 to R36)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pyroclast.testing import Scenario
+from tests.reservations import ALLOCATED, outcome_of, reservation
+
+REQUIRED = {"scheduling.koordinator.sh/pre-allocation-required": "true"}
+SEVERAL: dict[str, Any] = {"preAllocationPolicy": {"enableMultiple": True}}
+OWNER = {"app": "a"}
+
+
+def full(*cpus: int, free: int = 0, labels: Mapping[str, str] | None = None) -> Scenario:
+    """Return a node on which pods run that match the owners: `run0` has the first number of CPUs."""
+    scenario = Scenario().queue("default").node("n1", cpu=sum(cpus) + free)
+    for number, cpu in enumerate(cpus):
+        scenario = scenario.pod(f"run{number}", node="n1", cpu=cpu, labels=labels or OWNER)
+    return scenario
+
+
+def taking(cpu: int = 4, **fields: Any) -> dict[str, Any]:
+    """Return a Reservation that may take over pods."""
+    given = {"allocatePolicy": "Restricted", "preAllocation": True, "allocateOnce": False, **fields}
+    return reservation("r", cpu=cpu, **given)
+
+
+def decide(scenario: Scenario, cycles: int = 1, **arguments: Any) -> Any:
+    """Decide with arguments of the plugin."""
+    return outcome_of(scenario, cycles=cycles, arguments={"reservation": arguments})
+
+
+def taken(outcome: Any) -> list[str]:
+    """Return the pods that the Reservation takes over, in the order of the writes."""
+    steps = [step for plan in outcome.rounds[0].plans for bind in plan.binds for step in bind.preparations]
+    assert all(json.loads(step.details["text"]) == {"name": "r", "uid": "uid-r"} for step in steps)
+    assert {step.details["key"] for step in steps} <= {ALLOCATED}
+    return [step.name for step in steps]
+
+
+def test_one_pod_is_taken_over() -> None:
+    """A pod of 4 CPUs fills the node: the Reservation of 4 CPUs fits beside it, because the pod uses it."""
+    outcome = decide(full(4).add(taking()), cycles=3)
+
+    assert taken(outcome) == ["run0"]
+    (room,) = outcome.rounds[-1].snapshot.reservations.values()
+    assert list(room.users) == ["default-run0"]
+    assert room.rest()["cpu"] == 0
+
+
+def test_the_node_has_the_same_free_amounts_once_it_is_available() -> None:
+    """Two CPUs are free and a pod uses 2 of the 3 that are reserved: one CPU is free before and after."""
+    there = full(2, free=2).add(taking(cpu=3))
+    others = there.job("s", tasks=3, min_available=1, cpu=1)
+    outcome = decide(others, cycles=3)
+
+    assert taken(outcome) == ["run0"]
+    assert sum(name.startswith("s-") for name in outcome.bindings) == 1
+
+
+def test_the_pod_must_fit_the_reservation() -> None:
+    """A pod of 5 CPUs is larger than the Reservation of 4, which waits for free capacity."""
+    assert taken(decide(full(5).add(taking()))) == []
+    assert decide(full(5).add(taking())).bindings == {}
+
+
+def test_only_one_pod_is_taken_over_by_default() -> None:
+    """Two pods of 2 CPUs use the node."""
+    assert decide(full(2, 2).add(taking())).bindings == {}
+    assert taken(decide(full(2, 2).add(taking(**SEVERAL)))) == ["run0", "run1"]
+
+
+def test_several_pods_are_taken_over_until_the_node_has_room() -> None:
+    """The largest come first, and those that would exceed the Reservation of 4 CPUs are skipped."""
+    outcome = decide(full(1, 3, 2, 1, free=0).add(taking(**SEVERAL)))
+
+    assert taken(outcome) == ["run1", "run0"]
+
+
+def test_free_capacity_is_enough_unless_a_pod_must_be_taken_over() -> None:
+    """Four CPUs are free, and no pod matches the owners."""
+    strangers = {"app": "b"}
+    assert "uid-r" in decide(full(1, free=4, labels=strangers).add(taking())).bindings
+
+    required = taking(labels=REQUIRED)
+    outcome = decide(full(1, free=4, labels=strangers).add(required))
+    assert outcome.bindings == {}
+    assert "no pod match reservation with pre allocation required" in outcome.why_pod("reservations/r")
+    assert taken(decide(full(1, free=4).add(required))) == ["run0"]
+
+
+def test_free_capacity_is_preferred_if_configured() -> None:
+    """A pod matches, and four CPUs are free."""
+    there = full(1, free=4).add(taking())
+
+    assert taken(decide(there)) == ["run0"]
+    assert taken(decide(there, preAllocationConfig={"preferNoPreAllocatedPods": True})) == []
+
+
+@pytest.mark.parametrize("policy", ["", "Aligned"])
+def test_it_is_supported_with_the_policy_restricted_alone(policy: str) -> None:
+    """The reason names the policy."""
+    outcome = decide(full(1, free=4).add(taking(allocatePolicy=policy)))
+
+    assert outcome.bindings == {}
+    assert "pre allocation is unsupported with current attributes" in outcome.why_pod("reservations/r")
+
+
+def test_pods_with_a_reservation_are_not_taken_over() -> None:
+    """The pod names another one."""
+    annotations = {ALLOCATED: json.dumps({"name": "other", "uid": "uid-other"})}
+    there = Scenario().queue("default").node("n1", cpu=4).pod("run0", node="n1", cpu=4, labels=OWNER)
+    used = Scenario().queue("default").node("n1", cpu=4)
+    used = used.pod("run0", node="n1", cpu=4, labels=OWNER, annotations=annotations)
+
+    assert taken(decide(there.add(taking()))) == ["run0"]
+    assert taken(decide(used.add(taking()))) == []
+
+
+def test_two_reservations_do_not_take_over_one_pod() -> None:
+    """One of them waits."""
+    second = taking()
+    second["metadata"] = {**second["metadata"], "name": "q", "uid": "uid-q"}
+    outcome = outcome_of(full(4).add(taking(), second), cycles=3)
+
+    assert [bind.name for each in outcome.rounds for plan in each.plans for bind in plan.binds] == ["uid-q"]
+
+
+def test_the_mode_cluster_needs_an_argument_and_a_label() -> None:
+    """Pods with the label are taken over, the highest priority first."""
+    policy: dict[str, Any] = {"preAllocationPolicy": {"mode": "Cluster"}}
+    base = Scenario().queue("default").node("n1", cpu=6)
+    for name, priority, label in (("run0", 9, "false"), ("run1", 1, "true"), ("run2", 2, "true")):
+        base = base.pod(
+            name,
+            node="n1",
+            cpu=2,
+            labels={**OWNER, "pod.koordinator.sh/is-pre-allocatable": label},
+            annotations={"pod.koordinator.sh/pre-allocatable-priority": str(priority)},
+        )
+    there = base.add(taking(cpu=2, **policy))
+
+    assert "cluster mode pre-allocation which is disabled" in decide(there).why_pod("reservations/r")
+    assert taken(decide(there, preAllocationConfig={"enableClusterMode": True})) == ["run2"]
+
+
+def test_nodes_with_fewer_pods_to_take_over_are_preferred() -> None:
+    """Two pods on the first node, and one on the second, have the same size together."""
+    there = full(2, 2).node("n2", cpu=4).pod("large", node="n2", cpu=4, labels=OWNER)
+
+    assert taken(decide(there.add(taking(**SEVERAL)))) == ["large"]
+
+
+def test_a_plan_leaves_the_pod_and_its_room_alone() -> None:
+    """After all cycles the pod runs where it ran, and a stranger has no room."""
+    outcome = decide(full(4).add(taking()).job("s", cpu=1), cycles=4)
+
+    assert outcome.bindings.keys() == {"uid-r"}
+    assert outcome.evictions == []
