@@ -230,9 +230,9 @@ def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: E
     """Return the least harmful plan that can be found; None if there is no plan.
 
     A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
-    protected in turn, as long as a better plan comes of that and steps are left. The victims of equal plans, and of
-    plans that leave a task out, are then protected together with those before. Searches that could not find a better
-    plan, as their bounds show, do not begin.
+    protected in turn, as long as a better plan comes of that and steps are left. The victims of other plans that are
+    found so are then protected together with those before. Searches that could not find a better plan, as their bounds
+    show, do not begin.
 
     Args:
         modes: Whether whole gangs may be evicted, in the order in which plans are searched.
@@ -289,9 +289,9 @@ class _Searches:
     def better(self, best: Found) -> Found | None:
         """Return a better plan than the best one, found by protecting victims; None if none is found.
 
-        First, each victim of the best plan is protected alone. A plan that is found then and is no better may lead to a
-        better one, if it is equal or leaves a task out: its victims are protected together with those before. All sets
-        of n protected victims are tried before those of n + 1, since most better plans need few.
+        First, each victim of the best plan is protected alone. A plan that is found then and is no better, even a more
+        harmful one, can lead to a better one: its victims are protected together with those before. All sets of n
+        protected victims are tried before those of n + 1, since most better plans need few.
         """
         plans = deque([(best, frozenset[TaskId]())])
         seen: set[frozenset[TaskId]] = set()
@@ -311,8 +311,7 @@ class _Searches:
                     continue
                 if found.rank < best.rank:
                     return found
-                if found.is_partial or found.rank == best.rank:
-                    plans.append((found, spared))
+                plans.append((found, spared))
         return None
 
     def _ends(self) -> bool:

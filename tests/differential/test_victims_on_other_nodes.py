@@ -52,6 +52,7 @@ def victims_of(plain: Anywhere, names: list[str]) -> list[Pod]:
 @example(2001089)
 @example(2001968)
 @example(3001932)
+@example(8002804)
 def test_the_least_harmful_plan_is_found(seed: int) -> None:
     """There is a plan if any set of victims serves, its victims can be evicted, and it is the least harmful one."""
     each = limited(Random(seed))

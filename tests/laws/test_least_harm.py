@@ -188,3 +188,36 @@ def test_an_equal_plan_leads_to_one_with_fewer_victims() -> None:
     assert plan is not None
     assert len(plan.nominations) == 3
     assert [victim.name for victim in plan.evictions] == ["large-1"]
+
+
+def test_a_more_harmful_plan_leads_to_a_less_harmful_one() -> None:
+    """Three of a gang make all places; the plan is found by protecting victims of a plan that breaks three gangs."""
+    scenario = Scenario().queue("ours", weight=3).queue("theirs")
+    for name, cpu, gpu in (("n0", 4, 2), ("n1", 8, 2), ("n2", 6, 2), ("n3", 8, 0), ("n4", 6, 1)):
+        scenario = scenario.node(name, cpu=cpu, gpu=gpu)
+    for name, value in PRIORITIES.items():
+        scenario = scenario.priority_class(name, value)
+    for name, on, queue, kind, cpu, gpu, minimum in (
+        ("v0", ["n0", "n0"], "theirs", "low", 1, None, 2),
+        ("v1", ["n1"], "theirs", "mid", 3, 1, 1),
+        ("v2", ["n0", "n1"], "theirs", "low", 2, 1, 2),
+        ("v3", ["n1", "n2"], "theirs", "low", 2, None, 1),
+        ("v4", ["n2"], "ours", "low", 4, None, 1),
+        ("v5", ["n4"], "theirs", "mid", 1, 1, 1),
+        ("v7", ["n3", "n3", "n4"], "theirs", "mid", 4, None, 3),
+        ("v9", ["n1"], "theirs", "low", 1, None, 1),
+    ):
+        scenario = scenario.running(
+            name,
+            on=on,
+            min_available=minimum,
+            queue=queue,
+            cpu=cpu,
+            gpu=gpu,
+            priority_class=kind,
+            priority=PRIORITIES[kind],
+        )
+    scenario = scenario.job("wait", tasks=3, min_available=3, queue="ours", cpu=4, priority_class="high", priority=9)
+    plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=TIERS))
+    assert plan is not None
+    assert sorted(victim.name for victim in plan.evictions) == ["v7-0", "v7-1", "v7-2"]
