@@ -160,30 +160,41 @@ def test_a_cheap_victim_does_not_leave_the_next_pod_without_a_place() -> None:
     assert [place.node for place in plan.nominations] == ["n1", "n1"]
 
 
-def test_an_equal_plan_leads_to_one_with_fewer_victims() -> None:
-    """One large pod makes three places; it is found by protecting a victim of an equal plan with two small ones."""
+Gang = tuple[str, list[str], str, str, int, int, int]
+"""Name, nodes of its pods, queue, priority class, CPU and GPUs of each pod, minimum."""
+
+
+def filled(nodes: Mapping[str, tuple[int, int]], *gangs: Gang) -> Scenario:
+    """Nodes with so many CPUs and GPUs, on which gangs of the queues ours and theirs run."""
     scenario = Scenario().queue("ours", weight=3).queue("theirs")
-    scenario = scenario.node("n0", cpu=5).node("n1", cpu=6, gpu=3).node("n2", cpu=5, gpu=4).node("n3", cpu=4, gpu=2)
+    for name, (cpu, gpu) in nodes.items():
+        scenario = scenario.node(name, cpu=cpu, gpu=gpu)
     for name, value in PRIORITIES.items():
         scenario = scenario.priority_class(name, value)
-    for name, on, queue, kind, cpu, gpu, minimum in (
-        ("large", ["n1", "n1"], "theirs", "low", 3, 1, 1),
-        ("cards", ["n2", "n3"], "theirs", "mid", 3, 2, 2),
-        ("small", ["n0", "n0"], "theirs", "low", 1, None, 1),
-        ("own", ["n0", "n2"], "ours", "mid", 2, None, 2),
-        ("pair", ["n0", "n3"], "theirs", "low", 1, None, 2),
-    ):
+    for name, on, queue, kind, cpu, gpu, minimum in gangs:
         scenario = scenario.running(
             name,
             on=on,
             min_available=minimum,
             queue=queue,
             cpu=cpu,
-            gpu=gpu,
+            gpu=gpu or None,
             priority_class=kind,
             priority=PRIORITIES[kind],
         )
-    scenario = scenario.job("wait", tasks=3, min_available=3, queue="ours", priority_class="high", priority=9)
+    return scenario
+
+
+def test_an_equal_plan_leads_to_one_with_fewer_victims() -> None:
+    """One large pod makes three places; it is found by protecting a victim of an equal plan with two small ones."""
+    scenario = filled(
+        {"n0": (5, 0), "n1": (6, 3), "n2": (5, 4), "n3": (4, 2)},
+        ("large", ["n1", "n1"], "theirs", "low", 3, 1, 1),
+        ("cards", ["n2", "n3"], "theirs", "mid", 3, 2, 2),
+        ("small", ["n0", "n0"], "theirs", "low", 1, 0, 1),
+        ("own", ["n0", "n2"], "ours", "mid", 2, 0, 2),
+        ("pair", ["n0", "n3"], "theirs", "low", 1, 0, 2),
+    ).job("wait", tasks=3, min_available=3, queue="ours", priority_class="high", priority=9)
     plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=ELASTIC))
     assert plan is not None
     assert len(plan.nominations) == 3
@@ -192,32 +203,17 @@ def test_an_equal_plan_leads_to_one_with_fewer_victims() -> None:
 
 def test_a_more_harmful_plan_leads_to_a_less_harmful_one() -> None:
     """Three of a gang make all places; the plan is found by protecting victims of a plan that breaks three gangs."""
-    scenario = Scenario().queue("ours", weight=3).queue("theirs")
-    for name, cpu, gpu in (("n0", 4, 2), ("n1", 8, 2), ("n2", 6, 2), ("n3", 8, 0), ("n4", 6, 1)):
-        scenario = scenario.node(name, cpu=cpu, gpu=gpu)
-    for name, value in PRIORITIES.items():
-        scenario = scenario.priority_class(name, value)
-    for name, on, queue, kind, cpu, gpu, minimum in (
-        ("v0", ["n0", "n0"], "theirs", "low", 1, None, 2),
+    scenario = filled(
+        {"n0": (4, 2), "n1": (8, 2), "n2": (6, 2), "n3": (8, 0), "n4": (6, 1)},
+        ("v0", ["n0", "n0"], "theirs", "low", 1, 0, 2),
         ("v1", ["n1"], "theirs", "mid", 3, 1, 1),
         ("v2", ["n0", "n1"], "theirs", "low", 2, 1, 2),
-        ("v3", ["n1", "n2"], "theirs", "low", 2, None, 1),
-        ("v4", ["n2"], "ours", "low", 4, None, 1),
+        ("v3", ["n1", "n2"], "theirs", "low", 2, 0, 1),
+        ("v4", ["n2"], "ours", "low", 4, 0, 1),
         ("v5", ["n4"], "theirs", "mid", 1, 1, 1),
-        ("v7", ["n3", "n3", "n4"], "theirs", "mid", 4, None, 3),
-        ("v9", ["n1"], "theirs", "low", 1, None, 1),
-    ):
-        scenario = scenario.running(
-            name,
-            on=on,
-            min_available=minimum,
-            queue=queue,
-            cpu=cpu,
-            gpu=gpu,
-            priority_class=kind,
-            priority=PRIORITIES[kind],
-        )
-    scenario = scenario.job("wait", tasks=3, min_available=3, queue="ours", cpu=4, priority_class="high", priority=9)
+        ("v7", ["n3", "n3", "n4"], "theirs", "mid", 4, 0, 3),
+        ("v9", ["n1"], "theirs", "low", 1, 0, 1),
+    ).job("wait", tasks=3, min_available=3, queue="ours", cpu=4, priority_class="high", priority=9)
     plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=TIERS))
     assert plan is not None
     assert sorted(victim.name for victim in plan.evictions) == ["v7-0", "v7-1", "v7-2"]
