@@ -76,7 +76,7 @@ def test_a_guarantee_that_the_cluster_has_is_kept_whole(share: str) -> None:
 
 @pytest.mark.parametrize("share", SHARES)
 def test_a_guarantee_above_the_capability_withholds_the_capability(share: str) -> None:
-    """Of ten CPUs nine can be used by another queue, and an event reports the faulty guarantee."""
+    """Nine of ten CPUs can be used by another queue, and an event reports the faulty guarantee."""
     scenario = (
         Scenario().queue("promised", guarantee={"cpu": 4}, capability={"cpu": 1}).queue("other").node("n1", cpu=10)
     )

@@ -17,7 +17,7 @@ def test_the_page() -> None:
 
     assert_tells(
         "actions/enqueue",
-        f"A node of {CPU} CPU, of which overcommit promises {CPU * FACTOR:g}.",
+        f"A node of {CPU} CPU, of which overcommit admits {CPU * FACTOR:g}.",
         f"{listed('abc')} need {NEEDED} CPU each, `d` does not say what it needs:",
         f"{listed(passed)} are admitted, `c` waits with the reason `{told}`.",
     )

@@ -22,7 +22,7 @@ def test_the_page() -> None:
 
     assert_tells(
         "plugins/overcommit",
-        f"Nodes of 2 and 4 CPU: {float(args.factor * 6):g} CPU may be promised.",
+        f"Nodes of 2 and 4 CPU: {float(args.factor * 6):g} CPU may be reserved.",
         f"With 2 CPU admitted, a job of 2 CPU passes ({2 + 2}), the next one too ({2 + 2 + 2}), "
         f"one of 20 is refused with `{told}`.",
         f"A factor of 0.8 is read as {float(args.factor):g}.",
