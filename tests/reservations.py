@@ -74,6 +74,6 @@ def claimed(name: str) -> dict[str, str]:
     return {ALLOCATED: json.dumps({"name": name, "uid": f"uid-{name}"})}
 
 
-def outcome_of(scenario: Scenario, *, cycles: int = 1, plugins: Sequence[str] = PLUGINS, **more: Any) -> Any:
+def outcome_of(scenario: Scenario, *, cycles: int = 1, plugins: Sequence[Any] = PLUGINS, **more: Any) -> Any:
     """Decide with the plugin reservation."""
     return scenario.run("enqueue", "allocate", plugins=tuple(plugins), cycles=cycles, **more)

@@ -17,7 +17,7 @@ from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.kube.errors import ApiError
 from pyroclast.kube.resources import NODES, PODS, RESERVATIONS
-from pyroclast.model.reservations.reading import end_of
+from pyroclast.model.reservations.reading import life_of
 from pyroclast.model.reservations.status import allocated_uid, due_at, next_status, users_of
 from pyroclast.model.wire import Node, Pod, Reservation, ReservationPhase
 
@@ -62,11 +62,9 @@ class ReservationStatuses(Controller):
         now = self._clock.wall()
         if reservation.status.phase in _ENDED:
             return await self._collect(key, reservation, now)
-        try:
-            end_of(reservation)
-        except ValueError as error:
-            # it has no end then, but its owners and its node count all the same
-            self._operator.record(RESERVATIONS, reservation, "Warning", "InvalidReservation", str(error))
+        fault = life_of(reservation).fault
+        if fault:
+            self._operator.record(RESERVATIONS, reservation, "Warning", "InvalidReservation", fault)
         status = next_status(reservation, self._owners(reservation), has_node=self._has_node(reservation), now=now)
         due = due_at(reservation, now, gc_seconds=None)
         if status is not None:
@@ -119,11 +117,12 @@ class ReservationStatuses(Controller):
 
 
 def _change(reservation: Reservation, status: dict[str, object]) -> dict[str, object]:
-    """Return a status as a merge patch: amounts that are gone are removed."""
+    """Return a status as a merge patch: amounts and conditions that are gone are removed."""
     allocated = status.get("allocated", {})
     assert isinstance(allocated, dict), "a mapping"
     gone: dict[str, object] = {name: None for name in reservation.status.allocated if name not in allocated}
-    return {**status, "allocated": {**gone, **allocated}, "currentOwners": status.get("currentOwners", [])}
+    lists = {name: status.get(name, []) for name in ("conditions", "currentOwners")}
+    return {**status, **lists, "allocated": {**gone, **allocated}}
 
 
 def _uid_of(reservation: Reservation) -> Iterable[str]:

@@ -10,8 +10,9 @@ from pyroclast.framework.session.statement import Operation
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import LENT
 from pyroclast.model.ids import TaskId
-from pyroclast.model.patches import patch_of
+from pyroclast.model.patches import annotation_of, patch_of
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
+from pyroclast.model.reservations.names import ALLOCATED
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskStatus
 
@@ -80,6 +81,10 @@ def _binds(
             labels = {} if task.id in reserve_tasks else extensions.labels_for(task, column)
             if labels:  # last, so that it is closest to the bind
                 preparations = (*preparations, patch_of(task, labels, annotations))
+            delegate = extensions.delegate_for(task, column)
+            if delegate and not labels and annotations.get(ALLOCATED):
+                # a delegate that is an extender of kube-scheduler sends no annotations, and usage would be lost
+                preparations = (*preparations, annotation_of(task, ALLOCATED, annotations[ALLOCATED]))
             yield Bind(
                 task=task.id,
                 job=task.job,
@@ -89,7 +94,7 @@ def _binds(
                 annotations=annotations,
                 preparations=preparations,
                 labels=SealedDict(labels) if labels else UNSET,
-                delegate=extensions.delegate_for(task, column) or UNSET,
+                delegate=delegate or UNSET,
                 reservation=reserve_tasks.get(task.id, UNSET),
             )
 

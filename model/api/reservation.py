@@ -145,7 +145,7 @@ class ReservationCondition(Wire, frozen=True, kw_only=True):
     """One condition."""
 
     type: str = ""
-    """Scheduled or Ready."""
+    """Scheduled, Ready, or Valid if the ttl or the end cannot be parsed."""
     status: str = ""
     """True, False or Unknown."""
     reason: str = ""
@@ -164,7 +164,7 @@ class ReservationStatus(Wire, frozen=True, kw_only=True):
     phase: Annotated[str, DEFAULTED] = ReservationPhase.PENDING.value
     """Pending, Available, Succeeded, Waiting or Failed."""
     conditions: tuple[ReservationCondition, ...] = ()
-    """Conditions of the types Scheduled and Ready."""
+    """Conditions of the types Scheduled, Ready and Valid."""
     current_owners: tuple[ObjectReference, ...] = ()
     """Pods that use the capacity."""
     node_name: str = ""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from math import inf
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -16,8 +17,9 @@ from pyroclast.model.reservations.names import KEPT_BACK, ORDER, RESTRICTED_OPTI
 from pyroclast.model.reservations.owners import OwnerRules, read_owners
 from pyroclast.model.resources import NO_AMOUNTS, Amounts
 from pyroclast.model.sealed import SealedDict
+from pyroclast.model.texts import shortened
 
-__all__ = ["KIND", "PodTemplate", "ReservationRules", "end_of", "is_active", "read_reservation", "template_of"]
+__all__ = ["KIND", "Life", "PodTemplate", "ReservationRules", "is_active", "life_of", "read_reservation", "template_of"]
 
 T = TypeVar("T")
 
@@ -115,23 +117,39 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def end_of(reservation: wire.Reservation) -> float | None:
-    """Return the time at which a Reservation expires, seconds since 1970; None if it does not (R38).
+class Life(NamedTuple):
+    """How long a Reservation lasts."""
 
-    Raises:
-        ValueError: A time or the ttl cannot be parsed.
+    ends: float | None
+    """Time at which it expires, seconds since 1970; None if it does not."""
+    fault: str = ""
+    """Why its ttl or its end cannot be parsed; empty if both can be."""
+
+
+def life_of(reservation: wire.Reservation) -> Life:
+    """Return how long a Reservation lasts (R38).
+
+    An end that cannot be parsed is ignored, and the default replaces such a ttl, so that it does not last for ever.
     """
-    ttl = parse_duration(reservation.spec.ttl or _DEFAULT_TTL)
-    if ttl == 0:
-        return None
-    ends = wire.unix_seconds(reservation.metadata.creation_timestamp) + float(ttl)
-    return min(ends, wire.unix_seconds(reservation.spec.expires)) if reservation.spec.expires else ends
+    spec, faults = reservation.spec, list[str]()
+
+    def read(path: str, parse: Callable[[], float], fallback: float) -> float:
+        try:
+            return parse()
+        except ValueError as error:
+            faults.append(f"{path}: {shortened(str(error))}")
+            return fallback
+
+    ttl = read("spec.ttl", lambda: float(parse_duration(spec.ttl or _DEFAULT_TTL)), float(parse_duration(_DEFAULT_TTL)))
+    begins = read("metadata.creationTimestamp", lambda: wire.unix_seconds(reservation.metadata.creation_timestamp), 0.0)
+    expires = read("spec.expires", lambda: wire.unix_seconds(spec.expires) if spec.expires else inf, inf)
+    return Life(None if ttl == 0 else min(begins + ttl, expires), "; ".join(faults))
 
 
 def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectError], None]) -> ReservationRules:
     """Parse a Reservation that is Available.
 
-    Each field that cannot be parsed is reported. It reserves nothing then, no pod matches it, or it does not end.
+    Each field that cannot be parsed is reported. It reserves nothing then, no pod matches it, or it ends by default.
     """
     metadata, status = reservation.metadata, reservation.status
 
@@ -148,6 +166,9 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
             return absent
         return read(f"metadata.annotations[{key}]", absent, lambda: read_json(text, kind, longest=_LONGEST_TEXT))
 
+    life = life_of(reservation)
+    if life.fault:
+        report(ObjectError(KIND, metadata.name, "spec", life.fault))
     allocatable = read("status.allocatable", NO_AMOUNTS, lambda: amounts(status.allocatable))
     kept_back = annotation(KEPT_BACK, _Amounts, _Amounts()).resources
     named = frozenset(annotation(RESTRICTED_OPTIONS, _Names, _Names()).resources) & allocatable.keys()
@@ -160,7 +181,7 @@ def read_reservation(reservation: wire.Reservation, report: Callable[[ObjectErro
         restricted=(named or frozenset(allocatable)) if is_restricted else frozenset(),
         order=read(f"metadata.labels[{ORDER}]", 0, lambda: _integer(metadata.labels.get(ORDER, "0"))),
         begins=read("metadata.creationTimestamp", 0.0, lambda: wire.unix_seconds(metadata.creation_timestamp)),
-        ends=read("spec", None, lambda: end_of(reservation)),
+        ends=life.ends,
     )
 
 

@@ -13,7 +13,7 @@ from pyroclast.model.quantity import QuantityError
 from pyroclast.model.requests import amounts, pod_request, resource_list
 from pyroclast.model.reservations.names import ALLOCATED, RESIZE_ALLOCATABLE
 from pyroclast.model.reservations.owners import read_owners
-from pyroclast.model.reservations.reading import KIND, end_of, template_of
+from pyroclast.model.reservations.reading import KIND, life_of, template_of
 from pyroclast.model.resources import PODS
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
 
 _SCHEDULED: Final = "Scheduled"
 _READY: Final = "Ready"
+_VALID: Final = "Valid"
+"""Condition of Reservations whose ttl or end cannot be parsed."""
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _LONGEST_NOTE: Final = 1024
 """Characters of the annotation that names the Reservation of a pod."""
@@ -149,13 +151,27 @@ def next_status(
     status = reservation.status
     if status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
         return None
-    ends = _end_if_read(reservation)
-    if (ends is not None and now >= ends) or (status.node_name and not has_node):
+    life = life_of(reservation)
+    if (life.ends is not None and now >= life.ends) or (status.node_name and not has_node):
         expired = _condition(_READY, "False", "Expired", "", now)
         return msgspec.structs.replace(with_condition(status, expired), phase=wire.ReservationPhase.FAILED)
-    if status.phase != wire.ReservationPhase.AVAILABLE:
-        return None
-    return _with_owners(reservation, sorted(owners, key=lambda pod: pod.metadata.uid), now)
+    noted = _with_fault(status, life.fault, now)
+    changed = None
+    if status.phase == wire.ReservationPhase.AVAILABLE:
+        shown = msgspec.structs.replace(reservation, status=noted)
+        changed = _with_owners(shown, sorted(owners, key=lambda pod: pod.metadata.uid), now)
+    return changed or (None if noted is status else noted)
+
+
+def _with_fault(status: wire.ReservationStatus, fault: str, now: float) -> wire.ReservationStatus:
+    """Return a status with the condition about an unreadable ttl or end, or without it if there is none."""
+    known = next((each for each in status.conditions if each.type == _VALID), None)
+    if fault and (known is None or known.message != fault):
+        return with_condition(status, _condition(_VALID, "False", "InvalidLifetime", fault, now))
+    if not fault and known is not None:
+        others = tuple(each for each in status.conditions if each is not known)
+        return msgspec.structs.replace(status, conditions=others)
+    return status
 
 
 def _with_owners(
@@ -204,15 +220,7 @@ def due_at(reservation: wire.Reservation, now: float, *, gc_seconds: float | Non
     """
     if reservation.status.phase in {wire.ReservationPhase.FAILED, wire.ReservationPhase.SUCCEEDED}:
         return None if gc_seconds is None else ended_at(reservation, now) + gc_seconds
-    return _end_if_read(reservation)
-
-
-def _end_if_read(reservation: wire.Reservation) -> float | None:
-    """Return when a Reservation expires; None if it does not, or its ttl or end cannot be parsed."""
-    try:
-        return end_of(reservation)
-    except ValueError:
-        return None
+    return life_of(reservation).ends
 
 
 def ended_at(reservation: wire.Reservation, now: float) -> float:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from pyroclast import Plugin, Session
 from pyroclast.testing import Scenario
-from tests.reservations import ALLOCATED, affinity, claimed, outcome_of, reservation
+from tests.reservations import ALLOCATED, PLUGINS, affinity, claimed, outcome_of, reservation
 
 ONE = Scenario().queue("default").node("n1", cpu=4)
 A = {"app": "a"}
@@ -466,3 +467,23 @@ def test_restricted_does_not_restrict_ignored_resources() -> None:
     assert outcome_of(there).bindings == {}
     for ignored in ({"ignoredResources": [card]}, {"ignoredResourceGroups": ["example.com"]}):
         assert outcome_of(there, arguments={"reservation": ignored}).bindings == {"a-0": "n1"}
+
+
+class Delegating(Plugin):
+    """Binds all pods through a delegate."""
+
+    name = "delegating"
+
+    def on_session_open(self, session: Session) -> None:
+        """Register as the delegate."""
+        session.extensions.register_delegate(self.name, lambda _task, _column: True)
+
+
+def test_a_pod_that_a_delegate_binds_is_annotated_before() -> None:
+    """An extender of kube-scheduler writes no annotations, so the pod has them before its bind."""
+    there = ONE.add(reservation("r", cpu=2, node="n1", allocateOnce=False))
+    outcome = outcome_of(there.job("a", cpu=1, labels=A).job("b", cpu=1), plugins=(*PLUGINS, Delegating()))
+    steps = {bind.name: bind.preparations for plan in outcome.rounds[0].plans for bind in plan.binds}
+
+    assert [(step.kind, step.details["key"]) for step in steps["a-0"]] == [("annotate-pod", ALLOCATED)]
+    assert steps["b-0"] == ()

@@ -14,7 +14,7 @@ from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.affinity import MOST_TERMS, read_demand
 from pyroclast.model.reservations.names import EXACT_MATCH, KEPT_BACK, RESIZE_ALLOCATABLE, RESTRICTED_OPTIONS
 from pyroclast.model.reservations.owners import MOST_OWNERS
-from pyroclast.model.reservations.reading import end_of, read_reservation
+from pyroclast.model.reservations.reading import life_of, read_reservation
 from pyroclast.model.reservations.reserve_pods import reserve_pod
 from pyroclast.model.reservations.status import available, noted_uid
 from tests.reservations import reservation
@@ -81,9 +81,30 @@ def test_too_many_owners_match_no_pod() -> None:
 def test_ends(ttl: str, expires: str, end: float | None) -> None:
     """The earlier end counts, a ttl of 0 disables both, and the default is a day (R38)."""
     begins = wire.unix_seconds("2026-01-01T00:00:00Z")
-    found = end_of(decoded(ttl=ttl, expires=expires))
+    life = life_of(decoded(ttl=ttl, expires=expires))
 
-    assert found == (None if end is None else begins + end)
+    assert life == (None if end is None else begins + end, "")
+
+
+@pytest.mark.parametrize(
+    ("ttl", "expires", "end", "path"),
+    [
+        ("1d", "", 86400, "spec.ttl"),
+        ("x" * 1000, "", 86400, "spec.ttl"),
+        ("1d", "2026-01-01T00:30:00Z", 1800, "spec.ttl"),
+        ("1h", "tomorrow", 3600, "spec.expires"),
+        ("1h", "2026-01-01", 3600, "spec.expires"),
+        ("400000000h", "", 86400, "spec.ttl"),
+    ],
+)
+def test_a_life_that_cannot_be_parsed_is_bounded(ttl: str, expires: str, end: float, path: str) -> None:
+    """A ttl is a day then, and an end is ignored; the fault names the field, in at most a few hundred characters."""
+    begins = wire.unix_seconds("2026-01-01T00:00:00Z")
+    life = life_of(decoded(ttl=ttl, expires=expires))
+
+    assert life.ends == begins + end
+    assert life.fault.startswith(f"{path}: ")
+    assert len(life.fault) < 400
 
 
 def test_resized_amounts_replace_those_of_the_template() -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 from pyroclast.kube.resources import RESERVATIONS
 from pyroclast.model.api.reservation import Reservation
-from pyroclast.model.reservations.reading import end_of
+from pyroclast.model.reservations.reading import life_of
 from pyroclast.model.wire import time_text
 from pyroclast.scheduler.cli.commands.vcctl.ages import age
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient, run_command
@@ -47,10 +47,7 @@ def _amounts(reservation: Reservation) -> str:
 
 
 def _end(reservation: Reservation) -> str:
-    try:
-        ends = end_of(reservation)
-    except ValueError:
-        return "<invalid>"
+    ends = life_of(reservation).ends
     return "never" if ends is None else time_text(ends)
 
 

@@ -175,10 +175,34 @@ async def test_a_pod_that_is_not_of_the_owners_takes_nothing(ground: Ground) -> 
 
 
 async def test_an_end_that_cannot_be_parsed_stops_nothing_else(ground: Ground) -> None:
-    """Owners are written, and the Reservation fails with its node."""
+    """Owners are written with the fault, and the Reservation fails with its node."""
     now = await make(ground, allocateOnce=False, ttl="1d")
     await make_owner(ground)
-    assert (await settle(ground, now + 1))["allocated"] == {"cpu": "1"}
+    status = await settle(ground, now + 1)
+    assert status["allocated"] == {"cpu": "1"}
+    assert [each["type"] for each in status["conditions"]] == ["Valid"]
 
     await ground.delete("/api/v1/nodes/n1")
     assert await settle(ground, now + 2) == {}
+
+
+@pytest.mark.parametrize("has_node", [True, False])
+async def test_a_ttl_that_cannot_be_parsed_is_a_day(ground: Ground, has_node: bool) -> None:
+    """The condition has the fault, and a day later the Reservation has expired."""
+    now = await make(ground, node=has_node, ttl="1d")
+    if not has_node:
+        await ground.patch(f"{PATH}/status", {"status": {"phase": "Pending", "nodeName": None, "allocatable": None}})
+    (fault,) = (await settle(ground, now + 1))["conditions"]
+
+    assert (fault["type"], fault["status"], fault["reason"]) == ("Valid", "False", "InvalidLifetime")
+    assert fault["message"].startswith("spec.ttl: ")
+    assert (await settle(ground, now + DAY + 1))["phase"] == "Failed"
+
+
+async def test_the_fault_goes_with_its_cause(ground: Ground) -> None:
+    """The ttl is corrected."""
+    now = await make(ground, ttl="1d")
+    await settle(ground, now + 1)
+    await ground.patch(PATH, {"spec": {"ttl": "2h"}})
+
+    assert (await settle(ground, now + 2)).get("conditions", []) == []
