@@ -61,6 +61,7 @@ ALWAYS_ASKED: Final = frozenset(
         "elastic-quota",
         "extender",
         "gang",
+        "nodenuma",
         "pdb",
         "priority",
         "proportion",

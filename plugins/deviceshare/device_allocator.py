@@ -240,6 +240,9 @@ class DeviceAllocator(Ledger):
 
     def _choose_for(self, task: Task, column: int, question: DeviceQuestion[Any]) -> Chosen | int:
         """Return the cards of a node that a task would get, those of its Reservation included, or the verdict."""
+        if self._session.reserved.used_by(task.id) is not None:  # it is being placed, and the NUMA plan is asked
+            chooser = self._chooser(column, question)
+            return self._reserved.choose_placed(task, self.cards[column], self.shelves[column], chooser)
         rooms = self._reserved.columns_for(task).get(column)
         if rooms is None:
             return self.choose(column, question)

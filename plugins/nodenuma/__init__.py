@@ -6,6 +6,7 @@ nodes.py        policies, CPUs and NUMA nodes of a node
 usage.py        what the pods of a node hold
 accumulate.py   which CPUs a pod gets
 amounts.py      amounts spread over NUMA nodes
+reserved_cpus.py  what Reservations keep, and how owners get it
 hints.py        sets of NUMA nodes, and the best of them
 choice.py       all of it for one pod on one node
 scoring.py      arithmetic of scores

@@ -7,6 +7,7 @@ first use. N nodes.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Ver
 from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.framework.state.reservations import ReservationView
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.nodenuma.amplified import amplified
@@ -28,7 +30,9 @@ from pyroclast.plugins.nodenuma import reasons
 from pyroclast.plugins.nodenuma.arguments import NodeNumaArgs
 from pyroclast.plugins.nodenuma.choice import CpuChoice, NodeState, never_fits
 from pyroclast.plugins.nodenuma.demand import CpuDemand, demand_of
+from pyroclast.plugins.nodenuma.hints import mask_of
 from pyroclast.plugins.nodenuma.nodes import CpuNode, cpu_node
+from pyroclast.plugins.nodenuma.reserved_cpus import NO_SOURCE, ReservedCpus, Source
 from pyroclast.plugins.nodenuma.usage import NOTHING_USED, CpuUsage, Holders, Holding, holding_of
 
 __all__ = ["NO_CPUS", "CpuAllocator"]
@@ -57,6 +61,7 @@ class CpuAllocator(Ledger):
         self._demands: dict[int, CpuDemand | None] = {}
         self._faults: dict[int, str] = {}
         self._early = EarlyChanges()
+        self._reserved = ReservedCpus(session)
         self._holders: dict[int, Holders] = {}
         """Holders by column, for nodes with CPUs or NUMA nodes that are known."""
         self._given: dict[TaskId, tuple[int, CpuChoice]] = {}
@@ -64,6 +69,8 @@ class CpuAllocator(Ledger):
         self._known: dict[Hashable, CpuChoice | str] = {}
         self._planned: tuple[Hashable, CpuChoice | str] | None = None
         """The last plan, and when it was made: the ledgers of one placement see the same one."""
+        self._is_filtering = False
+        """Whether a Reservation is filtered. Plugins that give hints then ask for the Reservation of the task."""
         self.unread: list[tuple[Task, str]] = []
         """Tasks on nodes whose annotations cannot be read, with a message."""
 
@@ -154,6 +161,31 @@ class CpuAllocator(Ledger):
             column: Column of the node.
             in_future: Whether what is being released counts as free.
         """
+        if not self._early.is_built:
+            self._build()
+        return self._choice(task, column, self._reserved.source(task, column), in_future=in_future)
+
+    def refuse_reservation(self, task: Task, reservation: ReservationView) -> str | None:
+        """Return why a task cannot use a Reservation because of its CPUs or NUMA nodes; None if it can (R31)."""
+        if self.concern(task) is None or self._is_filtering:
+            return None
+        if not self._early.is_built:
+            self._build()
+        source = self._reserved.source_in(reservation.id)
+        if source is NO_SOURCE:
+            return None
+        self._is_filtering = True
+        try:
+            choice = self._choice(task, reservation.column, source, in_future=True)
+        finally:
+            self._is_filtering = False
+        if isinstance(choice, str):
+            return choice
+        reserved = mask_of(node for node, _ in source.preferred.amounts)
+        is_apart = choice.nodes is not None and reserved and not choice.nodes & reserved
+        return reasons.OTHER_NUMA_NODES if is_apart else None
+
+    def _choice(self, task: Task, column: int, source: Source, *, in_future: bool) -> CpuChoice | str:
         demand, node = self.demand(task), self.nodes[column]
         assert demand is not None, "a task without a demand has no choice"
         why = never_fits(node, demand)
@@ -165,13 +197,16 @@ class CpuAllocator(Ledger):
         if node.numa_policy_for(demand) and node.numa_nodes:
             found = self._session.extensions.numa_hints(task, column, node.numa_nodes, in_future=in_future)
             hints = {name: tuple(each) for name, each in found.items()}
-        usage = self.usage(column, in_future=in_future)
-        key = (self._kind_of[column], task.template.number, usage, tuple(sorted(hints.items())))
+        holders = self.holders.get(column)
+        usage = NOTHING_USED if holders is None else holders.usage(in_future=in_future, without=source.without)
+        terms = (source.preferred, source.restricted)
+        key = (self._kind_of[column], task.template.number, usage, terms, tuple(sorted(hints.items())))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            state = NodeState(node, usage, demand, self._numa_scoring, self._args.numa_scoring.type)
+            strategy = self._args.numa_scoring.type
+            state = NodeState(node, usage, demand, self._numa_scoring, strategy=strategy, source=source)
             known = self._known[key] = state.choose(hints)
         return known
 
@@ -189,7 +224,10 @@ class CpuAllocator(Ledger):
         """Return the choice for a placement. Ledgers of other plugins may have counted it already, so it is kept."""
         key = (task.id, column, in_future, len(self._session.nodes.log))
         if self._planned is None or self._planned[0] != key:
-            self._planned = (key, self.choice(task, column, in_future=in_future))
+            if not self._early.is_built:
+                self._build()
+            source = self._reserved.source_placed(task, column)
+            self._planned = (key, self._choice(task, column, source, in_future=in_future))
         return self._planned[1]
 
     # Holders ----------------------------------------------------------------------------------------------------------
@@ -212,22 +250,31 @@ class CpuAllocator(Ledger):
             if node.topology.layout is None and not node.topology.zones:
                 continue
             holders = self._holders[column] = Holders(node.topology.layout)
-            for task in table.tasks[column].values():
-                if RESOURCE_STATUS in task.pod.metadata.annotations:
-                    self._read(holders, node, task)
+            tasks = table.tasks[column]
+            self._reserved.read(column, tasks, partial(self._read, node))
+            for task in tasks.values():
+                if RESOURCE_STATUS in task.pod.metadata.annotations and not self._reserved.keeps(task):
+                    self._read_held(holders, column, task)
+            self._reserved.count(column, holders)
         for change, sign in self._early.build():
             self._release(change, sign)
 
-    def _read(self, holders: Holders, node: CpuNode, task: Task) -> None:
+    def _read_held(self, holders: Holders, column: int, task: Task) -> None:
         """Count what the annotation of a task on a node says."""
+        holding = self._read(self.nodes[column], task)
+        if holding.cpus or holding.amounts:
+            leaves = task.status is TaskStatus.RELEASING
+            holders.put(task.id, holding, leaves=leaves)
+            self._reserved.note(holders, column, task, holding, leaves=leaves)
+
+    def _read(self, node: CpuNode, task: Task) -> Holding:
+        """Return what the annotation of a task on a node says."""
         try:
             status = read_status(task.pod.metadata.annotations)
         except ValueError as error:
             self.unread.append((task, f"{error}; the pod holds no CPUs"))
-            return
-        holding = holding_of(task, status, node.topology.layout, self._request(task))
-        if holding.cpus or holding.amounts:
-            holders.put(task.id, holding, leaves=task.status is TaskStatus.RELEASING)
+            return Holding()
+        return holding_of(task, status, node.topology.layout, self._request(task))
 
     def _request(self, task: Task) -> Mapping[str, int]:
         """Return what limits the annotation of a task: its request, or what the Reservation has that it stands for."""
@@ -269,7 +316,9 @@ class CpuAllocator(Ledger):
         self._planned = None
         holders, demand = self.holders.get(column), self.demand(task)
         if holders is not None and demand is not None and (choice.cpus or choice.amounts):
-            holders.put(task.id, Holding(choice.cpus, choice.amounts, demand.exclusive if choice.cpus else ""))
+            holding = Holding(choice.cpus, choice.amounts, demand.exclusive if choice.cpus else "")
+            holders.put(task.id, holding)
+            self._reserved.note(holders, column, task, holding)
 
     def _take_back(self, tasks: Sequence[Task]) -> None:
         self._planned = None
@@ -278,13 +327,21 @@ class CpuAllocator(Ledger):
             holders = None if given is None else self.holders.get(given[0])
             if holders is not None:
                 holders.take(task.id)
+                self._reserved.forget(holders, task)
 
     def _release(self, change: Change, sign: int) -> None:
         self._planned = None
         for task, column in zip(change.tasks, change.columns, strict=True):
             holders = self._holders.get(column)
-            if holders is not None:
-                (holders.leave if sign < 0 else holders.stay)(task.id)
+            if holders is None:
+                continue
+            if sign < 0:
+                holders.leave(task.id)
+                self._reserved.leave(holders, task)
+            else:
+                holders.stay(task.id)
+                if task.id in holders.staying:
+                    self._reserved.note(holders, column, task, holders.staying[task.id])
 
     # Bindings ---------------------------------------------------------------------------------------------------------
 

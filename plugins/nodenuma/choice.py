@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pyroclast.framework.extension.contract import NumaHint
 from pyroclast.model.cpusets import CpuSet
@@ -16,11 +16,13 @@ from pyroclast.plugins.nodenuma.amounts import Spread, spread
 from pyroclast.plugins.nodenuma.demand import NOT_INTEGER, CpuDemand
 from pyroclast.plugins.nodenuma.hints import best_nodes, mask_of, masks, nodes_in
 from pyroclast.plugins.nodenuma.nodes import CpuNode
+from pyroclast.plugins.nodenuma.reserved_cpus import NO_SOURCE, Source
 from pyroclast.plugins.nodenuma.scoring import Scoring
 from pyroclast.plugins.nodenuma.usage import CpuUsage
 
 __all__ = ["CpuChoice", "NodeState", "never_fits"]
 
+_RESERVED_SCORE: Final = 10_000
 Hints = Mapping[str, Sequence[NumaHint]]
 
 
@@ -59,10 +61,17 @@ class NodeState:
     """A node with the CPUs and amounts in use, as one pod meets it; the pod is one that the node may take."""
 
     def __init__(
-        self, node: CpuNode, usage: CpuUsage, demand: CpuDemand, scoring: Scoring, default_strategy: str
+        self,
+        node: CpuNode,
+        usage: CpuUsage,
+        demand: CpuDemand,
+        scoring: Scoring,
+        *,
+        strategy: str,
+        source: Source = NO_SOURCE,
     ) -> None:
-        self._node, self._usage, self._demand, self._scoring = node, usage, demand, scoring
-        self._strategy = node.strategy or default_strategy
+        self._node, self._usage, self._demand, self._scoring, self._source = node, usage, demand, scoring, source
+        self._strategy = node.strategy or strategy
         self._binds = node.binds(demand)
         self._required = node.required_policy(demand) if self._binds else ""
 
@@ -96,6 +105,8 @@ class NodeState:
         if topology.layout is None:
             return 0
         free = topology.layout.cpus & ~topology.reserved & ~self._usage.cpus
+        if CPU in self._source.restricted and self._source.preferred.cpus:
+            free &= self._source.preferred.cpus
         return usable(topology.layout, free, self._required)
 
     def _take(self, parts: Spread | None) -> CpuSet | str:
@@ -117,6 +128,7 @@ class NodeState:
                 available,
                 count,
                 policy=self._node.policy(demand),
+                preferred=self._source.preferred.cpus,
                 exclusive=Exclusive(demand.exclusive, usage.exclusive_cores, usage.exclusive_numa),
                 strategy=self._strategy,
             )
@@ -135,6 +147,7 @@ class NodeState:
         layout, ratio = self._node.topology.layout, self._node.numa_cpu_ratio
         cpus_of = {} if layout is None else dict(layout.numa)
         used = {numa: dict(amounts) for numa, amounts in self._usage.amounts}
+        reserved = {numa: dict(amounts) for numa, amounts in self._source.preferred.amounts}
         found: dict[int, Amounts] = {}
         for numa, offered in self._node.allocatable.items():
             taken, cpus = used.get(numa, {}), cpus_of.get(numa, 0)
@@ -143,6 +156,8 @@ class NodeState:
             if ratio is not None and taken and CPU in free:
                 more = amplified(bound, ratio) - bound
                 free[CPU] = max(offered[CPU] - taken.get(CPU, 0) - more, 0)
+            for name in self._source.restricted & free.keys() if reserved else ():
+                free[name] = min(free[name], reserved.get(numa, {}).get(name, 0))
             if self._binds and CPU in free:
                 free[CPU] = min(free[CPU], (cpus & self._available).bit_count() * MILLI)
             found[numa] = free
@@ -189,12 +204,16 @@ class NodeState:
         for nodes in masks(self._node.numa_nodes, size):
             if self._spread(nodes)[1]:
                 continue
-            hint = NumaHint(
-                mask_of(nodes), score=self._scoring.of_numa_nodes(self._demand.request, offered, free, nodes)
-            )
+            score = self._scoring.of_numa_nodes(self._demand.request, offered, free, nodes)
+            hint = NumaHint(mask_of(nodes), score=self._preference(nodes) + score)
             for name, each in found.items():
                 if all(free[node].get(name, 0) for node in nodes):
                     each.append(hint)
+
+    def _preference(self, nodes: Sequence[int]) -> int:
+        """Return a score that outweighs all others, for NUMA nodes of the Reservation that the pod uses."""
+        reserved = {node for node, _ in self._source.preferred.amounts}
+        return _RESERVED_SCORE if reserved.issuperset(nodes) else 0
 
     def _why_unaligned(self, policy: str, hints: Hints, devices: Hints) -> str:
         lacking = self._spread(self._node.numa_nodes)[1]

@@ -1,6 +1,7 @@
 """NodeNUMA: give pods CPUs of their own, and their amounts on few NUMA nodes.
 
-Points: pre-predicate, predicate, node order; a ledger; annotations of bindings; the NUMA nodes of tasks.
+Points: pre-predicate, predicate, node order, filter of reservations; a ledger; annotations of bindings; the NUMA nodes
+of tasks.
 Arguments: `NodeNumaArgs`.  Rules, formula and example: docs/plugins/nodenuma.md.
 """
 
@@ -58,6 +59,8 @@ class NodeNuma(Plugin):
         extensions.register_annotations(self.name, allocator.annotations)
         extensions.register_numa_plan(self.name, allocator.plan)
         extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable)
+        if session.reserved:
+            extensions.register(contract.RESERVATION_FILTER, self.name, allocator.refuse_reservation)
         extensions.register(
             contract.PREDICATE,
             self.name,

@@ -17,6 +17,7 @@ __all__ = [
     "NEVER",
     "NOT_ENOUGH_CPUS",
     "NOT_MULTIPLE",
+    "OTHER_NUMA_NODES",
     "OTHER_POLICY",
     "UNALIGNED",
     "insufficient",
@@ -38,6 +39,7 @@ AMPLIFIED: Final = "Insufficient amplified cpu"
 NOT_ENOUGH_CPUS: Final = "not enough cpus available to satisfy request"
 UNALIGNED: Final = "Unaligned NUMA Hint"
 DEVICES: Final = "Insufficient NUMA Scoped Devices"
+OTHER_NUMA_NODES: Final = "reserves other NUMA nodes than those of the pod"
 
 _NEVER: Final = (NOT_INTEGER, OTHER_POLICY, INVALID_RATIO, INVALID_TOPOLOGY, CONFLICT, NOT_MULTIPLE, MISSING_NUMA)
 NEVER: Final = tuple(Reason(text, resolvable=False) for text in _NEVER)

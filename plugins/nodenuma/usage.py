@@ -59,7 +59,7 @@ class Holders:
         self.staying: dict[TaskId, Holding] = {}
         self.leaving: dict[TaskId, Holding] = {}
         """Those whose deletion has begun."""
-        self._usages: dict[bool, CpuUsage] = {}
+        self._usages: dict[tuple[bool, tuple[TaskId, ...]], CpuUsage] = {}
 
     def put(self, task: TaskId, holding: Holding, *, leaves: bool = False) -> None:
         """Count a pod."""
@@ -84,12 +84,15 @@ class Holders:
             self.staying[task] = holding
         self._usages.clear()
 
-    def usage(self, *, in_future: bool) -> CpuUsage:
-        """Return what is in use now, or when leaving pods are gone."""
-        known = self._usages.get(in_future)
+    def usage(self, *, in_future: bool, without: tuple[TaskId, ...] = ()) -> CpuUsage:
+        """Return what is in use now, or when leaving pods are gone; without some holders."""
+        key = (in_future, without)
+        known = self._usages.get(key)
         if known is None:
-            held = self.staying.values() if in_future else (*self.staying.values(), *self.leaving.values())
-            known = self._usages[in_future] = _sum(held, self._layout)
+            held = [holding for task, holding in self.staying.items() if task not in without]
+            if not in_future:
+                held += self.leaving.values()
+            known = self._usages[key] = _sum(held, self._layout)
         return known
 
 

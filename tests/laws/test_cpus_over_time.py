@@ -13,8 +13,9 @@ from pyroclast.testing import Outcome, Scenario
 from tests.devices import NVIDIA, device, gpu
 from tests.drawing import examples
 from tests.nodenuma import LARGE, NODE, NUMA, QOS, SMALL, SPEC, STATUS, places, policies, run, topology
+from tests.reservations import ALLOCATED, reservation
 
-PLUGINS = (("priority", "conformance"), ("gang", "predicates", "deviceshare", "nodenuma"))
+PLUGINS = (("priority", "conformance"), ("gang", "predicates", "deviceshare", "nodenuma", "reservation"))
 KOORDINATOR: dict[str, Any] = {"deviceshare": {"deviceshare.KoordinatorEnable": True}}
 NODES: dict[str, tuple[dict[int, tuple[int, int, int]], dict[str, str], list[Any]]] = {
     "a": (LARGE, {}, [gpu(minor, at=(minor, f"p{minor}")) for minor in range(4)]),
@@ -39,14 +40,21 @@ COMING = st.tuples(
     st.integers(1, 3),
     st.sampled_from([0, 100]),
     st.sampled_from([0, 0, 1]),
+    st.booleans(),
+)
+KEEPING = st.tuples(
+    st.just("keeps"),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from(["LSR", "LS"]),
+    st.sampled_from(["Aligned", "Restricted"]),
 )
 GOING = st.tuples(st.just("goes"), st.integers(0, 99))
 LEAVING = st.tuples(st.just("leaves"), st.integers(0, 99))
 RESERVING = st.tuples(st.just("reserves"), st.sampled_from("abcd"), st.sampled_from(["", "0", "0-1", "2"]))
 DAYS = st.lists(
-    st.lists(st.one_of(COMING, COMING, COMING, GOING, LEAVING, RESERVING), min_size=1, max_size=4),
-    min_size=2,
-    max_size=5,
+    st.lists(st.one_of(COMING, COMING, COMING, GOING, LEAVING, RESERVING, KEEPING), min_size=3, max_size=8),
+    min_size=3,
+    max_size=6,
 )
 
 
@@ -64,6 +72,7 @@ class Life:
                 self.base = self.base.add(device(name, *gpus))
         self.reserved = dict.fromkeys(NODES, "")
         self.pods: dict[str, Any] = {}
+        self.reservations: dict[str, Any] = {}
         self.groups: list[Any] = []
         self.count = 0
 
@@ -84,9 +93,15 @@ class Life:
                     self.pods[there[number % len(there)]] = {**pod, "metadata": metadata}
             case ("reserves", node, cpus):
                 self.reserved[node] = cpus
+            case ("keeps", cpu, qos, policy):
+                name = f"r{len(self.reservations)}"
+                labels = {"labels": {QOS: qos}}
+                self.reservations[name] = reservation(
+                    name, cpu=cpu, template_metadata=labels, allocateOnce=False, allocatePolicy=policy
+                )
 
     def _come(self, wanted: list[Any]) -> None:
-        cpu, qos, given_, tasks, priority, gpus = wanted
+        cpu, qos, given_, tasks, priority, gpus, owns = wanted
         self.count += 1
         made = Scenario().job(
             f"j{self.count}",
@@ -94,12 +109,12 @@ class Life:
             cpu=cpu,
             memory="1Gi",
             resources={NVIDIA: gpus} if gpus else None,
-            labels={QOS: qos},
+            labels={QOS: qos, **({"app": "a"} if owns else {})},
             annotations=policies(**given_),
             priority=priority,
             priority_class="high" if priority else "",
             phase="Inqueue",
-            min_available=1,
+            min_available=0 if not priority else 1,
         )
         for each in made.objects:
             if each["kind"] == "Pod":
@@ -113,7 +128,7 @@ class Life:
             topology(name, cpus, reservation={"reservedCPUs": self.reserved[name]})
             for name, (cpus, _, _) in NODES.items()
         ]
-        there = Scenario((*self.base.objects, *known, *self.groups, *self.pods.values()))
+        there = Scenario((*self.base.objects, *known, *self.reservations.values(), *self.groups, *self.pods.values()))
         outcome = run(there, "allocate", "preempt", plugins=PLUGINS, more=KOORDINATOR)
         for done in outcome.rounds:
             for plan in done.plans:
@@ -122,8 +137,19 @@ class Life:
                     leaving = {**pod["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
                     self.pods[eviction.name] = {**pod, "metadata": leaving}
                 for bind in plan.binds:
-                    self._bind(bind.name, str(bind.node), dict(bind.annotations))
+                    if isinstance(bind.reservation, str):
+                        self._keep(bind.reservation, str(bind.node), dict(bind.annotations))
+                    else:
+                        self._bind(bind.name, str(bind.node), dict(bind.annotations))
         return outcome
+
+    def _keep(self, name: str, node: str, annotations: dict[str, str]) -> None:
+        """Make a Reservation Available, as the scheduler does."""
+        made = self.reservations[name]
+        requests = made["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]
+        status = {"phase": "Available", "nodeName": node, "allocatable": requests}
+        metadata = {**made["metadata"], "annotations": {**made["metadata"]["annotations"], **annotations}}
+        self.reservations[name] = {**made, "metadata": metadata, "status": status}
 
     def _bind(self, name: str, node: str, annotations: dict[str, str]) -> None:
         pod = self.pods[name]
@@ -168,6 +194,25 @@ class Life:
                     given_.update(members(read_cpu_set(status.get("cpuset", ""))))
             assert set(given_.values()) <= {1}, f"a CPU of {node} has two pods"
             assert given_.keys() <= cpus.keys()
+            self._check_reservations(node)
+
+    def _check_reservations(self, node: str) -> None:
+        """Compare the CPUs that Reservations keep with those of each other, and of pods that do not own them."""
+        seen = 0
+        for name, made in self.reservations.items():
+            if made["status"].get("nodeName") != node:
+                continue
+            kept = _cpus(made)
+            assert not kept & seen, f"two Reservations keep one CPU of {node}"
+            seen |= kept
+            for pod in self.pods.values():
+                owned = json.loads(pod["metadata"]["annotations"].get(ALLOCATED, "{}")).get("name")
+                if pod["spec"]["nodeName"] == node and owned != name:
+                    assert not kept & _cpus(pod), f"a CPU that {name} keeps has another pod"
+
+
+def _cpus(made: Any) -> int:
+    return read_cpu_set(json.loads(made["metadata"]["annotations"].get(STATUS, "{}")).get("cpuset", ""))
 
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
