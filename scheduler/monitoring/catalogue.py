@@ -222,6 +222,12 @@ OURS: Final[Mapping[str, Shape]] = {
         "histogram", ("operation",), "Seconds in which elastic quotas are computed, by operation.", spread(1e-5, 80, 24)
     ),
     "scheduler_elastic_quota_status": Shape("gauge", _QUOTA, "How an elastic quota stands, by `field`."),
+    "scheduler_reservation_status_phase": Shape(
+        "gauge", ("name", "phase"), "1 for the phase of a Reservation, 0 for the others."
+    ),
+    "scheduler_reservation_resource": Shape(
+        "gauge", ("type", "name", "resource", "unit"), "Reserved and used amounts of a Reservation, and their ratio."
+    ),
     "pyroclast_samples_dropped_total": Shape(
         "counter", ("metric",), "Samples of plugins that do not fit their metric."
     ),

@@ -1,17 +1,20 @@
 """Cycle metrics: gauges of the last cycle, such as backlog, pending reasons and shares."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
+from pyroclast.model import wire
 from pyroclast.model.elastic import ParsedQuota
 from pyroclast.model.elastic.quota import unschedulable_amounts
 from pyroclast.model.ids import JobId
+from pyroclast.model.quantity import QuantityError
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.resources import CPU, MILLI, Amounts
+from pyroclast.model.requests import amounts
+from pyroclast.model.resources import CPU, MEMORY, MILLI, Amounts
 from pyroclast.model.tasks import TaskStatus
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.monitoring.metrics import Metrics
@@ -19,6 +22,14 @@ from pyroclast.scheduler.monitoring.metrics import Metrics
 __all__ = ["observe_gangs", "observe_placements", "set_cycle_metrics"]
 
 _MILLISECONDS: Final = 1000.0
+_PHASES: Final = (
+    wire.ReservationPhase.PENDING,
+    wire.ReservationPhase.AVAILABLE,
+    wire.ReservationPhase.SUCCEEDED,
+    wire.ReservationPhase.FAILED,
+)
+_UNITS: Final = {CPU: ("core", MILLI), MEMORY: ("Gi", MILLI * 2**30)}
+"""Units of reserved amounts, and how many thousandths they are."""
 _STEP: Final = 100
 _LARGEST: Final = 1000
 """Steps and end of the ranges of Koordinator's label `job_size`."""
@@ -50,6 +61,9 @@ def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
     if report.quotas or not snapshot.elastic_quotas:
         metrics.replace("scheduler_elastic_quota_status", dict(_figures_of_quotas(seen)))
         metrics.replace("scheduler_elastic_quota_spec", dict(_limits_of_quotas(seen)))
+    reservations = snapshot.objects.reservations.values()
+    metrics.replace("scheduler_reservation_status_phase", dict(_phases_of(reservations)))
+    metrics.replace("scheduler_reservation_resource", dict(_amounts_of(reservations)))
     metrics.keep_queues(set(queues))
     metrics.keep_jobs({job.id for job in table.jobs if job is not None})
 
@@ -88,6 +102,30 @@ def _by_resource(quota: ParsedQuota, field: str, amounts: Amounts) -> Iterator[t
     for resource, thousandths in amounts.items():
         value = thousandths if resource == CPU else thousandths / MILLI
         yield (quota.name, resource, quota.tree, str(quota.is_parent).lower(), quota.parent, field), float(value)
+
+
+def _phases_of(reservations: Iterable[wire.Reservation]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield 1 for the phase of each Reservation and 0 for the others, as Koordinator does."""
+    for each in reservations:
+        current = each.status.phase or wire.ReservationPhase.PENDING
+        for phase in _PHASES:
+            yield (each.metadata.name, phase.value), float(current == phase)
+
+
+def _amounts_of(reservations: Iterable[wire.Reservation]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield reserved and used amounts of each Reservation in Koordinator's units, and their ratio."""
+    for each in reservations:
+        try:
+            reserved, used = amounts(each.status.allocatable), amounts(each.status.allocated)
+        except QuantityError:
+            continue  # it is reported as a fault of the object
+        for resource, amount in reserved.items():
+            unit, divisor = _UNITS.get(resource, ("raw", MILLI))
+            key = (each.metadata.name, resource)
+            yield ("allocatable", *key, unit), amount / divisor
+            yield ("allocated", *key, unit), used.get(resource, 0) / divisor
+            if amount > 0:
+                yield ("utilization", *key, "ratio"), used.get(resource, 0) / amount
 
 
 def _first_refusals(seen: Seen) -> Iterator[Refusal]:
