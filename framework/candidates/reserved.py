@@ -266,6 +266,36 @@ class SessionReservations:
         room: IntArray = np.maximum.reduce(rooms) if rooms else self._nodes.columns(columns).future_idle
         return room
 
+    def changes_room(self, task: Task) -> bool:
+        """Return whether some nodes have other room for a task than their free amounts."""
+        use = self.use_of(task) if self else NO_USE
+        return bool(self.columns_of(use))
+
+    def room_of_any(self, tasks: Sequence[Task], room: IntArray, *, in_future: bool) -> IntArray:
+        """Return at most what any of some tasks has on nodes, base units, shape (R, N).
+
+        Args:
+            tasks: Tasks that are not placed.
+            room: Free amounts of the nodes, shape (R, N).
+            in_future: Whether what is being released counts.
+        """
+        columns: dict[int, dict[TaskId, ReservedRoom]] = {}
+        taken_over: dict[int, IntArray] = {}
+        for task in {self._views.early_number(each): each for each in tasks}.values() if self else ():
+            use = self.use_of(task)
+            for column, rooms in self.columns_of(use).items():
+                columns.setdefault(column, {}).update((each.capacity.id, each) for each in rooms)
+                if use.takeover is not None:
+                    more = self._taken_over(task, use.takeover, column, in_future=in_future)
+                    taken_over[column] = np.maximum(taken_over.get(column, 0), more)
+        if not columns:
+            return room
+        whole = room.copy()
+        for column, there in columns.items():
+            whole[:, column] += sum((each.available(in_future=in_future) for each in there.values()), 0)
+            whole[:, column] += taken_over.get(column, 0)
+        return whole
+
     def _taken_over(self, task: Task, takeover: Takeover, column: int, *, in_future: bool) -> IntArray:
         """Return what a Reservation would take over on a node, base units, shape (R,)."""
         free = self._free(column, in_future=in_future)

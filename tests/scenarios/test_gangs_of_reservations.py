@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
+
 from pyroclast.testing import Scenario
 from tests.gangs import annotated
+from tests.hypernodes import rack
 from tests.reservations import outcome_of, reservation
 
 PLUGINS = ("coscheduling", "gang", "predicates", "reservation")
@@ -48,3 +51,65 @@ def test_members_of_a_gang_use_one_reservation_together() -> None:
     notes = [bind.annotations for plan in three.report.plans for bind in plan.binds]
     assert [json.loads(note["scheduling.koordinator.sh/reservation-allocated"])["name"] for note in notes] == ["r"] * 3
     assert four.bindings == {}
+
+
+ORDER = {"scheduling.koordinator.sh/reservation-order": "1"}
+A = {"app": "a"}
+
+
+def gang(base: Scenario, *cpus: int) -> Scenario:
+    """Add a gang whose members request these CPUs."""
+    base = base.job("g", tasks=0, min_available=len(cpus))
+    for number, cpu in enumerate(cpus):
+        base = base.pod(f"g-{number}", job="g", cpu=cpu, labels=A)
+    return base
+
+
+def test_members_leave_each_other_the_reservations_that_they_need() -> None:
+    """The small member prefers the large Reservation, by its order, and the large member fits no other (D2)."""
+    base = Scenario().queue("default").node("n1", cpu=4).node("n2", cpu=2)
+    base = base.add(reservation("r", node="n1", cpu=4, labels=ORDER), reservation("s", node="n2", cpu=2))
+
+    assert outcome_of(gang(base, 2, 4)).bindings == {"g-0": "n2", "g-1": "n1"}
+    assert outcome_of(gang(base, 4, 4)).bindings == {}
+
+
+def test_members_leave_each_other_the_reservations_of_one_node() -> None:
+    """Both Reservations are on one node."""
+    base = Scenario().queue("default").node("n1", cpu=6)
+    base = base.add(reservation("r", node="n1", cpu=4, labels=ORDER), reservation("s", node="n1", cpu=2))
+
+    assert outcome_of(gang(base, 2, 4)).bindings == {"g-0": "n1", "g-1": "n1"}
+
+
+RACKS = (
+    Scenario()
+    .queue("default")
+    .node("a1", cpu=4)
+    .node("a2", cpu=4)
+    .node("b1", cpu=4)
+    .node("b2", cpu=4)
+    .add(rack("a", "a1", "a2"), rack("b", "b1", "b2"))
+)
+IN_ONE_RACK = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_reserved_capacity_counts_for_topology_domains(once: bool) -> None:
+    """The capacity of the second rack is reserved for the gang, and the first rack is too full."""
+    base = RACKS.pod("busy", node="a1", cpu=1)
+    base = base.add(*(reservation(name, node=name, cpu=4, allocateOnce=once) for name in ("b1", "b2")))
+    large = base.job("g", tasks=2, cpu=4, labels=A, group=IN_ONE_RACK)
+    plugins = ("gang", "predicates", "network-topology-aware", "reservation")
+
+    assert outcome_of(large, plugins=plugins).bindings == {"g-0": "b1", "g-1": "b2"}
+
+
+def test_several_members_on_one_reservation_count_for_topology_domains() -> None:
+    """Two members share each Reservation."""
+    base = RACKS.pod("busy", node="a1", cpu=1).pod("busier", node="a2", cpu=3)
+    base = base.add(*(reservation(name, node=name, cpu=4, allocateOnce=False) for name in ("b1", "b2")))
+    small = base.job("g", tasks=4, cpu=2, labels=A, group=IN_ONE_RACK)
+    plugins = ("gang", "predicates", "network-topology-aware", "reservation")
+
+    assert sorted(outcome_of(small, plugins=plugins).bindings.values()) == ["b1", "b1", "b2", "b2"]

@@ -69,6 +69,8 @@ def members_of(session: Session, job: SessionJob, tasks: Sequence[Task]) -> Memb
 
 def is_plain(session: Session, task: Task) -> bool:
     """Return whether the nodes of a task depend on other placements only by free resources."""
+    if session.reserved.changes_room(task):
+        return False
     beyond = session.candidates.answers.beyond(task)
     if beyond is not None and (beyond.verdicts or beyond.is_individual):
         return False
@@ -87,12 +89,16 @@ def _identity(session: Session, task: Task) -> tuple[Any, ...]:
     )
 
 
-def room_of(session: Session, *, on_idle: bool) -> IntArray:
-    """Return the capacity on each node, base units, shape (R, N): what is free now, or also what is being released."""
+def room_of(session: Session, tasks: Sequence[Task], *, on_idle: bool) -> IntArray:
+    """Return the capacity on each node, base units, shape (R, N): what is free now, or also what is being released.
+
+    What Reservations keep for one of the tasks counts for all of them. Plugins refuse it when a task is placed.
+    """
     columns = session.nodes.columns()
     future = columns.future_idle
     # capacity that is free but held for waiting tasks is not free
-    return np.minimum(columns.idle, future) if on_idle else future
+    room = np.minimum(columns.idle, future) if on_idle else future
+    return session.reserved.room_of_any(tasks, room, in_future=not on_idle)
 
 
 def problem_of(
@@ -165,7 +171,7 @@ def _alike(session: Session, members: Members) -> IntArray:
     if members.is_plain:
         return np.zeros(count, dtype=np.int64)
     tasks = [kind[0] for kind in members.kinds]
-    if any(session.extensions.chooses_for(task) or session.candidates.of(task).refusing_by_pods for task in tasks):
+    if any(_differs_by_node(session, task) for task in tasks):
         return np.arange(count, dtype=np.int64)  # what is on a node may differ in ways that only plugins know
     occupied = np.array([bool(session.nodes.tasks_on(column)) for column in range(count)], dtype=np.bool_)
     labels = _numbers_of_labels(session)
@@ -174,6 +180,11 @@ def _alike(session: Session, members: Members) -> IntArray:
     _, firsts, positions = np.unique(distinct, return_index=True, return_inverse=True)
     numbers: IntArray = np.argsort(np.argsort(firsts))[positions]
     return numbers
+
+
+def _differs_by_node(session: Session, task: Task) -> bool:
+    chooses = session.extensions.chooses_for(task) or bool(session.candidates.of(task).refusing_by_pods)
+    return chooses or session.reserved.changes_room(task)
 
 
 def _numbers_of_labels(session: Session) -> IntArray:

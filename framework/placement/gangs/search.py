@@ -132,7 +132,7 @@ class GangSearch:
 
     def _search(self, *, on_idle: bool) -> bool:
         session, job = self._session, self._job
-        room = room_of(session, on_idle=on_idle)
+        room = room_of(session, self._tasks, on_idle=on_idle)
         self._is_exhaustive = True
         if not self._tasks:
             return False

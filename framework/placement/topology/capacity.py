@@ -71,6 +71,6 @@ def fits_per_node(session: "Session", task: Task) -> IntArray:
     open_nodes = candidates.allowed & candidates.fits_future
     if not asked.size:
         return open_nodes * len(session.nodes)
-    room = session.nodes.columns().future_idle[asked]
+    room = session.reserved.future_room(task)[asked]
     fits: IntArray = np.where(open_nodes, (room // request[asked, None]).min(axis=0), 0)
     return fits

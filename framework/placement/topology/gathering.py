@@ -115,7 +115,8 @@ class _Trial:
 
 def _offers(session: Session, tasks: Sequence[Task]) -> IntArray:
     """Count how many tasks, in their order, each node can take now, shape (N,)."""
-    idle = session.nodes.columns().idle.copy()
+    # what Reservations keep for one task counts for all: places that are refused are corrected later
+    idle = session.reserved.room_of_any(tasks, session.nodes.columns().idle, in_future=False).copy()
     offers = np.zeros(len(session.nodes), dtype=np.int64)
     takes_all = np.ones(len(session.nodes), dtype=np.bool_)
     for _, alike in groupby(tasks, key=session.candidates.number):
