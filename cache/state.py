@@ -48,6 +48,7 @@ from pyroclast.cache.sync.shards import shard_mask
 from pyroclast.cache.translation.translate import Translator, single_group, single_job_id, task_status
 from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray
+from pyroclast.model.counted import COUNTED
 from pyroclast.model.elastic import QuotaUses
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
@@ -479,6 +480,9 @@ class ClusterState:
     def _translate_pod(self, pod: wire.Pod) -> None:
         """Make the task of a stored pod again, apply its assumption, and put the task into the stores."""
         known = self._pods.tasks.get(TaskId(pod.metadata.uid))
+        assumption = self._assumptions.by_task.get(TaskId(pod.metadata.uid))
+        if assumption is not None and COUNTED in assumption.annotations:  # the amounts are those of the bind
+            pod = msgspec.structs.replace(pod, metadata=assumption.added_to(pod.metadata))
         task = self._task(pod)
         self._rows.cover_template(task.template)
         task = self._assumptions.applied_to(task)

@@ -7,6 +7,7 @@ import numpy as np
 from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.model.arrays import IntArray
+from pyroclast.model.counted import read_counted
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.model.resources import Amounts, ResourceSpace
@@ -34,7 +35,7 @@ def bind_faults(
         space: Rows of resources.
         lent: Returns the amounts that the pod of a bind uses together with a pod of its node, thousandths by name.
     """
-    sound: list[tuple[Task, NodeName, Amounts]] = []
+    sound: list[tuple[Task, NodeName, Amounts, Amounts]] = []
     for bind in plan.binds:
         task = tasks.get(bind.task)
         if task is None:
@@ -44,7 +45,7 @@ def bind_faults(
         elif nodes.node(bind.node) is None:
             yield f"{task.key}: node {bind.node} is gone"
         else:
-            sound.append((task, bind.node, lent(bind)))
+            sound.append((task, bind.node, lent(bind), read_counted(bind.annotations)))
     yield from _capacity_faults(sound, nodes, deltas, space)
 
 
@@ -63,18 +64,21 @@ def eviction_faults(plan: Plan, tasks: Mapping[TaskId, Task]) -> Iterator[str]:
 
 
 def _capacity_faults(
-    binds: Iterable[tuple[Task, NodeName, Amounts]], nodes: NodeStore, deltas: TemplateDeltas, space: ResourceSpace
+    binds: Iterable[tuple[Task, NodeName, Amounts, Amounts]],
+    nodes: NodeStore,
+    deltas: TemplateDeltas,
+    space: ResourceSpace,
 ) -> Iterator[str]:
     """Yield a fault for each bind whose node lacks a requested resource.
 
     Other resources are not compared: a node whose allocatable amounts have shrunk may be overcommitted in them.
     """
     idle_by_node: dict[NodeName, IntArray] = {}
-    for task, node, lent in binds:
+    for task, node, lent, counted in binds:
         if node not in idle_by_node:
             idle_by_node[node] = nodes.idle(node)
         idle = idle_by_node[node]
-        request = deltas.request(task.template)
+        request = np.maximum(deltas.request(task.template), space.vector(counted))
         if lent:
             request = np.maximum(request - space.vector(lent), 0)
         short = np.flatnonzero((request > 0) & (request > idle))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -11,10 +12,11 @@ from msgspec.structs import force_setattr
 from pyroclast.model import wire
 from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
 from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
+from pyroclast.model.counted import COUNTED, read_counted
 from pyroclast.model.devices.koordinator.names import DEVICE_ANNOTATIONS, ISOLATION_PROVIDER
 from pyroclast.model.devices.names import CARD_ANNOTATIONS
 from pyroclast.model.nodenuma.names import RESOURCE_SPEC
-from pyroclast.model.requests import is_best_effort, is_resize_infeasible, pod_request
+from pyroclast.model.requests import PodRequest, is_best_effort, is_resize_infeasible, pod_request
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED, RESERVATION_NODE
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
@@ -79,11 +81,11 @@ class TemplateStore:
             _encoded(pod.spec),
             _resized(pod),
             tuple(sorted(volumes.items())) if volumes else (),
-            (*_placement_metadata(pod), *reservations),
+            (*_placement_metadata(pod), pod.metadata.annotations.get(COUNTED), *reservations),
         )
         known = self._templates.get(key)
         if known is None:
-            request = pod_request(pod, volumes)
+            request = _counted(pod, pod_request(pod, volumes))
             folded, number = self._fold(request.amounts), new_template_number()
             if folded is not request.amounts:
                 self._folded[number] = frozenset(request.amounts)
@@ -139,6 +141,18 @@ class TemplateStore:
 def _sealed(spec: wire.PodSpec) -> wire.PodSpec:
     seal(spec)
     return spec
+
+
+def _counted(pod: wire.Pod, request: PodRequest) -> PodRequest:
+    """Return the request of a pod with what it counts as beyond it. An annotation that cannot be used has no effect."""
+    try:
+        counted = read_counted(pod.metadata.annotations)
+    except ValueError:
+        return request
+    if not counted:
+        return request
+    names = sorted(request.amounts.keys() | counted.keys())
+    return replace(request, amounts={name: max(request.amounts.get(name, 0), counted.get(name, 0)) for name in names})
 
 
 def _share(pod: wire.Pod, spec: wire.PodSpec) -> None:

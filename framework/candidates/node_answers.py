@@ -1,7 +1,7 @@
 """Node answers: answers of plugins about nodes and a task, with the defaults of failing plugins."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -89,6 +89,8 @@ class NodeAnswers:
         self.nodes = nodes
         self.snapshot = snapshot
         self.resources = snapshot.resources
+        self.own_predicates: Callable[[], Functions] = tuple
+        """Returns predicates of the session itself."""
         self.unscored: SealedDict[TaskId, Refusal] = SealedDict()
         """Tasks for which a plugin refused to score nodes, with the refusal, by task id."""
         self._beyond: tuple[Task | None, int, Beyond | None] = (None, -1, None)
@@ -111,7 +113,11 @@ class NodeAnswers:
     def functions(self) -> NodeFunctions:
         """The functions of all plugins about nodes."""
         return NodeFunctions(
-            (*self.views.predicates, *self.extensions.functions(contract.PREDICATE)),
+            (
+                *self.views.predicates,
+                *self.own_predicates(),
+                *self.extensions.functions(contract.PREDICATE),
+            ),
             self.extensions.functions(contract.NODE_ORDER),
         )
 

@@ -109,6 +109,7 @@ class SessionReservations:
     ) -> None:
         columns = snapshot.nodes.column
         self._views = views
+        self._reserve_tasks = snapshot.reserve_tasks
         self._nodes, self._extensions = nodes, extensions
         self._pods_row = snapshot.resources.rows[PODS]
         self.rooms: Mapping[TaskId, ReservedRoom] = {
@@ -142,6 +143,10 @@ class SessionReservations:
         """Discard what plugins answered, because other functions are registered."""
         self._uses.clear()
         self._not_restored.clear()
+
+    def stands_for_one(self, task: Task) -> bool:
+        """Return whether a task stands for a Reservation that is to be placed."""
+        return task.id in self._reserve_tasks
 
     def used_by(self, task: TaskId) -> ReservedRoom | None:
         """Return the Reservation that a placed task uses."""

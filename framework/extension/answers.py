@@ -603,6 +603,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "node_reduce": _always(_nothing),
     "best_node": _always(_name_or_none),
     "reservation_use": _always(_use),
+    "resize_pod": _always(lambda value, _about: None if value is None else _request(value)),
     "reservation_restore": _always(_answer),
     "reservation_filter": _always(_answer_of_node),
     "reservation_nominate": _always(_name_or_none),

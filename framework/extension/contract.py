@@ -22,6 +22,7 @@ victims             per tier: answers are intersected; the first tier with victi
 first               the first function that gives an answer
 union               per tier: what any function names; the first tier that names anything decides
 limits              each function narrows what the one before left, in the order of the configuration
+largest             for each resource the largest amount that any function names
 views               each function gets the view that the one before returned, in the order of the configuration
 each                all functions are called, and answer nothing
 ==================  =====================================================================================
@@ -749,6 +750,21 @@ class UseOfReservations(Protocol):
 
 
 RESERVATION_USE: Final = Point[UseOfReservations]("reservation_use", UseOfReservations, flag=None, combine="first")
+
+
+class ResizePod(Protocol):
+    """For a task and a node that it may get, and again when it is placed there: what the task counts as.
+
+    Answers amounts, thousandths by resource name; None leaves the request. The largest amount of each resource counts,
+    and never less than the request. Node, queue, quotas and ledgers count it, and so does the next session. The answer
+    must be the same for all tasks of a template. Not asked about tasks that request nothing, and about Reservations and
+    tasks that may use one. If it fails, the node does not take the task.
+    """
+
+    def __call__(self, task: Task, column: int, /) -> Amounts | None: ...
+
+
+RESIZE_POD: Final = Point[ResizePod]("resize_pod", ResizePod, flag=None, combine="largest")
 
 
 class RestoredReservations(NamedTuple):

@@ -9,6 +9,7 @@ from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.session.statement import Operation
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import LENT
+from pyroclast.model.counted import COUNTED, counted_text
 from pyroclast.model.ids import TaskId
 from pyroclast.model.patches import annotation_of, patch_of
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan
@@ -71,12 +72,16 @@ def begin_binding(operations: Sequence[Operation]) -> None:
 def _binds(
     operations: Sequence[Operation], extensions: Extensions, reserve_tasks: Mapping[TaskId, str], *, is_lent: bool
 ) -> Iterator[Bind]:
-    changes = [operation.change for operation in operations if operation.change.verb is Verb.ALLOCATE]
-    together = extensions.annotations_for_plan([task for change in changes for task in change.tasks])
-    for change in changes:
-        for task, column in zip(change.tasks, change.columns, strict=True):
+    placements = [operation for operation in operations if operation.change.verb is Verb.ALLOCATE]
+    together = extensions.annotations_for_plan([task for each in placements for task in each.change.tasks])
+    for operation in placements:
+        change = operation.change
+        for before, task, column in zip(operation.before, change.tasks, change.columns, strict=True):
             assert task.node is not None, "an allocated task has a node"
-            annotations = SealedDict(_annotations(extensions, task, column, together, is_lent=is_lent))
+            written = _annotations(extensions, task, column, together, is_lent=is_lent)
+            if task.template is not before.template:
+                written[COUNTED] = counted_text(before.template.request, task.template.request)
+            annotations = SealedDict(written)
             preparations = extensions.preparations_for(task, column)
             labels = {} if task.id in reserve_tasks else extensions.labels_for(task, column)
             if labels:  # last, so that it is closest to the bind

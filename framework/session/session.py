@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.resizes import SessionResizes
 from pyroclast.framework.candidates.views import SessionViews
 from pyroclast.framework.configuration import Profile
 from pyroclast.framework.extension.budgets import Budgets
@@ -104,8 +105,10 @@ class Session:
         views = SessionViews(self.extensions, self.nodes)
         self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, views, now)
         """The Reservations, and what is left of them."""
+        self._resizes = SessionResizes(self.extensions, self.nodes, self.reserved)
         self._tracing, self._shadows = tracing, shadows
         answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved, views)
+        answers.own_predicates = self._resizes.predicates
         self.candidates = _candidates(answers, tracing, shadows)
         """Nodes that fit a task, and the refusals of the others."""
         of_queues = (snapshot.queues, self.extensions)
@@ -141,16 +144,13 @@ class Session:
     def statement(self, *, trial: bool = False) -> Statement:
         """Begin a transaction; a trial is always undone, and no ledger sends anything of it to the outside."""
         self._caller.for_actions("statement")
+        parts = (self.nodes, self.extensions, self.reserved, self._resizes, self._commit)
         if self._tracing is not None and not trial:
             candidates, tracing = self.candidates, self._tracing
-            return TracedStatement(
-                self.nodes, self.extensions, self.reserved, self._commit, candidates=candidates, tracing=tracing
-            )
+            return TracedStatement(*parts, candidates=candidates, tracing=tracing)
         if self._shadows is not None:
-            return ShadowedStatement(
-                self.nodes, self.extensions, self.reserved, self._commit, shadows=self._shadows, is_trial=trial
-            )
-        return Statement(self.nodes, self.extensions, self.reserved, self._commit, is_trial=trial)
+            return ShadowedStatement(*parts, shadows=self._shadows, is_trial=trial)
+        return Statement(*parts, is_trial=trial)
 
     def _commit(self, operations: Sequence[Operation]) -> Refusal | None:
         """Make a plan of operations and hand it on.

@@ -6,6 +6,7 @@ from typing import Any
 from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.resizes import SessionResizes
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Change, Move, Verb
 from pyroclast.framework.extension.registration import Extensions
@@ -198,12 +199,13 @@ class ShadowedStatement(Statement):
         nodes: SessionNodes,
         extensions: Extensions,
         reserved: SessionReservations,
+        resizes: SessionResizes,
         commit: Commit,
         *,
         shadows: Shadows,
         is_trial: bool = False,
     ) -> None:
-        super().__init__(nodes, extensions, reserved, commit, is_trial=is_trial)
+        super().__init__(nodes, extensions, reserved, resizes, commit, is_trial=is_trial)
         self._shadows = shadows
 
     def _do(self, operation: Operation) -> Refusal | None:
@@ -222,7 +224,13 @@ class ShadowedStatement(Statement):
         """Compare each placement after those before it."""
         change = operation.change
         with ShadowedStatement(
-            self._nodes, self._extensions, self._reserved, self._commit, shadows=self._shadows, is_trial=True
+            self._nodes,
+            self._extensions,
+            self._reserved,
+            self._resizes,
+            self._commit,
+            shadows=self._shadows,
+            is_trial=True,
         ) as earlier:
             place = earlier.allocate if change.verb is Verb.ALLOCATE else earlier.pipeline
             for task, column in zip(operation.before, change.columns, strict=True):

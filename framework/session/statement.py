@@ -15,7 +15,10 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from pyroclast.framework.candidates.reserved import SessionReservations, Taken
+from pyroclast.framework.candidates.resizes import SessionResizes
 from pyroclast.framework.candidates.takeovers import TakenOver
 from pyroclast.framework.extension.contract import Change, Verb
 from pyroclast.framework.extension.registration import Extensions
@@ -25,7 +28,7 @@ from pyroclast.model.arrays import IntArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedList
-from pyroclast.model.tasks import Task, TaskStatus
+from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
 
 __all__ = ["Operation", "Statement"]
 
@@ -62,6 +65,7 @@ class Statement:
         "_extensions",
         "_nodes",
         "_reserved",
+        "_resizes",
         "is_settled",
         "is_trial",
         "notes_places",
@@ -73,12 +77,14 @@ class Statement:
         nodes: SessionNodes,
         extensions: Extensions,
         reserved: SessionReservations,
+        resizes: SessionResizes,
         commit: Commit,
         *,
         is_trial: bool = False,
     ) -> None:
         self._nodes = nodes
         self._reserved = reserved
+        self._resizes = resizes
         self._extensions = extensions
         self._commit = commit
         self.is_trial = is_trial
@@ -114,11 +120,46 @@ class Statement:
     def _place(
         self, verb: Verb, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
     ) -> Refusal | None:
+        if self._resizes.is_active and self._resizes.concerns(tasks[0]):
+            return self._place_resized(verb, job, tasks, columns, evicts_for=evicts_for)
+        return self._place_as(tasks[0].template, verb, job, tasks, columns, evicts_for=evicts_for)
+
+    def _place_as(
+        self,
+        template: TaskTemplate,
+        verb: Verb,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        columns: Sequence[int],
+        *,
+        evicts_for: bool,
+    ) -> Refusal | None:
         names = self._nodes.table.names
         placed = [task.moved(verb.status, names[column]) for task, column in zip(tasks, columns, strict=True)]
-        needs = self._nodes.needs(tasks[0].template)
+        if template is not tasks[0].template:
+            placed = [msgspec.structs.replace(task, template=template) for task in placed]
+        needs = self._nodes.needs(template)
         change = Change(verb, job, placed, columns, needs=needs, is_trial=self.is_trial)
         return self._do(Operation(change, tasks, "", evicts_for=evicts_for))
+
+    def _place_resized(
+        self, verb: Verb, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool
+    ) -> Refusal | None:
+        """Place tasks one by one with what they count as on their nodes; all of them, or none with the reason."""
+        begin = len(self.operations)
+        for task, column in zip(tasks, columns, strict=True):
+            template = self._resizes.template_on(task, column)
+            refusal = template if isinstance(template, Refusal) else None
+            if not isinstance(template, Refusal):
+                if template is not task.template:
+                    refusal = self._resizes.refusal(template, column, verb)
+                refusal = refusal or self._place_as(template, verb, job, [task], [column], evicts_for=evicts_for)
+            if refusal is not None:
+                notes_places, self.notes_places = self.notes_places, False
+                self.undo_to(begin)
+                self.notes_places = notes_places
+                return refusal
+        return None
 
     def evict(self, job: SessionJob, task: Task, reason: str, message: str = "") -> Refusal | None:
         """Evict a running or bound task. `reason` names the action, `message` the rule if no job gains."""

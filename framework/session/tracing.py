@@ -11,6 +11,7 @@ from pyroclast.framework.candidates.candidate_nodes import CandidateNodes
 from pyroclast.framework.candidates.examining import examine
 from pyroclast.framework.candidates.node_answers import NodeAnswers
 from pyroclast.framework.candidates.reserved import SessionReservations
+from pyroclast.framework.candidates.resizes import SessionResizes
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
 from pyroclast.framework.session.statement import Commit, Operation, Statement
@@ -105,12 +106,13 @@ class TracedStatement(Statement):
         nodes: SessionNodes,
         extensions: Extensions,
         reserved: SessionReservations,
+        resizes: SessionResizes,
         commit: Commit,
         *,
         candidates: CandidateNodes,
         tracing: Tracing,
     ) -> None:
-        super().__init__(nodes, extensions, reserved, commit)
+        super().__init__(nodes, extensions, reserved, resizes, commit)
         self._candidates, self._tracing = candidates, tracing
 
     def _do(self, operation: Operation) -> Refusal | None:
@@ -125,7 +127,9 @@ class TracedStatement(Statement):
             if not self._tracing.concerns(task):
                 continue
             moment = "placed" if change.verb is Verb.ALLOCATE else "pipelined"
-            with Statement(self._nodes, self._extensions, self._reserved, self._commit, is_trial=True) as earlier:
+            with Statement(
+                self._nodes, self._extensions, self._reserved, self._resizes, self._commit, is_trial=True
+            ) as earlier:
                 if number:
                     earlier.place_again(operation, number)
                 examination = self._tracing.examination(self._candidates, task, moment=moment, chosen=int(column))

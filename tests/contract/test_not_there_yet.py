@@ -8,7 +8,6 @@ from typing import Final
 import pytest
 
 from pyroclast.framework.configuration.arguments import decode
-from pyroclast.framework.extension import contract
 from pyroclast.model.errors import ConfigError
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
 
@@ -40,7 +39,6 @@ def refuses_ascend() -> bool:
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
-    "Plugins that resize pods": lambda: not re.search("RESIZE", " ".join(vars(contract))),
     "Ascend devices": refuses_ascend,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }

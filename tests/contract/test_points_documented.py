@@ -29,7 +29,7 @@ def test_every_point_has_a_shape_and_a_counterpart() -> None:
     """What an author writes, and its counterpart in Volcano or Koordinator."""
     for name, row in rows().items():
         assert "->" in row[0], name
-        assert name in OF_QUOTAS or row[1].startswith(("`Add", "`Reservation", "`Before", "`After")), name
+        assert name in OF_QUOTAS or row[1].startswith(("`Add", "`Reservation", "`Before", "`After", "`Resize")), name
 
 
 def test_every_rule_of_combination_is_explained() -> None:

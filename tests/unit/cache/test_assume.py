@@ -8,6 +8,7 @@ from pyroclast.cache.files.audit import differences
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.model import wire
+from pyroclast.model.counted import COUNTED
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.tasks import TaskStatus
 from tests.unit.cache.builders import bind_plan, eviction_plan, filled, group, node, pod, queue, task, used
@@ -279,3 +280,28 @@ def test_a_pod_on_another_node_does_not_count_on_the_assumed_node(at: str) -> No
     assert [list(tasks) for tasks in nodes.tasks] == [[], ["a"] if at else []]
     assert used(state) == {}
     assert differences(state.snapshot(), state.rebuild().snapshot()) == []
+
+
+def test_an_assumed_pod_counts_as_its_bind_says() -> None:
+    """On its node and for its job, until the bind fails; and when the server shows the pod."""
+    state, counted = gang(), {COUNTED: '{"cpu": "3"}'}
+    assert state.assume(bind_plan(("a", "n1"), annotations=counted), 0.0) == []
+    job = state.snapshot().jobs[JobId("ns/g")]
+
+    assert used(state) == {"cpu": 3000, "pods": 1000}
+    assert int(state.snapshot().job_table.allocated[0, job.column]) == 3000
+    assert differences(state.snapshot(), state.rebuild().snapshot()) == []
+
+    state.forget(TaskId("a"), NodeName("n1"), failed=True)
+    assert used(state) == {}
+
+    filled(state, pod("a", group="g", node="n1", phase="Running", cpu="1", annotations=counted))
+    assert used(state) == {"cpu": 3000, "pods": 1000}
+
+
+def test_a_plan_beyond_what_its_pods_count_as_is_refused() -> None:
+    """Their requests alone would fit."""
+    state = gang()
+    (fault,) = state.assume(bind_plan(("a", "n1"), ("b", "n1"), annotations={COUNTED: '{"cpu": "3"}'}), 0.0)
+
+    assert fault == "ns/b: insufficient cpu on node n1"

@@ -323,6 +323,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "node_reduce": half(contract.NODE_REDUCE, contract.NODE_MAP, always(1.0), NONE),
     "best_node": advice(contract.BEST_NODE, PLACING, NONE),
     "reservation_use": advice(contract.RESERVATION_USE, RESERVING, NONE),
+    "resize_pod": row(contract.RESIZE_POD, PLACING, {"none", "empty mapping"}),
     "reservation_restore": row(contract.RESERVATION_RESTORE, NOMINATING, ANSWER),
     "reservation_filter": row(contract.RESERVATION_FILTER, NOMINATING, ANSWER | {"text", "turns"}),
     "reservation_nominate": advice(contract.RESERVATION_NOMINATE, NOMINATING, NONE),
