@@ -69,8 +69,8 @@ class Transition:
 def transition(phase: str, action: LifecycleAction, *, retry_count: int, max_retry: int) -> Transition | None:
     """Return the effect of an action in a phase, None if it has no effect."""
     if phase in {JobPhase.ABORTING, JobPhase.ABORTED}:
-        is_obeyed = action is LifecycleAction.RESUME_JOB
-        return Transition(phase=JobPhase.RESTARTING, is_retry=True) if is_obeyed else None
+        # A user asks for it, so it is no retry: a Job can be suspended more often than it may fail.
+        return Transition(phase=JobPhase.RESTARTING) if action is LifecycleAction.RESUME_JOB else None
     if phase in RESTS:
         return None
     if action in _STOPS:

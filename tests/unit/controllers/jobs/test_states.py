@@ -49,10 +49,10 @@ def test_actions_while_pending_or_running(
 
 @pytest.mark.parametrize("phase", [P.ABORTING, P.ABORTED])
 def test_only_resume_leaves_an_abort(phase: JobPhase) -> None:
-    """ResumeJob restarts what has not ended, and counts; nothing else has an effect."""
+    """ResumeJob restarts what has not ended, and is no retry; nothing else has an effect."""
     effect = transition(phase, LifecycleAction.RESUME_JOB, retry_count=0, max_retry=3)
     assert effect is not None
-    assert (effect.phase, effect.keeps_ended, effect.is_retry) == (P.RESTARTING, True, True)
+    assert (effect.phase, effect.keeps_ended, effect.is_retry) == (P.RESTARTING, True, False)
     others = set(LifecycleAction) - {LifecycleAction.RESUME_JOB}
     assert all(transition(phase, action, retry_count=0, max_retry=3) is None for action in others)
 
