@@ -254,9 +254,12 @@ class PreemptionPlanner:
             needs no evictions and the action allocate is still to come, which binds what this could only hold.
         """
         why: list[Refusal] = []
+        has_considered_all = False
         modest = {task.id for task in idle_only}
 
         def fill(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
+            nonlocal has_considered_all
+
             def place(task: Task) -> bool:
                 if task.id in modest:
                     return self._session.candidates.pre_predicate(task) is None and self.place_without(attempt, task)
@@ -268,12 +271,15 @@ class PreemptionPlanner:
 
             if self._reaches_minimum(attempt, [*idle_only, *order], place) and self.settles(attempt):
                 return True
-            why.append(attempt.why or self._too_few(attempt, order))
+            # plans that spare all gangs come first, and do not consider pods that their gangs cannot spare
+            is_first_of_all = attempt.takes_gangs and not has_considered_all
+            why.insert(0 if is_first_of_all else len(why), attempt.why or self._too_few(attempt, order))
+            has_considered_all |= attempt.takes_gangs
             return False
 
         if not self._rule.least_harm:
             is_placed = any(self._place_first(job, each, lambda attempt: fill(attempt, tasks)) for each in domains)
-            return None if is_placed else why[len(self._rule.modes) - 1]
+            return None if is_placed else why[0]
         ways = self.ways_to_fill(job, fill, tasks, refused=refused)
         return None if self.place_least_harmful(job, domains, *ways) else self.refusal_of(job, why[0])
 

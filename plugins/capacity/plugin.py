@@ -114,7 +114,7 @@ class QueueLedger(Ledger):
         self._in_tree = in_tree
         self._levels = args.ancestor_reclaim_level if in_tree else 0
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
-        """Rows that requests are limited in: all except the number of pods."""
+        """Rows that requests are limited in: all except the number of pods, which counts only against a capability."""
         self._pods_row = session.resources.rows[PODS]
         self._nothing = [0] * len(session.resources)
         self.tree: Tree = grow(session.queues.by_name) if in_tree else flat(session.queues.by_name)
@@ -164,7 +164,7 @@ class QueueLedger(Ledger):
         if task in self._gates:
             most = 1  # its own request is reserved already, those of equal tasks may not be
         for queue_usage in self._line(queue.name):
-            most = queue_usage.headroom(request, self._rows, most)
+            most = queue_usage.headroom(request, self._limited_rows(queue_usage.name), most)
         return most
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
@@ -374,11 +374,16 @@ class QueueLedger(Ledger):
         request = self._request(task)
         for queue_usage in self._line(queue.name):
             is_reserved = queue_usage.name == queue.name and task in self._gates
-            short = queue_usage.short_to_place(request, self._rows, is_reserved=is_reserved)
+            short = queue_usage.short_to_place(request, self._limited_rows(queue_usage.name), is_reserved=is_reserved)
             if short:
                 would = queue_usage.with_more(self._nothing if is_reserved else request, beside_reserved=True)
                 return self._over_limit(queue_usage, short, request, would)
         return None
+
+    def _limited_rows(self, name: QueueName) -> list[int]:
+        """Return the rows in which a queue limits placement, including pods if its capability names them."""
+        limits_pods = PODS in self._session.queues.by_name[name].capability
+        return [*self._rows, self._pods_row] if limits_pods else self._rows
 
     def _too_many_devices(self, queue: Queue, task: Task) -> Refusal | None:
         short = None if self.devices is None else self.devices.short(queue.name, task)

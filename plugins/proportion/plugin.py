@@ -101,7 +101,8 @@ class Division(Ledger):
         self._session = session
         self._lends_idle = lends_idle
         self._rows = [row for name, row in session.resources.rows.items() if name != PODS]
-        """Rows that requests are limited in: all except the number of pods."""
+        """Rows that requests are limited in: all except the number of pods, which counts only against a capability."""
+        self._pods_row = session.resources.rows[PODS]
         self.usage: dict[QueueName, QueueUsage] = usage_by_queue(session)
         """Usage of queues with jobs."""
         self._nothing = [0] * len(session.resources)
@@ -112,7 +113,7 @@ class Division(Ledger):
         """Queues with a job that can never run."""
         self._refusals: dict[tuple[Any, ...], Refusal] = {}
         """Cache of refusals for equal requests and amounts."""
-        self._lent = LentRoom(session, self.usage, self._rows)
+        self._lent = LentRoom(session, self.usage, [*self._rows, self._pods_row])
         self._gates = LiftedGates(session, self._reserve)
 
     def leave_out_unusable(self) -> None:
@@ -165,7 +166,7 @@ class Division(Ledger):
         """Return how many tasks like this one fit the deserved amount of the queue."""
         if not queue.is_open:
             return 0
-        return self._usage_of(queue).headroom(self._request(task), self._rows, self._at_once(task))
+        return self._usage_of(queue).headroom(self._request(task), self._limited_rows(queue), self._at_once(task))
 
     def lent_headroom(self, queue: Queue, task: Task) -> int:
         """Return how many tasks like this one fit if idle resources are lent."""
@@ -174,6 +175,10 @@ class Division(Ledger):
         if not queue.is_open:
             return 0
         return self._lent.headroom(queue, self._usage_of(queue), self._request(task), self._at_once(task))
+
+    def _limited_rows(self, queue: Queue) -> list[int]:
+        """Return the rows in which a queue limits placement, including pods if its capability names them."""
+        return [*self._rows, self._pods_row] if PODS in queue.capability else self._rows
 
     def _at_once(self, task: Task) -> int:
         """Return how many equal tasks may be checked together; one, if reservations may differ between them."""
@@ -203,7 +208,9 @@ class Division(Ledger):
         queue_usage = self._usage_of(queue)
         most, has, reserved = self._most(queue, queue_usage), queue_usage.allocated, queue_usage.reserved
         short = [
-            row for row in self._rows if has[row] + reserved[row] + unreserved[row] > most[row] and request[row] > 0
+            row
+            for row in self._limited_rows(queue)
+            if has[row] + reserved[row] + unreserved[row] > most[row] and request[row] > 0
         ]
         if not short:
             return None
