@@ -215,7 +215,9 @@ class SessionReservations:
             found[column] = [
                 there[room.capacity.id]
                 for room in rooms
-                if room.capacity.id in there and not room.capacity.counted  # not a pod in operating mode, which runs
+                if room.capacity.id in there
+                and not room.is_spent
+                and not room.capacity.counted  # not a pod in operating mode, which runs
             ]
         return found
 

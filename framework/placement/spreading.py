@@ -52,8 +52,8 @@ def _constraints(session: Session, task: Task) -> Iterator[tuple[SpreadConstrain
     spec, facts = task.template.spec, session.nodes.facts
     own = spec.topology_spread_constraints
     hard = [each for each in own if each.when_unsatisfiable == _HARD]
-    if not hard:
-        return
+    if not hard or any(session.reserved.matched_pods(task).values()):
+        return  # the pods that stand for Reservations do not count for it
     labelled = has_labels(facts, dict.fromkeys(each.topology_key for each in hard))
     for constraint in spread_constraints(own, task.namespace, task.pod.metadata.labels, _HARD):
         yield constraint, eligible_nodes(facts, spec, constraint, labelled)

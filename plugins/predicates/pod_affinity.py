@@ -3,7 +3,7 @@
 Each term only requires whether a node's domain contains a matching pod, so it costs one mask over all nodes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import BoolArray, ReasonArray
 from pyroclast.model.matching.nodes import has_labels
-from pyroclast.model.matching.pods import PodTerms
+from pyroclast.model.matching.pods import PodMatcher, PodTerms
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task
 
@@ -32,12 +32,13 @@ _EXISTING, _ANTI_AFFINITY, _AFFINITY = (np.uint8(number) for number in (1, 2, 3)
 class _Own:
     """The required terms of one `PodTerms`, with their counts."""
 
-    __slots__ = ("excluded", "keyed", "required", "terms")
+    __slots__ = ("every", "excluded", "keyed", "required", "terms")
 
     def __init__(self, terms: PodTerms, pods: SessionPods, keyed: BoolArray) -> None:
         self.terms = terms
-        every = tuple(dict.fromkeys(term.pods for term in terms.required_affinity))
-        self.required = tuple(pods.domains(every, term.topology_key) for term in terms.required_affinity)
+        self.every = tuple(dict.fromkeys(term.pods for term in terms.required_affinity))
+        """Matchers of all required affinity terms."""
+        self.required = tuple(pods.domains(self.every, term.topology_key) for term in terms.required_affinity)
         """Pods that match all required affinity terms, by the key of each term."""
         self.excluded = tuple(pods.domains((term.pods,), term.topology_key) for term in terms.required_anti_affinity)
         """Pods that match each required anti-affinity term, by its key."""
@@ -70,35 +71,26 @@ class PodAffinityFilter:
         verdicts = refused[0]
         for other in refused[1:]:
             np.maximum(verdicts, other, out=verdicts)
-        for column, matched in self._reserved.matched_pods(task).items():
-            if matched and 0 < verdicts[column] < _AFFINITY:
-                verdicts[column] = self._without(task, column, matched)
         return verdicts if columns.is_all else verdicts[columns.index]
 
-    def _without(self, task: Task, column: int, matched: Sequence[Task]) -> np.uint8:
-        """Return the verdict of anti-affinity on one node without the pods of Reservations that the task may use."""
+    def _refused(self, task: Task) -> Iterator[ReasonArray]:
+        """Yield the verdicts of each term, new arrays of shape (N,).
+
+        The pods that stand for Reservations do not count if the task may use these (R32).
+        """
+        matched = [(column, pod) for column, pods in self._reserved.matched_pods(task).items() for pod in pods]
+        for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
+            gone = [column for column, pod in matched if held.term in self._pods.terms(pod).required_anti_affinity]
+            occupied, total = _without(held.holders, gone)
+            if total:
+                yield occupied.view(np.uint8) * _EXISTING
         own = self._judged(self._pods.terms(task))
         for term, excluded in zip(own.terms.required_anti_affinity, own.excluded, strict=True):
-            alike = sum(term.pods.matches(each.namespace, each.pod.metadata.labels) for each in matched)
-            if excluded.at_nodes()[column] > alike:
-                return _ANTI_AFFINITY
-        for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
-            holders = sum(held.term in self._pods.terms(each).required_anti_affinity for each in matched)
-            if held.holders.at_nodes()[column] > holders:
-                return _EXISTING
-        return np.uint8(0)
-
-    def _refused(self, task: Task) -> Iterator[ReasonArray]:
-        """Yield the verdicts of each term, new arrays of shape (N,)."""
-        for held in self._pods.held_about(TermKind.REQUIRED_ANTI_AFFINITY, task):
-            if held.holders.total:
-                yield held.holders.occupied.view(np.uint8) * _EXISTING
-        own = self._judged(self._pods.terms(task))
-        for excluded in own.excluded:
-            if excluded.total:
-                yield excluded.occupied.view(np.uint8) * _ANTI_AFFINITY
+            occupied, total = _without(excluded, _selected((term.pods,), matched))
+            if total:
+                yield occupied.view(np.uint8) * _ANTI_AFFINITY
         if own.required:
-            yield (~self._beside(task, own)).view(np.uint8) * _AFFINITY
+            yield (~self._beside(task, own, _selected(own.every, matched))).view(np.uint8) * _AFFINITY
 
     def _judged(self, terms: PodTerms) -> _Own:
         own = self._own.get(terms)
@@ -107,14 +99,19 @@ class PodAffinityFilter:
             own = self._own[terms] = _Own(terms, self._pods, keyed)
         return own
 
-    def _beside(self, task: Task, own: _Own) -> BoolArray:
-        """Return the nodes that satisfy required affinity, shape (N,).
+    def _beside(self, task: Task, own: _Own, gone: Sequence[int]) -> BoolArray:
+        """Return the nodes that satisfy required affinity, shape (N,); pods on the columns in `gone` do not count.
 
         The first pod of a group that matches itself may run anywhere.
         """
-        if not any(domains.total for domains in own.required) and _matches_itself(task, own.terms):
+        domains = [_without(each, gone) for each in own.required]
+        if not any(total for _, total in domains) and _matches_itself(task, own.terms):
             return own.keyed
-        return _all_occupied(own.required)
+        first, *others = (occupied for occupied, _ in domains)
+        beside = first
+        for other in others:
+            beside = beside & other
+        return beside
 
 
 def _matches_itself(task: Task, terms: PodTerms) -> bool:
@@ -122,9 +119,22 @@ def _matches_itself(task: Task, terms: PodTerms) -> bool:
     return all(term.pods.matches(task.namespace, labels) for term in terms.required_affinity)
 
 
-def _all_occupied(domains: Sequence[DomainCounts]) -> BoolArray:
-    first, *others = domains
-    beside = first.occupied
-    for other in others:
-        beside = beside & other.occupied
-    return beside
+def _selected(matchers: Sequence[PodMatcher], pods: Iterable[tuple[int, Task]]) -> list[int]:
+    """Return the columns of the pods that all matchers match, one for each pod."""
+    return [
+        column
+        for column, pod in pods
+        if all(matcher.matches(pod.namespace, pod.pod.metadata.labels) for matcher in matchers)
+    ]
+
+
+def _without(counts: DomainCounts, gone: Sequence[int]) -> tuple[BoolArray, int]:
+    """Return which nodes are in a domain with a pod, shape (N,), and the number of pods; one fewer for each column."""
+    if not gone:
+        return counts.occupied, counts.total
+    padded = counts.padded.copy()
+    codes = counts.codes[list(gone)]
+    codes = codes[codes >= 0]
+    np.subtract.at(padded, codes, 1)
+    occupied: BoolArray = (padded > 0)[counts.codes]
+    return occupied, counts.total - codes.size

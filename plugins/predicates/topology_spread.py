@@ -4,7 +4,7 @@ A domain is refused if `count + self - least > maxSkew`: `count` matching pods i
 its own selector, `least` the smallest count of any eligible domain (0 while there are fewer than `minDomains`).
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -56,11 +56,13 @@ def excess(counts: IntArray, eligible: BoolArray, *, max_skew: int, min_domains:
 class _Judged:
     """One constraint with its counts."""
 
-    __slots__ = ("_masks", "constraint", "counts", "eligible", "missing")
+    __slots__ = ("_masks", "constraint", "counts", "eligible", "missing", "nodes")
 
     def __init__(self, constraint: SpreadConstraint, counts: DomainCounts, eligible: BoolArray) -> None:
         self.constraint = constraint
         self.counts = counts
+        self.nodes = eligible
+        """Eligible nodes, shape (N,): pods on others do not count."""
         codes = counts.codes[eligible]
         self.eligible: BoolArray = np.bincount(codes[codes >= 0], minlength=counts.padded.size) > 0
         """Domains with an eligible node, shape (D + 1,): the last one is for nodes without the label."""
@@ -69,11 +71,16 @@ class _Judged:
         """Refuses nodes without the label, shape (N,); None if all have it."""
         self._masks: dict[bytes, ReasonArray] = {}
 
-    def refused(self, task: Task) -> ReasonArray:
-        """Refuse nodes without the label and nodes in domains beyond the skew, shape (N,). Read-only."""
+    def refused(self, task: Task, matched: Mapping[int, Sequence[Task]]) -> ReasonArray:
+        """Refuse nodes without the label and nodes in domains beyond the skew, shape (N,). Read-only.
+
+        Args:
+            task: A task with the constraint.
+            matched: Pods by column that do not count: they stand for Reservations that the task may use (R32).
+        """
         matches = self.constraint.pods.matches(task.namespace, task.pod.metadata.labels)
         domains = excess(
-            self.counts.padded,
+            self._counts_without(matched),
             self.eligible,
             max_skew=self.constraint.max_skew,
             min_domains=self.constraint.min_domains,
@@ -87,6 +94,15 @@ class _Judged:
             known = self._masks[key] = self._spread_out(domains)
         return known
 
+    def _counts_without(self, matched: Mapping[int, Sequence[Task]]) -> IntArray:
+        padded, pods = self.counts.padded, self.constraint.pods
+        for column, there in matched.items():
+            count = sum(pods.matches(each.namespace, each.pod.metadata.labels) for each in there)
+            if count and self.nodes[column] and self.counts.codes[column] >= 0:
+                padded = padded.copy()
+                padded[self.counts.codes[column]] -= count
+        return padded
+
     def _spread_out(self, domains: BoolArray) -> ReasonArray:
         domains[-1] = False  # the entry of nodes without the label, which are in no domain
         refused = domains[self.counts.codes].view(np.uint8) * _SKEWED
@@ -98,6 +114,7 @@ class TopologySpread:
 
     def __init__(self, session: Session, pods: SessionPods) -> None:
         self._facts = session.nodes.facts
+        self._reserved = session.reserved
         self._pods = pods
         self._hard: dict[int, tuple[wire.TopologySpreadConstraint, ...]] = {}
         self._judged: dict[Hashable, tuple[_Judged, ...]] = {}
@@ -109,8 +126,9 @@ class TopologySpread:
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray:
         """Evaluate the constraints in order, shape (columns,): the first failed one counts."""
         verdicts: ReasonArray | None = None
+        matched = self._reserved.matched_pods(task)
         for judged in self._of(task):
-            refused = judged.refused(task)
+            refused = judged.refused(task, matched)
             verdicts = refused.copy() if verdicts is None else np.where(verdicts > 0, verdicts, refused)
         assert verdicts is not None, "only tasks with constraints are asked about"
         return verdicts if columns.is_all else verdicts[columns.index]

@@ -469,6 +469,66 @@ def test_restricted_does_not_restrict_ignored_resources() -> None:
         assert outcome_of(there, arguments={"reservation": ignored}).bindings == {"a-0": "n1"}
 
 
+ZONES = (
+    Scenario()
+    .queue("default")
+    .node("a1", cpu=4, labels={"zone": "a"})
+    .node("a2", cpu=4, labels={"zone": "a"})
+    .node("b1", cpu=4, labels={"zone": "b"})
+)
+IN_ZONE = {"labelSelector": {"matchLabels": A}, "topologyKey": "zone"}
+SPREAD = {"topologySpreadConstraints": [{**IN_ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}
+
+
+def required(kind: str, term: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a specification with one required term."""
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def test_spread_does_not_count_a_reservation_that_the_pod_may_use() -> None:
+    """One pod of the zone would be counted, and another zone has none (R32)."""
+    there = ZONES.add(reservation("r", node="a1", template_metadata={"labels": A}))
+    there = there.pod("other", node="b1", cpu=4)
+
+    assert used(outcome_of(there.job("a", pod=SPREAD, labels=A))) == {"a-0": "r"}
+
+
+def test_spread_counts_a_reservation_that_the_pod_may_not_use() -> None:
+    """The pod has the labels of the Reservation, and matches no owner: it is bound in the other zone."""
+    elsewhere = [{"object": {"name": "x"}}]
+    there = ZONES.add(reservation("r", node="a1", template_metadata={"labels": A}, owners=elsewhere))
+
+    assert outcome_of(there.job("a", pod=SPREAD, labels=A)).bindings == {"a-0": "b1"}
+
+
+def test_members_of_a_gang_spread_over_reservations() -> None:
+    """Two members use a Reservation in each zone."""
+    there = ZONES.add(*(reservation(name, node=name, cpu=4, template_metadata={"labels": A}) for name in ("a1", "b1")))
+    there = there.pod("other", node="a2", cpu=4)
+
+    assert used(outcome_of(there.job("a", tasks=2, cpu=4, pod=SPREAD, labels=A))) == {"a-0": "a1", "a-1": "b1"}
+
+
+def test_anti_affinity_does_not_count_it_in_the_whole_domain() -> None:
+    """The pod is too large for the node of its Reservation, and is bound to another node of the zone."""
+    apart = required("podAntiAffinity", IN_ZONE)
+    there = ZONES.add(reservation("r", node="a1", template=apart, template_metadata={"labels": A}))
+    there = there.pod("other", node="a1", cpu=2).pod("busy", node="b1", cpu=4)
+
+    assert outcome_of(there.job("a", cpu=3, pod=apart, labels=A)).bindings == {"a-0": "a2"}
+    assert outcome_of(there.job("b", cpu=3, pod=apart)).bindings == {}
+
+
+def test_affinity_is_not_met_by_a_reservation_that_the_pod_may_use() -> None:
+    """Only the Reservation has the labels: for its owner it does not count, for others it does."""
+    near = {"labelSelector": {"matchLabels": {"role": "x"}}, "topologyKey": "zone"}
+    there = ZONES.add(reservation("r", node="a1", template_metadata={"labels": {"role": "x"}}))
+    beside = required("podAffinity", near)
+
+    assert outcome_of(there.job("a", cpu=1, pod=beside, labels=A)).bindings == {}
+    assert outcome_of(there.job("b", cpu=1, pod=beside)).bindings.keys() == {"b-0"}
+
+
 class Delegating(Plugin):
     """Binds all pods through a delegate."""
 
