@@ -17,7 +17,7 @@ from pyroclast.model.elastic.names import DEFAULT_QUOTA, ROOT_QUOTA, SYSTEM_QUOT
 from pyroclast.model.elastic.quota import LARGEST_AMOUNT, ParsedQuota
 from pyroclast.model.resources import Amounts, ResourceSpace
 
-__all__ = ["APART", "BUILT_IN", "QuotaBook", "QuotaTree", "faults_of"]
+__all__ = ["APART", "BUILT_IN", "QuotaAccount", "QuotaTree", "faults_of"]
 
 APART = frozenset({SYSTEM_QUOTA, DEFAULT_QUOTA})
 """Quotas that are not divided: their usage is deducted from the total."""
@@ -127,7 +127,7 @@ def _spoken(tree: str) -> str:
     return f"tree {tree}" if tree else "the default tree"
 
 
-class QuotaBook:
+class QuotaAccount:
     """Amounts of one quota, base units by resource row; those below it count as well."""
 
     __slots__ = (
@@ -162,8 +162,8 @@ class QuotaBook:
             quota: The parsed object; None if the quota exists without one.
         """
         self.name = name
-        self.parent: QuotaBook | None = None
-        self.children: list[QuotaBook] = []
+        self.parent: QuotaAccount | None = None
+        self.children: list[QuotaAccount] = []
         """Child quotas in the order of their names."""
         self.lends = quota is None or quota.lends
         """Whether other quotas may use the part of its guarantee that it does not request."""
@@ -192,26 +192,26 @@ class QuotaBook:
         self.runtime = list(nothing)
         """Runtime amount: the most that it may use now."""
 
-    def line(self) -> "Iterator[QuotaBook]":
+    def line(self) -> "Iterator[QuotaAccount]":
         """Iterate over the quota and its ancestors."""
-        book: QuotaBook | None = self
-        while book is not None:
-            yield book
-            book = book.parent
+        account: QuotaAccount | None = self
+        while account is not None:
+            yield account
+            account = account.parent
 
     def ask(self, amounts: Sequence[int], *, is_preemptible: bool) -> None:
         """Count requests of pods of the quota; `QuotaTree.settle` adds them to its ancestors."""
         for row in self.rows:
             self._own_request[row] += amounts[row]
         if not is_preemptible:
-            for book in self.line():
+            for account in self.line():
                 for row in self.rows:
-                    book.unpreemptible_request[row] += amounts[row]
+                    account.unpreemptible_request[row] += amounts[row]
 
     def use(self, amounts: Sequence[int], *, is_preemptible: bool, sign: int = 1) -> None:
         """Count usage of pods of the quota, up to the root, or subtract it again (-1)."""
-        for book in self.line():
-            used, kept = book.used, book.unpreemptible_used
+        for account in self.line():
+            used, kept = account.used, account.unpreemptible_used
             for row in self.rows:
                 amount = amounts[row]
                 if amount:
@@ -267,25 +267,25 @@ class QuotaTree:
         """
         self._space = space
         self._guarantees_use = guarantees_use
-        self.root = QuotaBook(space, ROOT_QUOTA, maximum={})
-        self.books: dict[str, QuotaBook] = {}
+        self.root = QuotaAccount(space, ROOT_QUOTA, maximum={})
+        self.accounts: dict[str, QuotaAccount] = {}
         """All quotas except the roots, by name."""
         known = {quota.name: quota for quota in quotas if quota.name != ROOT_QUOTA}
         for name in sorted(known.keys() | APART):
             quota = known.get(name)
             maximum = {**apart.get(name, {}), **({} if quota is None else quota.maximum)}
-            self.books[name] = QuotaBook(space, name, maximum=maximum, quota=quota)
+            self.accounts[name] = QuotaAccount(space, name, maximum=maximum, quota=quota)
         self._roots = tree_roots(known.values())
-        tops = {"": self.root} | {tree: QuotaBook(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
+        tops = {"": self.root} | {tree: QuotaAccount(space, ROOT_QUOTA, maximum={}) for tree in self._roots}
         self._tops = tops
         """Root of each tree, by tree."""
-        for name, book in self.books.items():
+        for name, account in self.accounts.items():
             if name not in APART:
                 quota = known[name]
-                book.parent = tops[quota.tree] if quota.parent == ROOT_QUOTA else self.books[quota.parent]
-                book.parent.children.append(book)
-                book.lends = book.lends and not guarantees_use
-        self._down = [book for top in tops.values() for book in self._downwards(top)]
+                account.parent = tops[quota.tree] if quota.parent == ROOT_QUOTA else self.accounts[quota.parent]
+                account.parent.children.append(account)
+                account.lends = account.lends and not guarantees_use
+        self._down = [account for top in tops.values() for account in self._downwards(top)]
 
     def settle(self, total: Sequence[int], *, cuts_guarantees: bool = True) -> None:
         """Sum requests upwards and divide amounts downwards.
@@ -294,15 +294,15 @@ class QuotaTree:
             total: Amounts of the cluster, base units by row.
             cuts_guarantees: Whether guarantees that exceed the available amount are cut to it.
         """
-        for book in reversed(self._down):
-            book.gather()
+        for account in reversed(self._down):
+            account.gather()
             if self._guarantees_use:
-                book.guarantee_use()
-        apart = [self.books[name] for name in sorted(APART)]
+                account.guarantee_use()
+        apart = [self.accounts[name] for name in sorted(APART)]
         left = [there - sum(each.used[row] for each in apart) for row, there in enumerate(total)]
-        for book in apart:
-            book.gather()
-            book.runtime = list(book.maximum)
+        for account in apart:
+            account.gather()
+            account.runtime = list(account.maximum)
         for tree, quota in self._roots.items():
             has = self._tops[tree].runtime = self._space.vector(quota.tree_total or {}).tolist()
             if not quota.adds_to_cluster:
@@ -310,23 +310,23 @@ class QuotaTree:
         self.root.runtime = left
         for tree, top in self._tops.items():
             there = top.runtime if tree else total
-            for book in self._downwards(top):
-                self._divide(book, there, cuts_guarantees=cuts_guarantees)
+            for account in self._downwards(top):
+                self._divide(account, there, cuts_guarantees=cuts_guarantees)
 
-    def _divide(self, book: QuotaBook, total: Sequence[int], *, cuts_guarantees: bool) -> None:
+    def _divide(self, account: QuotaAccount, total: Sequence[int], *, cuts_guarantees: bool) -> None:
         """Divide the amount of a quota among its children; `total` is the amount of its tree."""
-        children = book.children
+        children = account.children
         limited = [child.limited() for child in children]
         spoken = {row for child in children for row in child.rows}
         for row in spoken:
-            there = book.runtime[row] if row in book.rows else 0
+            there = account.runtime[row] if row in account.rows else 0
             guarantees = [child.guaranteed[row] if self._guarantees_use else child.minimum[row] for child in children]
             # what is in use is guaranteed whole; a resource that the tree does not have is not managed there
             if (
                 cuts_guarantees
                 and not self._guarantees_use
-                and (book.parent is not None or total[row])
-                and row in book.rows
+                and (account.parent is not None or total[row])
+                and row in account.rows
             ):
                 guarantees = scaled(there, guarantees)
             sharers = [
@@ -338,9 +338,9 @@ class QuotaTree:
                 child.runtime[row] = part if row in child.rows else 0
 
     @staticmethod
-    def _downwards(top: QuotaBook) -> Iterator[QuotaBook]:
+    def _downwards(top: QuotaAccount) -> Iterator[QuotaAccount]:
         waiting = [top]  # no calls within calls: chains of quotas are as long as their owners like
         while waiting:
-            book = waiting.pop()
-            yield book
-            waiting += reversed(book.children)
+            account = waiting.pop()
+            yield account
+            waiting += reversed(account.children)

@@ -1,6 +1,6 @@
 """Elastic quota: teams have guaranteed resources, and lend the unused part.
 
-`accounts` tracks the usage and the current limit of each quota. `taking` selects victims of preemption and reclaim.
+`accounts` tracks the usage and the current limit of each quota. `victims` selects victims of preemption and reclaim.
 `revoking` evicts pods of quotas that exceed their limit for too long. `status` reports figures and faults. `plugin`
 registers the extension points. `model.elastic` defines quotas and the division of the cluster.
 """

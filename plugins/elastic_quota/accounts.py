@@ -8,7 +8,7 @@ from pyroclast.framework.extension.contract import Change, Ledger
 from pyroclast.framework.session.session import Session
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.elastic import DEFAULT_QUOTA, SYSTEM_QUOTA, Belonging, Claim, QuotaUses
-from pyroclast.model.elastic.tree import APART, QuotaBook, QuotaTree, faults_of
+from pyroclast.model.elastic.tree import APART, QuotaAccount, QuotaTree, faults_of
 from pyroclast.model.elastic.uses import claim_of, counts
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
@@ -50,10 +50,10 @@ class Accounts(Ledger):
         self._belonging = Belonging(quotas.values(), own_alone=args.own_quotas_alone)
         self._names: dict[tuple[str, str], str] = {}
         for column, claim in enumerate(uses.claims):
-            book = self.tree.books.get(self._quota_of(claim))
-            if book is not None:
-                book.ask(uses.requested[:, column].tolist(), is_preemptible=claim.is_preemptible)
-                book.use(uses.used[:, column].tolist(), is_preemptible=claim.is_preemptible)
+            account = self.tree.accounts.get(self._quota_of(claim))
+            if account is not None:
+                account.ask(uses.requested[:, column].tolist(), is_preemptible=claim.is_preemptible)
+                account.use(uses.used[:, column].tolist(), is_preemptible=claim.is_preemptible)
         self.tree.settle(session.total.tolist(), cuts_guarantees=args.cuts_guarantees)
 
     def quota_of(self, task: Task) -> str:
@@ -67,39 +67,39 @@ class Accounts(Ledger):
             known = self._names[key] = self._belonging.quota_of(*key)
         return known
 
-    def book_of(self, task: Task) -> QuotaBook | None:
+    def account_of(self, task: Task) -> QuotaAccount | None:
         """Return the usage of a task's quota; None if the quota is out of service."""
-        return self.tree.books.get(self.quota_of(task))
+        return self.tree.accounts.get(self.quota_of(task))
 
-    def limit(self, book: QuotaBook) -> list[int]:
+    def limit(self, account: QuotaAccount) -> list[int]:
         """Return the current limit of a quota, base units by row."""
-        return book.runtime if self._args.lends else book.maximum
+        return account.runtime if self._args.lends else account.maximum
 
-    def above(self, book: QuotaBook) -> Iterator[QuotaBook]:
+    def above(self, account: QuotaAccount) -> Iterator[QuotaAccount]:
         """Iterate over the ancestors of a quota whose limits apply too."""
         if self._args.checks_parents:
-            yield from (each for each in book.line() if each is not book and each.parent is not None)
+            yield from (each for each in account.line() if each is not account and each.parent is not None)
 
     def request(self, task: Task) -> list[int]:
         """Return the request of a task, base units by row."""
         return self._session.nodes.counted_amounts(task)
 
-    def over(self, book: QuotaBook, more: Sequence[int]) -> list[int]:
+    def over(self, account: QuotaAccount, more: Sequence[int]) -> list[int]:
         """Return the rows in which a quota would exceed its limit with `more`, including rows that are not requested.
 
         A quota that exceeds its limit in one resource accepts no task, even if the task does not request the resource.
         """
-        limit = self.limit(book)
-        return [row for row in book.rows if book.used[row] + more[row] > limit[row]]
+        limit = self.limit(account)
+        return [row for row in account.rows if account.used[row] + more[row] > limit[row]]
 
-    def is_within(self, book: QuotaBook, used: Sequence[int]) -> bool:
+    def is_within(self, account: QuotaAccount, used: Sequence[int]) -> bool:
         """Return whether usage is within the limit of a quota."""
-        limit = self.limit(book)
-        return all(used[row] <= limit[row] for row in book.rows)
+        limit = self.limit(account)
+        return all(used[row] <= limit[row] for row in account.rows)
 
-    def shared(self) -> Iterator[QuotaBook]:
+    def shared(self) -> Iterator[QuotaAccount]:
         """Iterate over the quotas that share resources, sorted by name."""
-        return (book for name, book in self.tree.books.items() if name not in APART)
+        return (account for name, account in self.tree.accounts.items() if name not in APART)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
@@ -115,6 +115,6 @@ class Accounts(Ledger):
         amounts = change.each
         for task in change.tasks:
             claim = claim_of(task)
-            book = self.tree.books.get(self._quota_of(claim))
-            if book is not None:
-                book.use(amounts, is_preemptible=claim.is_preemptible, sign=sign)
+            account = self.tree.accounts.get(self._quota_of(claim))
+            if account is not None:
+                account.use(amounts, is_preemptible=claim.is_preemptible, sign=sign)

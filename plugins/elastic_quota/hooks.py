@@ -11,7 +11,7 @@ from pyroclast.framework.extension.contract import Point, QuotaHook, Registered
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic.facts import QuotaFacts
 from pyroclast.model.elastic.names import ROOT_QUOTA
-from pyroclast.model.elastic.tree import QuotaBook
+from pyroclast.model.elastic.tree import QuotaAccount
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import MILLI, Amounts
 from pyroclast.model.tasks import Task
@@ -63,25 +63,25 @@ class QuotaHooks:
 
     def facts(self, name: str) -> QuotaFacts | None:
         """Return the facts of a quota; None if it is not served."""
-        book = self._accounts.tree.root if name == ROOT_QUOTA else self._accounts.tree.books.get(name)
-        if book is None:
+        account = self._accounts.tree.root if name == ROOT_QUOTA else self._accounts.tree.accounts.get(name)
+        if account is None:
             return None
         return QuotaFacts(
             name=name,
-            parent="" if name == ROOT_QUOTA else ROOT_QUOTA if book.parent is None else book.parent.name,
-            children=tuple(child.name for child in book.children),
-            minimum=self._amounts(book, book.minimum),
-            maximum=self._amounts(book, book.maximum),
-            used=self._amounts(book, book.used),
-            non_preemptible_used=self._amounts(book, book.unpreemptible_used),
-            request=self._amounts(book, book.request),
-            runtime=self._amounts(book, book.runtime),
-            guaranteed=self._amounts(book, book.guaranteed),
+            parent="" if name == ROOT_QUOTA else ROOT_QUOTA if account.parent is None else account.parent.name,
+            children=tuple(child.name for child in account.children),
+            minimum=self._amounts(account, account.minimum),
+            maximum=self._amounts(account, account.maximum),
+            used=self._amounts(account, account.used),
+            non_preemptible_used=self._amounts(account, account.unpreemptible_used),
+            request=self._amounts(account, account.request),
+            runtime=self._amounts(account, account.runtime),
+            guaranteed=self._amounts(account, account.guaranteed),
         )
 
-    def _amounts(self, book: QuotaBook, amounts: Sequence[int]) -> Amounts:
+    def _amounts(self, account: QuotaAccount, amounts: Sequence[int]) -> Amounts:
         space = self._session.resources
-        return {space.names[row]: amounts[row] * MILLI // space.scales[row] for row in book.rows}
+        return {space.names[row]: amounts[row] * MILLI // space.scales[row] for row in account.rows}
 
     def _functions(self, point: Point[Any], entry: HookPlugin) -> list[Registered[Any]]:
         return [each for each in self._session.extensions.functions(point) if each.plugin == entry.factory]

@@ -13,7 +13,7 @@ from pyroclast.framework.extension.contract import Plugin, Vote
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.queue_refusals import amounts_beyond
-from pyroclast.model.elastic.tree import QuotaBook
+from pyroclast.model.elastic.tree import QuotaAccount
 from pyroclast.model.elastic.uses import is_preemptible
 from pyroclast.model.queues import Queue
 from pyroclast.model.refusals import Refusal
@@ -93,49 +93,53 @@ class QuotaLimits:
 
     def allocatable(self, _: Queue, task: Task) -> Refusal | None:
         """Refuse a task with which its quota or an ancestor would exceed its limit."""
-        book = self._accounts.book_of(task)
-        if book is None:
+        account = self._accounts.account_of(task)
+        if account is None:
             return self._unserved(task)
         request = self._accounts.request(task)
-        short = self._accounts.over(book, request)
+        short = self._accounts.over(account, request)
         if short:
-            return self._over(book, short, request, self._accounts.limit(book))
+            return self._over(account, short, request, self._accounts.limit(account))
         if not is_preemptible(task):
-            kept = [row for row in book.minimum_rows if book.unpreemptible_used[row] + request[row] > book.minimum[row]]
+            kept = [
+                row
+                for row in account.minimum_rows
+                if account.unpreemptible_used[row] + request[row] > account.minimum[row]
+            ]
             if kept:
-                return self._unpreemptible(book, kept, request)
-        refusal = self._hooks.check(book.name, task) if self._hooks else None
+                return self._unpreemptible(account, kept, request)
+        refusal = self._hooks.check(account.name, task) if self._hooks else None
         if refusal is not None:
             return refusal
-        for above in self._accounts.above(book):
+        for above in self._accounts.above(account):
             limit = self._accounts.limit(above)
             short = [
                 row
                 for row in above.rows
-                if row in book.rows and request[row] and above.used[row] + request[row] > limit[row]
+                if row in account.rows and request[row] and above.used[row] + request[row] > limit[row]
             ]
             if short:
-                return self._over(above, short, request, limit, below=book.name)
+                return self._over(above, short, request, limit, below=account.name)
         return None
 
     def headroom(self, _: Queue, task: Task) -> int:
         """Return how many tasks like this one fit into its quota and the ancestors."""
-        book = self._accounts.book_of(task)
-        if book is None:
+        account = self._accounts.account_of(task)
+        if account is None:
             return 0
         request = self._accounts.request(task)
-        limit = self._accounts.limit(book)
-        if not self._accounts.is_within(book, book.used):
+        limit = self._accounts.limit(account)
+        if not self._accounts.is_within(account, account.used):
             return 0
-        most = _times(book.rows, request, book.used, limit, MOST)
+        most = _times(account.rows, request, account.used, limit, MOST)
         if not is_preemptible(task):
-            if any(book.unpreemptible_used[row] > book.minimum[row] for row in book.minimum_rows):
+            if any(account.unpreemptible_used[row] > account.minimum[row] for row in account.minimum_rows):
                 return 0
-            most = _times(book.minimum_rows, request, book.unpreemptible_used, book.minimum, most)
+            most = _times(account.minimum_rows, request, account.unpreemptible_used, account.minimum, most)
         if self._hooks:
-            most = 0 if most and self._hooks.check(book.name, task) is not None else min(most, 1)
-        for above in self._accounts.above(book):
-            rows = [row for row in above.rows if row in book.rows]
+            most = 0 if most and self._hooks.check(account.name, task) is not None else min(most, 1)
+        for above in self._accounts.above(account):
+            rows = [row for row in above.rows if row in account.rows]
             most = _times(rows, request, above.used, self._accounts.limit(above), most)
         return most
 
@@ -145,10 +149,10 @@ class QuotaLimits:
         quotas = {self._accounts.quota_of(task): task for task in self._session.jobs.pending_tasks(job)}
         if len(quotas) != 1:  # its pods do not exist yet, or have several quotas
             return Vote.ABSTAIN
-        book = self._accounts.book_of(*quotas.values())
-        if book is None:
+        account = self._accounts.account_of(*quotas.values())
+        if account is None:
             return self._unserved(*quotas.values())
-        for each in book.line():
+        for each in account.line():
             short = [] if each.parent is None else _beyond(each, minimum)
             if short:
                 names = ", ".join(self._session.resources.names[row] for row in short)
@@ -165,28 +169,34 @@ class QuotaLimits:
         return _refusal("QuotaBroken", f"quota {name} is out of service: {fault}", resolvable=False)
 
     def _over(
-        self, book: QuotaBook, short: Sequence[int], request: Sequence[int], limit: Sequence[int], *, below: str = ""
+        self,
+        account: QuotaAccount,
+        short: Sequence[int],
+        request: Sequence[int],
+        limit: Sequence[int],
+        *,
+        below: str = "",
     ) -> Refusal:
         space = self._session.resources
-        where = f"quota {book.name}, an ancestor of {below}," if below else f"quota {book.name}"
+        where = f"quota {account.name}, an ancestor of {below}," if below else f"quota {account.name}"
         names = ", ".join(space.names[row] for row in short)
-        at_most = all(limit[row] >= book.maximum[row] for row in short)
+        at_most = all(limit[row] >= account.maximum[row] for row in short)
         limit_in_words = f"maximum of {names}" if at_most else f"runtime of {names}: {_RUNTIME}"
-        would = [used + amount for used, amount in zip(book.used, request, strict=True)]
+        would = [used + amount for used, amount in zip(account.used, request, strict=True)]
         return _refusal(
             "InsufficientQuota",
             f"Insufficient quotas: {where} would exceed its {limit_in_words}",
             amounts=amounts_beyond(space, short, would, limit),
         )
 
-    def _unpreemptible(self, book: QuotaBook, kept: Sequence[int], request: Sequence[int]) -> Refusal:
+    def _unpreemptible(self, account: QuotaAccount, kept: Sequence[int], request: Sequence[int]) -> Refusal:
         space = self._session.resources
         names = ", ".join(space.names[row] for row in kept)
-        would = [used + amount for used, amount in zip(book.unpreemptible_used, request, strict=True)]
+        would = [used + amount for used, amount in zip(account.unpreemptible_used, request, strict=True)]
         return _refusal(
             "InsufficientGuarantee",
-            f"Insufficient quotas: non-preemptible pods of quota {book.name} would exceed its guarantee of {names}",
-            amounts=amounts_beyond(space, kept, would, book.minimum),
+            f"Insufficient quotas: non-preemptible pods of quota {account.name} would exceed its guarantee of {names}",
+            amounts=amounts_beyond(space, kept, would, account.minimum),
         )
 
 
@@ -206,5 +216,5 @@ def _times(rows: Sequence[int], request: Sequence[int], used: Sequence[int], lim
     return max(most, 0)
 
 
-def _beyond(book: QuotaBook, minimum: Sequence[int]) -> list[int]:
-    return [row for row in book.rows if minimum[row] > book.maximum[row]]
+def _beyond(account: QuotaAccount, minimum: Sequence[int]) -> list[int]:
+    return [row for row in account.rows if minimum[row] > account.maximum[row]]

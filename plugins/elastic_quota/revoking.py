@@ -7,7 +7,7 @@ from typing import Final
 from pyroclast.framework.extension.contract import Move
 from pyroclast.framework.preemption.victim_gangs import active_count
 from pyroclast.framework.session.session import Session
-from pyroclast.model.elastic.tree import QuotaBook
+from pyroclast.model.elastic.tree import QuotaAccount
 from pyroclast.model.elastic.uses import is_preemptible
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import Task, by_name
@@ -28,18 +28,18 @@ class Revoking:
         """
         self._session = session
         self._accounts = accounts
-        self.due: list[QuotaBook] = []
+        self.due: list[QuotaAccount] = []
         prefix = f"{session.extensions.option.instance}/"
         before = {key: since for key, since in session.report.runs.items() if key.startswith(prefix)}
         for key in before:
             session.report.note_run(key, None)
-        for book in accounts.shared():
-            if accounts.is_within(book, book.used):
+        for account in accounts.shared():
+            if accounts.is_within(account, account.used):
                 continue
-            key = prefix + book.name
+            key = prefix + account.name
             since = before.get(key, session.now)
             if Fraction(session.now) > Fraction(since) + delay:
-                self.due.append(book)
+                self.due.append(account)
                 since = session.now
             session.report.note_run(key, since)
             session.report.wake(since + float(delay))
@@ -55,19 +55,19 @@ class Revoking:
             by_quota.setdefault(self._accounts.quota_of(task), []).append(task)
             by_job.setdefault(task.job, []).append(task)
         moves: list[Move] = []
-        for book in self.due:
-            victims = self._victims(book, by_quota.get(book.name, ()))
-            budget = f"to bring quota {book.name} down to its limit"
+        for account in self.due:
+            victims = self._victims(account, by_quota.get(account.name, ()))
+            budget = f"to bring quota {account.name} down to its limit"
             moves += [
                 Move(task=task, strategy=STRATEGY, budget=budget, breaks_gangs=True)
                 for task in self._with_gangs(victims, by_job)
             ]
         return moves
 
-    def _victims(self, book: QuotaBook, tasks: Iterable[Task]) -> list[Task]:
+    def _victims(self, account: QuotaAccount, tasks: Iterable[Task]) -> list[Task]:
         ranked = sorted(filter(_may_go, tasks), key=_least_important_first)
         requests = [self._accounts.request(task) for task in ranked]
-        return [ranked[at] for at in to_revoke(requests, book.used, self._accounts.limit(book), book.rows)]
+        return [ranked[at] for at in to_revoke(requests, account.used, self._accounts.limit(account), account.rows)]
 
     def _with_gangs(self, victims: Sequence[Task], running: Mapping[JobId | None, Sequence[Task]]) -> Iterator[Task]:
         """Yield victims by job. Victims of a gang that would lose its minimum are followed by the rest of the gang."""

@@ -6,7 +6,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic import ParsedQuota
 from pyroclast.model.elastic.names import ROOT_QUOTA
 from pyroclast.model.elastic.quota import LARGEST_AMOUNT
-from pyroclast.model.elastic.tree import APART, BUILT_IN, QuotaBook
+from pyroclast.model.elastic.tree import APART, BUILT_IN, QuotaAccount
 from pyroclast.model.report import EventNote, QuotaFigures
 from pyroclast.model.resources import MILLI, PODS, Amounts
 from pyroclast.plugins.elastic_quota.accounts import Accounts
@@ -20,12 +20,12 @@ def report(
     """Note the figures of quotas, and record an event about each new fault; hook plugins add `annotations` by quota."""
     for name, quota in session.snapshot.elastic_quotas.items():
         fault = accounts.faults.get(name)
-        book = accounts.tree.root if name == ROOT_QUOTA else accounts.tree.books.get(name)
+        account = accounts.tree.root if name == ROOT_QUOTA else accounts.tree.accounts.get(name)
         if fault is not None:
             _record_fault(session, quota, fault)
-        elif book is not None:
+        elif account is not None:
             session.report.note_quota(
-                _figures(session, quota, book, annotations(name), guarantees_use=accounts.guarantees_use)
+                _figures(session, quota, account, annotations(name), guarantees_use=accounts.guarantees_use)
             )
 
 
@@ -47,7 +47,7 @@ def _record_fault(session: Session, quota: ParsedQuota, fault: str) -> None:
 
 
 def _figures(
-    session: Session, quota: ParsedQuota, book: QuotaBook, annotations: Mapping[str, str], *, guarantees_use: bool
+    session: Session, quota: ParsedQuota, account: QuotaAccount, annotations: Mapping[str, str], *, guarantees_use: bool
 ) -> QuotaFigures:
     space = session.resources
 
@@ -55,7 +55,7 @@ def _figures(
         """Return the amounts of resources of the maximum; for built-in quotas of those that are limited and in use."""
         return {
             space.names[row]: amounts[row] * MILLI // space.scales[row]
-            for row in book.rows
+            for row in account.rows
             if space.names[row] in quota.maximum
             or (quota.name in BUILT_IN and 0 < amounts[row] < LARGEST_AMOUNT and space.names[row] != PODS)
         }
@@ -64,13 +64,13 @@ def _figures(
         namespace=quota.namespace,
         name=quota.name,
         uid=quota.object.metadata.uid,
-        used=limited(book.used),
-        runtime=limited(book.runtime),
-        request=limited(book.request),
-        child_request=limited(book.child_request),
-        guaranteed=limited(book.guaranteed),
-        allocated=limited(book.allocated) if guarantees_use else {},
-        non_preemptible_request=limited(book.unpreemptible_request),
-        non_preemptible_used=limited(book.unpreemptible_used),
+        used=limited(account.used),
+        runtime=limited(account.runtime),
+        request=limited(account.request),
+        child_request=limited(account.child_request),
+        guaranteed=limited(account.guaranteed),
+        allocated=limited(account.allocated) if guarantees_use else {},
+        non_preemptible_request=limited(account.unpreemptible_request),
+        non_preemptible_used=limited(account.unpreemptible_used),
         annotations=annotations,
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyroclast.framework.extension.contract import Vote
 from pyroclast.framework.preemption.gang_plans import GangEviction
 from pyroclast.model.elastic.names import DEFAULT_QUOTA
-from pyroclast.model.elastic.tree import APART, QuotaBook
+from pyroclast.model.elastic.tree import APART, QuotaAccount
 from pyroclast.model.elastic.uses import is_preemptible
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.accounts import Accounts
@@ -52,7 +52,7 @@ class QuotaVictims:
         name = self._accounts.quota_of(reclaimer)
         if self._is_free(name) or not self._is_guaranteed(reclaimer, name):
             return False
-        return any(not self._accounts.is_within(book, book.used) for book in self._accounts.shared())
+        return any(not self._accounts.is_within(account, account.used) for account in self._accounts.shared())
 
     def _reclaimed(self, reclaimer: Task, name: str, candidates: Sequence[Task]) -> list[Task]:
         """Return the candidates of other quotas above their limit, if the reclaimer's quota stays within its guarantee.
@@ -69,7 +69,7 @@ class QuotaVictims:
         return [task for task in others if self._take(task, left)]
 
     def _is_guaranteed(self, reclaimer: Task, name: str) -> bool:
-        own, request = self._accounts.tree.books.get(name), self._accounts.request(reclaimer)
+        own, request = self._accounts.tree.accounts.get(name), self._accounts.request(reclaimer)
         return own is not None and not any(
             request[row] and own.used[row] + request[row] > own.guaranteed[row] for row in own.rows
         )
@@ -87,24 +87,24 @@ class QuotaVictims:
         return [task for task in candidates if self._is_apart(task) or self._take(task, left)]
 
     def _is_apart(self, task: Task) -> bool:
-        book = self._accounts.book_of(task)
-        return book is None or book.name in APART
+        account = self._accounts.account_of(task)
+        return account is None or account.name in APART
 
     def _take(self, task: Task, left: dict[str, list[int]]) -> bool:
         """Select a task if its quota exceeds its limit in a requested resource. Return whether it was selected."""
-        book = self._accounts.book_of(task)
-        if book is None or book.name in APART:
+        account = self._accounts.account_of(task)
+        if account is None or account.name in APART:
             return False
-        used = left.get(book.name, book.used)
+        used = left.get(account.name, account.used)
         request = self._accounts.request(task)
-        if not self._has_too_much(book, used, request):
+        if not self._has_too_much(account, used, request):
             return False
-        left[book.name] = [amount - own for amount, own in zip(used, request, strict=True)]
+        left[account.name] = [amount - own for amount, own in zip(used, request, strict=True)]
         return True
 
-    def _has_too_much(self, book: QuotaBook, used: Sequence[int], request: Sequence[int]) -> bool:
-        limit = self._accounts.limit(book)
-        return any(request[row] and used[row] > limit[row] for row in book.rows)
+    def _has_too_much(self, account: QuotaAccount, used: Sequence[int], request: Sequence[int]) -> bool:
+        limit = self._accounts.limit(account)
+        return any(request[row] and used[row] > limit[row] for row in account.rows)
 
     def _is_free(self, name: str) -> bool:
         return name in APART and (name != DEFAULT_QUOTA or self._args.spares_default)

@@ -158,7 +158,7 @@ OURS: Final[Mapping[str, Shape]] = {
         "gauge", (), "When a configuration was last taken, seconds since 1970."
     ),
     "pyroclast_leader": Shape("gauge", (), "1 while this process holds the lease."),
-    "pyroclast_cache_drift": Shape("gauge", (), "Differences found by the last audit of the books; 0 is right."),
+    "pyroclast_cache_drift": Shape("gauge", (), "Differences found by the last audit of the state; 0 is right."),
     "pyroclast_assumed_tasks": Shape("gauge", (), "Decisions that the API server has not echoed yet."),
     "pyroclast_watch_lag_seconds": Shape(
         "gauge", ("resource",), "Time since a watch last brought something, bookmarks included."

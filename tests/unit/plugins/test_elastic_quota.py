@@ -53,10 +53,10 @@ def accounts(session: Session) -> Accounts:
 
 def used(session: Session, quota: str) -> Mapping[str, int]:
     """What a quota has, thousandths."""
-    book = accounts(session).tree.books[quota]
+    account = accounts(session).tree.accounts[quota]
     return {
         name: amount * 1000 // scale
-        for name, amount, scale in zip(session.resources.names, book.used, session.resources.scales, strict=True)
+        for name, amount, scale in zip(session.resources.names, account.used, session.resources.scales, strict=True)
         if amount
     }
 
@@ -313,7 +313,7 @@ def test_placements_are_counted_and_taken_back_exactly() -> None:
     own, other = session.jobs.of(task), session.jobs.of(old)
     assert own is not None
     assert other is not None
-    before = {name: (list(book.used), list(book.unpreemptible_used)) for name, book in _books(session)}
+    before = {name: (list(account.used), list(account.unpreemptible_used)) for name, account in _books(session)}
     with session.statement() as statement:
         assert statement.allocate(own, [task], [0]) is None
         statement.evict(other, old, "test", "")
@@ -322,13 +322,13 @@ def test_placements_are_counted_and_taken_back_exactly() -> None:
             "a": 3000,
             "b": 0,
         }
-        assert accounts(session).tree.books["a"].unpreemptible_used[0] == 3000
-    assert {name: (list(book.used), list(book.unpreemptible_used)) for name, book in _books(session)} == before
+        assert accounts(session).tree.accounts["a"].unpreemptible_used[0] == 3000
+    assert {name: (list(account.used), list(account.unpreemptible_used)) for name, account in _books(session)} == before
 
 
 def _books(session: Session) -> list[tuple[str, Any]]:
     tree = accounts(session).tree
-    return [*tree.books.items(), ("root", tree.root)]
+    return [*tree.accounts.items(), ("root", tree.root)]
 
 
 def test_figures_of_quotas_leave_the_session() -> None:

@@ -77,7 +77,7 @@ def settled(
     """Divide a cluster; what quotas' pods ask for is by row."""
     tree = QuotaTree(SPACE, quotas, {})
     for name, amounts in asked.items():
-        tree.books[name].ask(amounts, is_preemptible=True)
+        tree.accounts[name].ask(amounts, is_preemptible=True)
     tree.settle(SPACE.vector({name: amount * 1000 for name, amount in total.items()}).tolist(), **more)
     return tree
 
@@ -107,7 +107,7 @@ def test_quotas_that_do_not_lend_keep_their_guarantee(
     ]
     wants = {f"c{at + 1}": [amount * 1000, 0, 0] for at, amount in enumerate(asked)}
     tree = settled({"cpu": 96}, quotas, wants)
-    assert tuple(tree.books[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
+    assert tuple(tree.accounts[name].runtime[CPU] // 1000 for name in ("p", "c1", "c2")) == runtimes
 
 
 GROWING = (
@@ -124,14 +124,14 @@ GROWING = (
 def test_what_is_in_use_is_guaranteed(used: int, child: tuple[int, int], parent: tuple[int, int]) -> None:
     """The worked example of guarantees by use: allocated and guaranteed amounts of a child and of its parent."""
     tree = QuotaTree(SPACE, GROWING, {}, guarantees_use=True)
-    for count in (tree.books["q2"].ask, tree.books["q2"].use):
+    for count in (tree.accounts["q2"].ask, tree.accounts["q2"].use):
         count([used * 1000, 0, 0], is_preemptible=True)
     tree.settle([50_000, 0, 0])
     for name, expected in (("q2", child), ("q1", parent)):
-        book = tree.books[name]
-        assert (book.allocated[CPU] // 1000, book.guaranteed[CPU] // 1000) == expected
-    assert tree.books["q2"].request[CPU] == max(used, 10) * 1000
-    assert tree.books["q2"].runtime[CPU] == max(used, 10) * 1000
+        account = tree.accounts[name]
+        assert (account.allocated[CPU] // 1000, account.guaranteed[CPU] // 1000) == expected
+    assert tree.accounts["q2"].request[CPU] == max(used, 10) * 1000
+    assert tree.accounts["q2"].runtime[CPU] == max(used, 10) * 1000
 
 
 def test_an_amount_in_use_is_not_divided_again() -> None:
@@ -151,10 +151,10 @@ def test_an_amount_in_use_is_not_divided_again() -> None:
     ]
     tree = QuotaTree(SPACE, quotas, {}, guarantees_use=True)
     for name, (_, _, request) in requests.items():
-        tree.books[name].ask([request * 1000, 0, 0], is_preemptible=True)
-    tree.books["n4"].use([45_000, 0, 0], is_preemptible=True)
+        tree.accounts[name].ask([request * 1000, 0, 0], is_preemptible=True)
+    tree.accounts["n4"].use([45_000, 0, 0], is_preemptible=True)
     tree.settle([100_000, 0, 0])
-    assert [tree.books[name].runtime[CPU] // 1000 for name in requests] == [10, 20, 25, 45]
+    assert [tree.accounts[name].runtime[CPU] // 1000 for name in requests] == [10, 20, 25, 45]
 
 
 def test_weights_that_are_not_given_are_the_maximum() -> None:
@@ -168,10 +168,10 @@ def test_weights_that_are_not_given_are_the_maximum() -> None:
 def test_guarantees_by_use_are_not_cut() -> None:
     """The cluster has lost nodes: no pod that runs exceeds the amount of its quota."""
     tree = QuotaTree(SPACE, GROWING, {}, guarantees_use=True)
-    tree.books["q2"].ask([25_000, 0, 0], is_preemptible=True)
-    tree.books["q2"].use([25_000, 0, 0], is_preemptible=True)
+    tree.accounts["q2"].ask([25_000, 0, 0], is_preemptible=True)
+    tree.accounts["q2"].use([25_000, 0, 0], is_preemptible=True)
     tree.settle([8_000, 0, 0])
-    assert [tree.books[name].runtime[CPU] for name in ("q1", "q2", "q3")] == [30_000, 25_000, 5_000]
+    assert [tree.accounts[name].runtime[CPU] for name in ("q1", "q2", "q3")] == [30_000, 25_000, 5_000]
 
 
 def three_below() -> list[ParsedQuota]:
@@ -189,7 +189,7 @@ def test_guarantees_are_cut_where_the_cluster_is_short() -> None:
     """Two thirds are there: the parent's guarantee is all of it, and each below it has a third of that."""
     wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants)
-    parent, *below = (tree.books[name] for name in "pabc")
+    parent, *below = (tree.accounts[name] for name in "pabc")
     assert parent.guaranteed[:2] == [200_000, 200 * G]
     assert [each.guaranteed[:2] for each in below] == [[66_666, 71_582_788_266]] * 3
     assert [each.runtime[CPU] for each in below] == [66_667, 66_667, 66_666]
@@ -199,23 +199,23 @@ def test_guarantees_are_whole_where_the_cluster_suffices() -> None:
     """Guarantees stay, and what is left is divided."""
     wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 600, "memory": 600 * G}, three_below(), wants)
-    assert tree.books["p"].guaranteed[CPU] == 300_000
-    assert [tree.books[name].guaranteed[CPU] for name in "abc"] == [100_000] * 3
-    assert [tree.books[name].runtime[CPU] for name in "abc"] == [200_000] * 3
+    assert tree.accounts["p"].guaranteed[CPU] == 300_000
+    assert [tree.accounts[name].guaranteed[CPU] for name in "abc"] == [100_000] * 3
+    assert [tree.accounts[name].runtime[CPU] for name in "abc"] == [200_000] * 3
 
 
 def test_what_one_does_not_ask_for_goes_to_the_others() -> None:
     """Half each for two, nothing for the one that asks for nothing."""
     wants = {"a": [200_000, 200 * G, 0], "c": [200_000, 200 * G, 0]}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants)
-    assert [tree.books[name].runtime[CPU] for name in "abc"] == [100_000, 0, 100_000]
+    assert [tree.accounts[name].runtime[CPU] for name in "abc"] == [100_000, 0, 100_000]
 
 
 def test_guarantees_are_not_scaled_if_configured() -> None:
     """Together they may exceed what is there."""
     wants = {name: [200_000, 200 * G, 0] for name in "abc"}
     tree = settled({"cpu": 200, "memory": 200 * G}, three_below(), wants, cuts_guarantees=False)
-    assert [tree.books[name].runtime[CPU] for name in "pabc"] == [300_000, 100_000, 100_000, 100_000]
+    assert [tree.accounts[name].runtime[CPU] for name in "pabc"] == [300_000, 100_000, 100_000, 100_000]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_each_level_caps(
         quota("c", least={}, most=most(below), parent="p"),
     ]
     tree = settled({"cpu": total[0], "memory": total[1] * G}, quotas, {"c": [asked[0] * 1000, asked[1] * G, 0]})
-    assert tree.books["c"].runtime[:2] == [runtime[0] * 1000, runtime[1] * G]
+    assert tree.accounts["c"].runtime[:2] == [runtime[0] * 1000, runtime[1] * G]
 
 
 def test_a_weight_counts_in_place_of_the_maximum() -> None:
@@ -252,7 +252,7 @@ def test_a_weight_counts_in_place_of_the_maximum() -> None:
         cores("b", 0, 100, annotations={SHARED_WEIGHT: '{"cpu": 1}'}),
     ]
     tree = settled({"cpu": 40}, quotas, {name: [100_000, 0, 0] for name in "ab"})
-    assert [tree.books[name].runtime[CPU] for name in "ab"] == [30_000, 10_000]
+    assert [tree.accounts[name].runtime[CPU] for name in "ab"] == [30_000, 10_000]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"cpu": "0"}', "nonsense", '{"cpu": "-1"}', '["cpu"]', '{"cpu": "x"}'])
@@ -294,27 +294,27 @@ def test_amounts_that_make_no_sense_make_a_faulty_quota(least: dict[str, Any], m
 def test_what_stands_apart_takes_from_the_cluster() -> None:
     """Use of the default and of the system quota is not there for others, and these may have their maximum."""
     tree = QuotaTree(SPACE, [cores("a", 0, 100)], {DEFAULT_QUOTA: {"cpu": 50_000}, SYSTEM_QUOTA: {"cpu": 9_000}})
-    tree.books["a"].ask([100_000, 0, 0], is_preemptible=True)
-    tree.books[DEFAULT_QUOTA].use([30_000, 0, 0], is_preemptible=True)
-    tree.books[SYSTEM_QUOTA].use([5_000, 0, 0], is_preemptible=True)
+    tree.accounts["a"].ask([100_000, 0, 0], is_preemptible=True)
+    tree.accounts[DEFAULT_QUOTA].use([30_000, 0, 0], is_preemptible=True)
+    tree.accounts[SYSTEM_QUOTA].use([5_000, 0, 0], is_preemptible=True)
     tree.settle([100_000, 0, 0])
     assert tree.root.runtime[CPU] == 65_000
-    assert tree.books["a"].runtime[CPU] == 65_000
-    assert tree.books[DEFAULT_QUOTA].runtime[CPU] == 50_000
+    assert tree.accounts["a"].runtime[CPU] == 65_000
+    assert tree.accounts[DEFAULT_QUOTA].runtime[CPU] == 50_000
 
 
 def test_use_counts_up_to_the_root() -> None:
     """With its sign, and only for resources that the quota speaks of."""
     quotas = [cores("p", 0, 9, is_parent=True), cores("c", 0, 9, parent="p")]
     tree = QuotaTree(SPACE, quotas, {})
-    tree.books["c"].use([2000, 5, 1], is_preemptible=False)
-    tree.books["c"].use([500, 5, 1], is_preemptible=True)
-    assert [book.used for book in tree.books["c"].line()] == [[2500, 0, 0]] * 3
-    assert [book.unpreemptible_used for book in tree.books["c"].line()] == [[2000, 0, 0]] * 3
-    tree.books["c"].use([2000, 5, 1], is_preemptible=False, sign=-1)
-    tree.books["c"].use([500, 5, 1], is_preemptible=True, sign=-1)
-    assert [book.used for book in tree.books["c"].line()] == [[0, 0, 0]] * 3
-    assert [book.unpreemptible_used for book in tree.books["c"].line()] == [[0, 0, 0]] * 3
+    tree.accounts["c"].use([2000, 5, 1], is_preemptible=False)
+    tree.accounts["c"].use([500, 5, 1], is_preemptible=True)
+    assert [account.used for account in tree.accounts["c"].line()] == [[2500, 0, 0]] * 3
+    assert [account.unpreemptible_used for account in tree.accounts["c"].line()] == [[2000, 0, 0]] * 3
+    tree.accounts["c"].use([2000, 5, 1], is_preemptible=False, sign=-1)
+    tree.accounts["c"].use([500, 5, 1], is_preemptible=True, sign=-1)
+    assert [account.used for account in tree.accounts["c"].line()] == [[0, 0, 0]] * 3
+    assert [account.unpreemptible_used for account in tree.accounts["c"].line()] == [[0, 0, 0]] * 3
 
 
 def test_faults_of_ancestors_are_reported_below() -> None:
@@ -354,8 +354,8 @@ def test_a_tree_divides_its_own_part_of_the_nodes(labels: Mapping[str, str], lef
     """Guarantees of the tree are cut to its 40 CPUs; the default tree has the rest of 100, or all where so marked."""
     wants = {name: [1_000_000, 0, 0] for name in ("everybody", "a", "b")}
     tree = settled({"cpu": 100}, gpu_pool(labels=labels), wants)
-    assert [tree.books[name].guaranteed[CPU] for name in "ab"] == [20_000, 20_000]
-    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a", "b")] == [left * 1000, 40_000] + [
+    assert [tree.accounts[name].guaranteed[CPU] for name in "ab"] == [20_000, 20_000]
+    assert [tree.accounts[name].runtime[CPU] for name in ("everybody", "pool", "a", "b")] == [left * 1000, 40_000] + [
         20_000
     ] * 2
 
@@ -363,16 +363,16 @@ def test_a_tree_divides_its_own_part_of_the_nodes(labels: Mapping[str, str], lef
 def test_a_tree_lends_nothing_to_another() -> None:
     """What the pool does not ask for stays with it, and what the default tree does not ask for, with that."""
     tree = settled({"cpu": 100}, gpu_pool(), {"everybody": [90_000, 0, 0]})
-    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [60_000, 0, 0]
+    assert [tree.accounts[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [60_000, 0, 0]
     tree = settled({"cpu": 100}, gpu_pool(), {"a": [90_000, 0, 0]})
-    assert [tree.books[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [0, 40_000, 40_000]
+    assert [tree.accounts[name].runtime[CPU] for name in ("everybody", "pool", "a")] == [0, 40_000, 40_000]
 
 
 def test_a_quota_may_stand_beside_the_root_of_its_tree() -> None:
     """Both are at the top, and share what the tree has."""
     quotas = [top("pool", "gpus", '{"cpu": "40"}'), cores("free", 0, 1000, tree="gpus")]
     tree = settled({"cpu": 100}, quotas, {name: [1_000_000, 0, 0] for name in ("pool", "free")})
-    assert [tree.books[name].runtime[CPU] for name in ("pool", "free")] == [20_000, 20_000]
+    assert [tree.accounts[name].runtime[CPU] for name in ("pool", "free")] == [20_000, 20_000]
 
 
 def test_faults_of_a_tree_are_reported_on_its_quotas() -> None:
@@ -408,7 +408,7 @@ def test_a_quota_without_a_tree_is_of_that_of_the_quota_above_it() -> None:
     tree = settled({"cpu": 100}, quotas[:3], {"person": [1_000_000, 0, 0]})
 
     assert sorted(faults) == ["left", "right"]
-    assert [tree.books[name].runtime[CPU] for name in ("pool", "team", "person")] == [40_000] * 3
+    assert [tree.accounts[name].runtime[CPU] for name in ("pool", "team", "person")] == [40_000] * 3
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_a_root_that_cannot_be_one_leaves_its_tree_out_of_service(name: str, par
     lost = "no valid quota marked as root lists the resources of tree gpus has"
     assert faults == {"a": lost} | ({} if fault is None else {name: fault})
     sound = [each for each in quotas if each.name not in faults]
-    assert settled({"cpu": 1}, sound, {"b": [1000, 0, 0]}).books["b"].runtime[CPU] == 1000
+    assert settled({"cpu": 1}, sound, {"b": [1000, 0, 0]}).accounts["b"].runtime[CPU] == 1000
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", '{"cpu": "-1"}', '{"cpu": "x"}', '["cpu"]'])
@@ -454,9 +454,9 @@ def test_a_chain_of_quotas_may_be_long(*, has_top: bool) -> None:
     assert faults == ({} if has_top else dict.fromkeys(there, "there is no quota q0000 above q0001"))
     if has_top:
         tree = QuotaTree(SPACE, there.values(), {})
-        tree.books[f"q{length - 1:04}"].ask([700, 0, 0], is_preemptible=True)
+        tree.accounts[f"q{length - 1:04}"].ask([700, 0, 0], is_preemptible=True)
         tree.settle([1000, 0, 0])
-        assert tree.books[f"q{length - 1:04}"].runtime[CPU] == 700
+        assert tree.accounts[f"q{length - 1:04}"].runtime[CPU] == 700
 
 
 def test_no_pod_uses_the_root() -> None:
