@@ -5,7 +5,7 @@ annotations and preparations of bindings.
 Arguments: `DeviceShareArgs`.  Rules, formula and example: docs/plugins/deviceshare.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -28,7 +28,7 @@ from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
-from pyroclast.plugins.deviceshare import locks
+from pyroclast.plugins.deviceshare import endpoints, locks
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
 from pyroclast.plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
 from pyroclast.plugins.deviceshare.family import Family
@@ -55,6 +55,10 @@ class DeviceShare(Plugin):
     name = NAME
     arguments = DeviceShareArgs
     args: DeviceShareArgs = field(default_factory=DeviceShareArgs)
+
+    def endpoints(self) -> Mapping[str, contract.Endpoint]:
+        """Return the endpoints of Koordinator's devices."""
+        return {"nodeDeviceSummaries": endpoints.summaries, "nodeDeviceSummaries/{name}": endpoints.summary}
 
     @property
     def watches_clock(self) -> bool:  # type: ignore[override]  # it is only read

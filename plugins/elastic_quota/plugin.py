@@ -4,7 +4,7 @@ Points: allocatable, job enqueueable, preemptable, reclaimable, unified evictabl
 Arguments: `ElasticQuotaArgs`.  Rules and example: docs/plugins/elastic-quota.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.elastic_quota.accounts import Accounts, uses_on_nodes
 from pyroclast.plugins.elastic_quota.arguments import ElasticQuotaArgs
+from pyroclast.plugins.elastic_quota.endpoints import QuotaEndpoints
 from pyroclast.plugins.elastic_quota.hooks import QuotaHooks
 from pyroclast.plugins.elastic_quota.revoking import Revoking
 from pyroclast.plugins.elastic_quota.status import report
@@ -40,6 +41,11 @@ class ElasticQuota(Plugin):
     name = "elastic-quota"
     watches_clock = False
     args: ElasticQuotaArgs = field(default_factory=ElasticQuotaArgs)
+
+    def endpoints(self) -> Mapping[str, contract.Endpoint]:
+        """Return the endpoints of quotas."""
+        own = QuotaEndpoints(own_alone=self.args.own_quotas_alone)
+        return {"quotas": own.quotas, "quotas/{name}": own.quota}
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves; none without quotas and limiting arguments."""

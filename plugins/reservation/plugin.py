@@ -5,7 +5,7 @@ each node; annotations of bindings; events of pods that must use a Reservation.
 Arguments: `ReservationArgs`.  Rules and examples: docs/plugins/reservation.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,6 +25,7 @@ from pyroclast.model.required_rules import RESERVATION, RESERVATION_PREEMPTION
 from pyroclast.model.reservations.names import ALLOCATED
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.reservation.arguments import ReservationArgs
+from pyroclast.plugins.reservation.endpoints import node_reservations
 from pyroclast.plugins.reservation.matching import Match, Matching
 from pyroclast.plugins.reservation.policies import REASONS, PlacedPolicies
 from pyroclast.plugins.reservation.settings import NAME
@@ -49,6 +50,10 @@ class Reservations(Plugin):
     name = NAME
     watches_clock = False
     args: ReservationArgs = field(default_factory=ReservationArgs)
+
+    def endpoints(self) -> Mapping[str, contract.Endpoint]:
+        """Return the endpoint of the Reservations of a node."""
+        return {"nodeReservations/{name}": node_reservations}
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""

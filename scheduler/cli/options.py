@@ -65,6 +65,11 @@ class Options(ProcessOptions):
         default=False,
         help="Log which rule refuses which node for each waiting pod; see /debug/flags/f.",
     )
+    debug_diagnosis: bool = flag(
+        FlagKind.BOOLEAN,
+        default=False,
+        help="Log all reasons of each waiting pod and of its job; see /debug/flags/d.",
+    )
     node_selector: tuple[str, ...] = flag(
         FlagKind.LIST, (), "Only nodes with one of these labels, `key:value`; none: all nodes."
     )

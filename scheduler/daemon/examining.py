@@ -5,6 +5,7 @@ Requests wait for one another, and at most a few may wait, so that callers canno
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain, islice
 from typing import Any, Final
 
 import structlog
@@ -12,7 +13,8 @@ import structlog
 from pyroclast.framework.session.ownership import tasks_of_profile
 from pyroclast.framework.session.tracing import Tracing
 from pyroclast.model.examination import Examination
-from pyroclast.model.ids import TaskId
+from pyroclast.model.ids import JobId, TaskId
+from pyroclast.model.tasks import TaskStatus
 from pyroclast.scheduler.daemon.cycle_thread import CycleThread
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.monitoring.debug_endpoints import BusyError
@@ -62,7 +64,9 @@ class PodExaminer:
         return [examination_json(each) for each in self._examine(seen, tasks, node_limit)] if tasks else None
 
     def log(self, seen: Seen, flags: DebugFlags) -> None:
-        """Log the tables of a cycle that the flags ask for. Called in the cycle's thread."""
+        """Log the tables and reasons of a cycle that the flags select. Called in the cycle's thread."""
+        if flags.diagnosis:
+            _log_diagnosis(seen)
         placed = [bind.task for plan in seen.report.plans for bind in plan.binds] if flags.scores else []
         refused = list(seen.report.task_refusals) if flags.filters else []
         tasks = frozenset([*placed, *refused][:MOST_LOGGED])
@@ -93,6 +97,36 @@ class PodExaminer:
             each.inputs.decide_again(each.snapshot, seed=self._seed, tracing=tracing)
             found += tracing.examinations()
         return found
+
+
+def _log_diagnosis(seen: Seen) -> None:
+    """Log the reasons of waiting pods and of their jobs: those of the cycle, which is not decided again for this."""
+    snapshot, report = seen.snapshot, seen.report
+    of_jobs = ((task, job.id) for job in snapshot.jobs.values() for task in job.tasks.values())
+    of_none = ((each.task, JobId("")) for each in snapshot.orphan_pods)
+    waiting = (
+        (task, job)
+        for task, job in chain(of_jobs, of_none)
+        if task.status is TaskStatus.PENDING and (task.id in report.task_refusals or job in report.refusals)
+    )
+    for task, job in islice(waiting, MOST_LOGGED):
+        reasons = {"pod": report.task_refusals.get(task.id, ()), "job": report.refusals.get(job, ())}
+        _log.info(
+            "pod_diagnosis",
+            pod=task.key,
+            job=job,
+            reasons=[
+                {
+                    "of": subject,
+                    "plugin": each.plugin,
+                    "reason": each.reason,
+                    "message": each.text,
+                    "action": each.action,
+                }
+                for subject, refusals in reasons.items()
+                for each in refusals
+            ],
+        )
 
 
 def own_tasks(seen: Seen, tasks: Collection[TaskId]) -> frozenset[TaskId]:

@@ -179,7 +179,9 @@ class _Process:
             registry=lambda: self._settings.registry,
             scheduling_timeout=options.scheduling_timeout,
         )
-        self._debug_flags = DebugFlags(scores=options.debug_scores, filters=options.debug_filters)
+        self._debug_flags = DebugFlags(
+            scores=options.debug_scores, filters=options.debug_filters, diagnosis=options.debug_diagnosis
+        )
         self._shadow_answers = ShadowAnswers(
             self._metrics, seed=options.seed, budget_seconds=options.plugin_time_budget
         )

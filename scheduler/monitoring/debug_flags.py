@@ -6,6 +6,7 @@ path              start flag              value
 /debug/flags/v    --v                     verbosity; 4 and more logs debug lines
 /debug/flags/s    --debug-scores          number of nodes in the table of scores of each placed pod; 0: off
 /debug/flags/f    --debug-filters         `true`: log which rule refuses which node for each waiting pod
+/debug/flags/d    --debug-diagnosis       `true`: log all reasons of each waiting pod and of its job
 ================  ======================  =============================================================
 
 GET returns the value, PUT sets it from the body. A value of another form is answered with 400.
@@ -35,11 +36,13 @@ class DebugFlags:
     """Number of nodes in the table of scores of each placed pod; 0 for no table."""
     filters: bool = False
     """Whether the refusals of nodes are logged for each waiting pod."""
+    diagnosis: bool = False
+    """Whether all reasons of each waiting pod and of its job are logged."""
 
     @property
     def is_any_on(self) -> bool:
         """Whether something is logged for them."""
-        return bool(self.scores or self.filters)
+        return bool(self.scores or self.filters or self.diagnosis)
 
 
 def flag_handlers(
@@ -57,17 +60,25 @@ def flag_handlers(
         flags.scores = _whole(text, MOST_SCORES)
 
     def set_filters(text: str) -> None:
-        if text.lower() not in _BOOLEANS:
-            raise ValueError(f"got {text!r}, expected true or false")
-        flags.filters = _BOOLEANS[text.lower()]
+        flags.filters = _boolean(text)
+
+    def set_diagnosis(text: str) -> None:
+        flags.diagnosis = _boolean(text)
 
     values: dict[str, tuple[Callable[[], str], Callable[[str], None]]] = {
         "v": (lambda: str(verbosity()), lambda text: set_verbosity(_whole(text, _MOST_VERBOSITY))),
         "s": (lambda: str(flags.scores), set_scores),
         "f": (lambda: str(flags.filters).lower(), set_filters),
+        "d": (lambda: str(flags.diagnosis).lower(), set_diagnosis),
     }
     handlers = {f"/debug/flags/{name}": _handlers(name, *each) for name, each in values.items()}
     return {path: each[0] for path, each in handlers.items()}, {path: each[1] for path, each in handlers.items()}
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in _BOOLEANS:
+        raise ValueError(f"got {text!r}, expected true or false")
+    return _BOOLEANS[text.lower()]
 
 
 def _whole(text: str, most: int) -> int:

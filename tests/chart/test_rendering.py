@@ -109,18 +109,19 @@ def test_values_set_limits_and_debug_tables_of_the_scheduler() -> None:
             "scheduler.pluginTimeBudget=0s",
             "scheduler.debugScores=64",
             "scheduler.debugFilters=true",
+            "scheduler.debugDiagnosis=true",
         )
     ).options
 
     assert (options.scheduling_timeout, options.plugin_time_budget) == (90.0, 0.0)
-    assert (options.debug_scores, options.debug_filters) == (64, True)
+    assert (options.debug_scores, options.debug_filters, options.debug_diagnosis) == (64, True, True)
 
 
 def test_default_values_of_limits_and_debug_tables_are_those_of_the_program() -> None:
     """An install without values behaves as the program without flags."""
     ours, program = parse_options(scheduler_flags()).options, parse_options([]).options
 
-    for name in ("scheduling_timeout", "plugin_time_budget", "debug_scores", "debug_filters"):
+    for name in ("scheduling_timeout", "plugin_time_budget", "debug_scores", "debug_filters", "debug_diagnosis"):
         assert getattr(ours, name) == getattr(program, name)
 
 
@@ -396,6 +397,7 @@ def test_the_shipped_configuration_is_good() -> None:
         ("scheduler.pluginTimeBudget=-1s", "pluginTimeBudget"),
         ("scheduler.debugScores=65", "debugScores"),
         ("scheduler.debugFilters=3", "debugFilters"),
+        ("scheduler.debugDiagnosis=3", "debugDiagnosis"),
         ("scheduler.nodeSelectors={pool}", "nodeSelectors"),
         ("schedular.replicas=3", "schedular"),
         ("image.digest=abc", "digest"),

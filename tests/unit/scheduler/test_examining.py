@@ -103,6 +103,16 @@ def test_refusals_of_waiting_pods_are_logged(seen: Seen) -> None:
     assert (line["count"], line["nodes"]) == (2, ("n1", "n2"))
 
 
+def test_reasons_of_waiting_pods_are_logged(seen: Seen) -> None:
+    """A line for each waiting pod, with its own reasons and those of its job; nothing is decided again."""
+    (line,) = logged(seen, DebugFlags(diagnosis=True))
+
+    assert (line["event"], line["pod"], line["job"]) == ("pod_diagnosis", "default/large-0", "default/large")
+    (own, *_) = line["reasons"]
+    assert (own["of"], own["action"]) == ("pod", "")
+    assert "Insufficient cpu" in own["message"]
+
+
 def test_nothing_is_logged_without_flags(seen: Seen) -> None:
-    """Both flags are off at first."""
+    """All flags are off at first."""
     assert logged(seen, DebugFlags()) == []

@@ -162,15 +162,18 @@ async def test_debug_flags_are_changed_by_put(endpoints: Endpoints, daemon: Daem
     """The body is the value, which GET then returns."""
     assert await put(endpoints, "/debug/flags/s", "5\n") == (200, "5\n")
     assert await put(endpoints, "/debug/flags/f", "true") == (200, "true\n")
+    assert await put(endpoints, "/debug/flags/d", "1") == (200, "true\n")
     assert await put(endpoints, "/debug/flags/v", "4") == (200, "4\n")
 
     assert (daemon.flags.scores, daemon.flags.filters, daemon.verbosity) == (5, True, 4)
+    assert daemon.flags.diagnosis
     assert await get(endpoints, "metrics", "/debug/flags/s") == (200, "5\n")
     assert await put(endpoints, "/debug/flags/f", "FALSE") == (200, "false\n")
 
 
 @pytest.mark.parametrize(
-    ("path", "body"), [("s", "-1"), ("s", "65"), ("s", "²"), ("s", ""), ("f", "maybe"), ("v", "11"), ("v", "4" * 100)]
+    ("path", "body"),
+    [("s", "-1"), ("s", "65"), ("s", "²"), ("s", ""), ("f", "maybe"), ("d", "2"), ("v", "11"), ("v", "4" * 100)],
 )
 async def test_wrong_values_of_debug_flags_are_refused(
     endpoints: Endpoints, daemon: Daemon, path: str, body: str
