@@ -262,6 +262,11 @@ class Extensions:
         return found
 
     @property
+    def gives_numa_hints(self) -> bool:
+        """Whether a plugin gives hints about NUMA nodes."""
+        return bool(self._numa_hints)
+
+    @property
     def plans_numa(self) -> bool:
         """Whether a plugin chooses the NUMA nodes of tasks."""
         return bool(self._numa_plans)

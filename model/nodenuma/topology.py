@@ -7,6 +7,7 @@ parsed, the node has no CPU topology.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -42,6 +43,8 @@ _NUMBERS: Final = {str(number): number for number in range(_LARGEST_NUMA_NODE + 
 _FIELDS: Final = ("id", "node", "socket", "core")
 _LARGEST: Final = (LARGEST_CPU, _LARGEST_NUMA_NODE, 0xFFFF, 0xFFFF)
 """Fields of a CPU, and their largest values."""
+_TEXTS_KEPT: Final = 256
+"""Maximum number of annotations with CPUs that are remembered. Others are parsed for each version of their object."""
 _KIND: Final = "NodeResourceTopology"
 _ZONE_TYPE: Final = "Node"
 _ZONE_PREFIX: Final = "node-"
@@ -135,7 +138,7 @@ class _Reader:
     def read(self, topology: wire.NodeResourceTopology) -> NodeTopology:
         """Parse all of it."""
         manager = self._part(CPU_MANAGER_POLICY, lambda: self._json(CPU_MANAGER_POLICY, _CpuManagerPolicy))
-        places = self._part(CPU_TOPOLOGY, self._places) or ()
+        places = self._part(CPU_TOPOLOGY, lambda: _places(self._metadata.annotations.get(CPU_TOPOLOGY, ""))) or ()
         kept = [self._part(key, read) for key, read in self._reserving(manager)]
         is_known = bool(places) and manager is not None and None not in kept
         layout = layout_of(places) if is_known else None
@@ -167,18 +170,6 @@ class _Reader:
 
     def _json(self, key: str, kind: type[Parsed]) -> Parsed:
         return read_annotation(self._metadata.annotations, key, kind) or kind()
-
-    def _places(self) -> tuple[CpuPlace, ...]:
-        places: dict[int, CpuPlace] = {}
-        for at, info in enumerate(self._json(CPU_TOPOLOGY, _CpuTopology).detail):
-            numbers = (info.id, info.node, info.socket, info.core)
-            if any(not 0 <= each <= most for each, most in zip(numbers, _LARGEST, strict=True)):
-                expected = ", ".join(f"{name} up to {most}" for name, most in zip(_FIELDS, _LARGEST, strict=True))
-                raise ValueError(f"detail[{at}]: expected numbers of at least 0: {expected}")
-            if info.id in places:
-                raise ValueError(f"detail[{at}]: CPU {info.id} is described twice")
-            places[info.id] = CpuPlace(info.id, info.node, info.socket, info.core)
-        return tuple(place for _, place in sorted(places.items()))
 
     def _reserving(self, manager: _CpuManagerPolicy | None) -> Iterator[tuple[str, Callable[[], CpuSet]]]:
         """Yield the annotations that keep CPUs from pods."""
@@ -228,6 +219,32 @@ class _Reader:
 
     def _complain(self, path: str, message: str) -> None:
         self._report(ObjectError(_KIND, self._metadata.name, path, message))
+
+
+def _places(text: str) -> tuple[CpuPlace, ...]:
+    found = _parsed_places(text) if text else ()
+    if isinstance(found, str):
+        raise ValueError(found)  # noqa: TRY004  # a text of the cluster, no type error
+    return found
+
+
+@lru_cache(_TEXTS_KEPT)
+def _parsed_places(text: str) -> tuple[CpuPlace, ...] | str:
+    """Return the CPUs in an annotation, or its fault. Machines of one type have one text, and agents write it often."""
+    try:
+        detail = (read_annotation({CPU_TOPOLOGY: text}, CPU_TOPOLOGY, _CpuTopology) or _CpuTopology()).detail
+    except ValueError as error:
+        return str(error)
+    places: dict[int, CpuPlace] = {}
+    for at, info in enumerate(detail):
+        numbers = (info.id, info.node, info.socket, info.core)
+        if any(not 0 <= each <= most for each, most in zip(numbers, _LARGEST, strict=True)):
+            expected = ", ".join(f"{name} up to {most}" for name, most in zip(_FIELDS, _LARGEST, strict=True))
+            return f"detail[{at}]: expected numbers of at least 0: {expected}"
+        if info.id in places:
+            return f"detail[{at}]: CPU {info.id} is described twice"
+        places[info.id] = CpuPlace(info.id, info.node, info.socket, info.core)
+    return tuple(place for _, place in sorted(places.items()))
 
 
 def _without_reserved(zones: Iterable[NumaZone], layout: CpuLayout | None, reserved: CpuSet) -> Iterator[NumaZone]:

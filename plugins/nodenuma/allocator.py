@@ -6,7 +6,7 @@ binding has them as an annotation. The initial state comes from the annotations 
 first use. N nodes.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,10 +17,10 @@ from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.framework.state.reservations import ReservationView
-from pyroclast.model.arrays import ReasonArray
+from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.nodenuma.amplified import amplified
-from pyroclast.model.nodenuma.names import DEFAULT_POLICY, RESOURCE_SPEC, RESOURCE_STATUS
+from pyroclast.model.nodenuma.names import DEFAULT_POLICY, NUMA_POLICIES, RESOURCE_SPEC, RESOURCE_STATUS
 from pyroclast.model.nodenuma.specs import ResourceSpec, write_resource_spec
 from pyroclast.model.nodenuma.status import ResourceStatus, read_status, write_status
 from pyroclast.model.refusals import Reason, Refusal
@@ -56,8 +56,18 @@ class CpuAllocator(Ledger):
         """What decides on each node, by column."""
         self._any_decides = any(node.decides for node in self.nodes)
         self._kinds: dict[Hashable, int] = {}
-        self._kind_of = [self._kinds.setdefault(node.signature, len(self._kinds)) for node in self.nodes]
-        """Number of each column's kind: nodes of one kind with equal usage give equal answers."""
+        kinds = [self._kinds.setdefault(node.signature, len(self._kinds)) for node in self.nodes]
+        self._kind_of: IntArray = np.array(kinds, dtype=np.int64)
+        """Number of each column's kind, shape (N,): nodes of one kind with equal usage give equal answers."""
+        self._is_amplified: BoolArray = np.array([node.cpu_ratio is not None for node in self.nodes], dtype=np.bool_)
+        self._is_aligned: BoolArray = np.array(
+            [node.numa_policy in NUMA_POLICIES for node in self.nodes], dtype=np.bool_
+        )
+        """Nodes with amplified CPU, and with a NUMA policy, shape (N,)."""
+        self._numbers: dict[Hashable, int] = {}
+        self._state_of: IntArray | None = None
+        """Numbers of states, and that of each column, shape (N,); None before the first use."""
+        self._cursor = len(session.nodes.log)
         self._demands: dict[int, CpuDemand | None] = {}
         self._faults: dict[int, str] = {}
         self._early = EarlyChanges()
@@ -108,15 +118,9 @@ class CpuAllocator(Ledger):
         demand = self.concern(task)
         if demand is None:
             return None
-        known: dict[int, int] = {}
-        verdicts = np.zeros(len(columns), dtype=np.uint8)
-        for place, column in enumerate(columns.index.tolist()):
-            kind = self._kind_of[column]
-            if kind not in known:
-                why = never_fits(self.nodes[column], demand)
-                known[kind] = reasons.never(why) if why else 0
-            verdicts[place] = known[kind]
-        return verdicts
+        _, first, kinds = np.unique(self._kind_of[columns.index], return_index=True, return_inverse=True)
+        why = [never_fits(self.nodes[column], demand) for column in columns.index[first].tolist()]
+        return np.array([reasons.never(text) if text else 0 for text in why], dtype=np.uint8)[kinds]
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes without free CPUs or NUMA amounts, shape (columns,). What is being released counts as free."""
@@ -126,22 +130,77 @@ class CpuAllocator(Ledger):
         texts = reasons.reasons_now(demand.request)
         row = self._session.resources.rows[CPU]
         viewed, allocatable = columns.viewed[row], columns.allocatable[row]
-        verdicts = np.zeros(len(columns), dtype=np.uint8)
-        for place, column in enumerate(columns.index.tolist()):
-            node = self.nodes[column]
-            left = int(allocatable[place] - viewed[place])
-            if node.cpu_ratio is not None and demand.cpu_millis > left - self.amplification(column, demand):
-                verdicts[place] = reasons.now(texts, reasons.AMPLIFIED)
-                continue
+
+        def verdict(place: int, column: int) -> int:
+            if self.nodes[column].cpu_ratio is not None:
+                left = int(allocatable[place] - viewed[place]) - self.amplification(column, demand)
+                if demand.cpu_millis > left:
+                    return reasons.now(texts, reasons.AMPLIFIED)
             choice = self.choice(task, column, in_future=True)
-            if isinstance(choice, str):
-                verdicts[place] = reasons.now(texts, choice)
-        return verdicts
+            return reasons.now(texts, choice) if isinstance(choice, str) else 0
+
+        return self.by_state(demand, columns.index, verdict).astype(np.uint8)
+
+    def by_state(self, demand: CpuDemand, index: IntArray, ask: Callable[[int, int], float]) -> FloatArray:
+        """Call a function once for all nodes in an equal state, and for each node whose answer depends on more.
+
+        Args:
+            demand: What it is asked for.
+            index: Columns, shape (n,).
+            ask: Given the position of a node and its column, returns the answer.
+
+        Returns:
+            The answers, shape (n,).
+        """
+        if index.size == 1:
+            return np.array([ask(0, int(index[0]))], dtype=np.float64)
+        states, alone = self._states()[index], self._is_alone(demand)[index]
+        answers = np.zeros(index.size)
+        for place in np.flatnonzero(alone).tolist():
+            answers[place] = ask(place, int(index[place]))
+        alike = np.flatnonzero(~alone)
+        _, first, numbers = np.unique(states[alike], return_index=True, return_inverse=True)
+        found = np.array([ask(place, int(index[place])) for place in alike[first].tolist()], dtype=np.float64)
+        answers[alike] = found[numbers]
+        return answers
+
+    def _states(self) -> IntArray:
+        """Return the number of each node's state, shape (N,): its kind, and what will be in use."""
+        log = self._session.nodes.log
+        if self._state_of is None:
+            self._state_of = np.array([self._state(column) for column in range(len(self.nodes))], dtype=np.int64)
+        for column in set(log[self._cursor :]):
+            self._state_of[column] = self._state(column)
+        self._cursor = len(log)
+        return self._state_of
+
+    def _state(self, column: int) -> int:
+        state = (int(self._kind_of[column]), self.usage(column, in_future=True))
+        return self._numbers.setdefault(state, len(self._numbers))
+
+    def _is_alone(self, demand: CpuDemand) -> BoolArray:
+        """Return which nodes may answer otherwise than others in their state, shape (N,).
+
+        Amplified CPU is compared with the amounts of the node. Reservations and devices differ.
+        """
+        alone = self._is_amplified | self._reserved.is_on(len(self.nodes))
+        if self._session.extensions.gives_numa_hints:
+            alone |= bool(demand.numa.policy) | self._is_aligned
+        return alone
 
     def reasons_of(self, task: Task) -> Sequence[Reason]:
         """Return the meanings of `verdicts`."""
         demand = self.demand(task)
         return tuple(map(Reason, reasons.reasons_now(() if demand is None else demand.request)))
+
+    def amplified(self, index: IntArray) -> BoolArray:
+        """Return which of some nodes have amplified CPU, shape (n,)."""
+        return self._is_amplified[index]
+
+    def aligned(self, demand: CpuDemand, index: IntArray) -> BoolArray:
+        """Return on which of some nodes a NUMA policy is in force for a pod, shape (n,)."""
+        found: BoolArray = self._is_aligned[index]
+        return np.ones_like(found) if demand.numa.policy else found
 
     def amplification(self, column: int, demand: CpuDemand) -> int:
         """Return the CPU that counts in addition to requests, since CPUs of pods' own count amplified, thousandths."""
@@ -200,7 +259,7 @@ class CpuAllocator(Ledger):
         holders = self.holders.get(column)
         usage = NOTHING_USED if holders is None else holders.usage(in_future=in_future, without=source.without)
         terms = (source.preferred, source.restricted)
-        key = (self._kind_of[column], task.template.number, usage, terms, tuple(sorted(hints.items())))
+        key = (int(self._kind_of[column]), task.template.number, usage, terms, tuple(sorted(hints.items())))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:

@@ -8,8 +8,11 @@ is calculated from its owners, so undoing a placement leaves exactly what was th
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from pyroclast.framework.candidates.reserved import ReservedRoom
 from pyroclast.framework.session.session import Session
+from pyroclast.model.arrays import BoolArray
 from pyroclast.model.ids import TaskId
 from pyroclast.model.nodenuma.status import NumaAmounts
 from pyroclast.model.resources import CPU
@@ -130,6 +133,12 @@ class ReservedCpus:
         reserved = self._used_by.get(task.id)
         if reserved is not None and not reserved.is_once:
             self.forget(holders, task)
+
+    def is_on(self, count: int) -> BoolArray:
+        """Return which of the nodes have Reservations with CPUs or amounts, shape (count,)."""
+        found = np.zeros(count, dtype=np.bool_)
+        found[list(self._columns)] = True
+        return found
 
     # Sources ----------------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray, IntArray
-from pyroclast.model.nodenuma.amplified import amplified
+from pyroclast.model.nodenuma.amplified import amplified as amplified_amount
 from pyroclast.model.resources import CPU, MILLI, Amounts
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.nodenuma.allocator import CpuAllocator
@@ -33,16 +35,14 @@ class Scores:
         if demand is None:
             return None
         used, row = self._used(task, columns), self._session.resources.rows[CPU]
-        aligned: dict[int, float] = {}
-        for place, column in enumerate(columns.index.tolist()):
-            node = self._allocator.nodes[column]
-            if node.numa_policy_for(demand):
-                aligned[place] = self._of_numa_nodes(task, column, demand)
-            elif node.cpu_ratio is not None:
-                used[row, place] += self._allocator.amplification(column, demand)
+        amplified, aligned = self._allocator.amplified(columns.index), self._allocator.aligned(demand, columns.index)
+        for place in np.flatnonzero(amplified & ~aligned).tolist():
+            used[row, place] += self._allocator.amplification(int(columns.index[place]), demand)
         scores = self._of_nodes(task, columns, used)
-        for place, score in aligned.items():
-            scores[place] = score
+        if aligned.any():
+            scores[aligned] = self._allocator.by_state(
+                demand, columns.index[aligned], lambda _place, column: self._of_numa_nodes(task, column, demand)
+            )
         return scores * self._weight
 
     def _used(self, task: Task, columns: NodeColumns) -> IntArray:
@@ -66,8 +66,8 @@ class Scores:
         if choice.cpus and node.topology.layout is not None:
             ratio = node.numa_cpu_ratio
             there = sum(cpus for numa, cpus in node.topology.layout.numa if numa in nodes)  # they share no CPU
-            used[CPU] = amplified((there & usage.cpus).bit_count() * MILLI, ratio)
-            request[CPU] = amplified(demand.cpu_millis, ratio)
+            used[CPU] = amplified_amount((there & usage.cpus).bit_count() * MILLI, ratio)
+            request[CPU] = amplified_amount(demand.cpu_millis, ratio)
         return float(self._scoring.score(_summed(node.allocatable, nodes), used, request))
 
 
