@@ -408,7 +408,8 @@ class CpuAllocator(Ledger):
         """Return the annotations of a task's binding: what it was given, and the policy in force."""
         given, demand = self._given.get(task.id), self.demand(task)
         if given is None or demand is None or not (given[1].cpus or given[1].amounts):
-            return {}
+            # the agent would apply what a pod brings along, such as CPUs of other pods
+            return {RESOURCE_STATUS: "{}"} if RESOURCE_STATUS in task.pod.metadata.annotations else {}
         found = {RESOURCE_STATUS: write_status(ResourceStatus(given[1].cpus, given[1].amounts))}
         node = self.nodes[column]
         completed = _completed(demand.spec, node, demand) if node.binds(demand) else demand.spec

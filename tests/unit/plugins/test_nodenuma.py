@@ -213,6 +213,17 @@ def test_a_pod_counts_for_at_most_its_request() -> None:
     assert "resource-status: 'x' is neither a CPU" in str(outcome.rounds[0].report.events)
 
 
+def test_an_annotation_that_a_pod_brings_along_is_emptied() -> None:
+    """A pod cannot give itself CPUs of other pods, and it holds none then."""
+    brought = {"scheduling.koordinator.sh/resource-status": '{"cpuset":"0-7"}'}
+    outcome = run(node().job("p", cpu=1, annotations=brought))
+    own = run(node().job("p", cpu=2, labels={QOS: "LSR"}, annotations=brought))
+
+    (bind,) = [bind for plan in outcome.rounds[0].plans for bind in plan.binds]
+    assert bind.annotations == {"scheduling.koordinator.sh/resource-status": "{}"}
+    assert cpus_of(own) == "0,4"
+
+
 def test_the_policy_in_force_is_written() -> None:
     """As required, or as preferred where nothing was stated; the exclusive policy stays."""
     plain = run(pinned(node(), "p", 2))

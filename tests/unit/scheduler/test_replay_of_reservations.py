@@ -17,6 +17,7 @@ from pyroclast.scheduler.recording.replay import replay
 from pyroclast.scheduler.registry import load_registry
 from pyroclast.testing import Scenario
 from tests.devices import gpu
+from tests.nodenuma import QOS, STATUS, node
 from tests.reservations import affinity, reservation
 from tests.unit.plugins.koordinator import with_devices
 from tests.unit.scheduler.test_replay import NOW
@@ -65,6 +66,20 @@ def test_owners_get_the_reserved_devices_when_a_record_is_decided_again(tmp_path
 
     first, second = replayed(tmp_path, WITH_DEVICES, scenario, shown)
     assert first["annotations"][DEVICES] == second["annotations"][DEVICES]
+
+
+def test_owners_get_the_reserved_cpus_when_a_record_is_decided_again(tmp_path: Path) -> None:
+    """Topologies are recorded, so that the CPUs of the Reservation are those of its owner."""
+    text = TEXT.replace("{name: reservation}", "{name: nodenuma}, {name: reservation}")
+    labels = {QOS: "LSR"}
+    kept: dict[str, Any] = {"cpu": 4, "template_metadata": {"labels": labels}}
+    scenario = node().queue("default").add(reservation("r", **kept))
+    scenario = scenario.job("a", cpu=4, labels={"app": "a", **labels}, annotations=affinity())
+    first, second = replayed(
+        tmp_path, text, scenario, lambda bind: reservation("r", node="n1", annotations=dict(bind.annotations), **kept)
+    )
+
+    assert first["annotations"][STATUS] == second["annotations"][STATUS] == '{"cpuset":"0-1,4-5"}'
 
 
 def replayed(tmp_path: Path, text: str, scenario: Scenario, shown: Callable[[Bind], Any]) -> list[Any]:
