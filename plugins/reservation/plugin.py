@@ -23,6 +23,7 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import RESERVATION, RESERVATION_PREEMPTION
 from pyroclast.model.reservations.names import ALLOCATED
+from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.reservation.arguments import ReservationArgs
 from pyroclast.plugins.reservation.endpoints import node_reservations
@@ -92,7 +93,9 @@ class Reservations(Plugin):
         extensions.register(
             contract.RESERVATION_SCORE,
             self.name,
-            lambda task, reservation: fullness_after(session.nodes.needs(task.template).request, reservation),
+            lambda task, reservation: fullness_after(
+                session.nodes.needs(task.template).request, reservation, session.resources.names
+            ),
         )
         extensions.register(
             contract.PREDICATE,
@@ -163,7 +166,7 @@ def _raw_scores(session: Session, task: Task, columns: NodeColumns, ranks: dict[
         room = room or session.reserved.nominate(task, rooms[column], in_future=True)
         if room is not None:
             rank = ranks.get(room.capacity.rules.order)
-            score = fullness_after(request, room.view)
+            score = fullness_after(request, room.view, session.resources.names)
             scores[position] = score if rank is None else _WINNER + rank + score / _WINNER
     return scores
 
@@ -174,14 +177,16 @@ def lowest_order(_task: Task, reservations: Sequence[ReservationView]) -> TaskId
     return min(ordered, key=lambda each: (each.order, each.name)).id if ordered else None
 
 
-def fullness_after(request: IntArray, reservation: ReservationView) -> float:
+def fullness_after(request: IntArray, reservation: ReservationView, names: Sequence[str]) -> float:
     """Score how full a Reservation would be with a task, 0 to 100: the mean over the reserved resources (R23).
 
     Args:
         request: Request of the task, base units, shape (R,).
         reservation: The Reservation; a resource of which it has too little left counts 0.
+        names: Names of the R resources. Pods count only if the Reservation reserves a number of them.
     """
-    rows = np.flatnonzero(reservation.reserved > 0)
+    counts = [name != PODS or PODS in reservation.object.status.allocatable for name in names]
+    rows = np.flatnonzero((reservation.reserved > 0) & counts)
     reserved = reservation.reserved[rows]
     after = reserved - reservation.rest[rows] + request[rows]
     shares = np.where(after <= reserved, _MOST_SCORE * after / reserved, 0.0)

@@ -469,6 +469,13 @@ def test_restricted_does_not_restrict_ignored_resources() -> None:
         assert outcome_of(there, arguments={"reservation": ignored}).bindings == {"a-0": "n1"}
 
 
+def test_pods_are_no_reserved_resource_in_scores() -> None:
+    """The pod exceeds the Reservation of the second node, whose score is 0: the first node is used (R23)."""
+    there = Scenario().queue("default").node("n1", cpu=4).node("n2", cpu=4).add(reservation("r", cpu=1, node="n2"))
+
+    assert outcome_of(there.job("a", cpu=2, labels=A)).bindings == {"a-0": "n1"}
+
+
 ZONES = (
     Scenario()
     .queue("default")
