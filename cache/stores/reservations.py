@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from pyroclast.cache.stores.operating_pods import MOST_OWNERS_OF_NAMESPACE, OperatingPods
+from pyroclast.cache.stores.reservation_offers import ReservationOffers
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import TaskId
 from pyroclast.model.patches import ANNOTATE_POD
 from pyroclast.model.plan import Bind
 from pyroclast.model.reservations.names import ALLOCATED
-from pyroclast.model.reservations.operating import is_operating, reservation_of
+from pyroclast.model.reservations.operating import is_operating
 from pyroclast.model.reservations.reading import ReservationRules, is_active, read_reservation
 from pyroclast.model.reservations.reserve_pods import reserve_pod
 from pyroclast.model.reservations.reserved import ReservedCapacity, counted_for, sum_of
@@ -33,8 +35,13 @@ class ReservationStore:
         """Active Reservations: those that wait and those that are Available."""
         self._rules: dict[TaskId, ReservationRules] = {}
         """Rules of those that are Available."""
+        self._offers = ReservationOffers({})
+        """The same rules."""
+        self._operating_pods = OperatingPods()
         self._operating: dict[TaskId, Task] = {}
-        """Pods that act as Reservations; their rules are among the others."""
+        """Those that count; their rules are among the others."""
+        self._counted: dict[str, dict[TaskId, wire.Reservation]] = {}
+        """As which Reservations they act, by namespace."""
         self._users: dict[TaskId, dict[TaskId, Task]] = {}
         """Tasks on nodes whose pods name a Reservation, by its UID. It may be unknown, on another
         node, or not for them."""
@@ -64,14 +71,22 @@ class ReservationStore:
             return None
         self._objects[task] = reservation
         if pod.spec.node_name:
-            self._rules[task] = read_reservation(reservation, self._report)
+            self._set_rules(task, reservation)
         return pod
 
     def drop(self, task: TaskId) -> None:
         """Forget a Reservation."""
         self._objects.pop(task, None)
-        self._rules.pop(task, None)
+        self._drop_rules(task)
         self._shown = self._names = None
+
+    def _set_rules(self, task: TaskId, reservation: wire.Reservation) -> None:
+        self._rules[task] = rules = read_reservation(reservation, self._report)
+        self._offers.put(task, rules)
+
+    def _drop_rules(self, task: TaskId) -> None:
+        self._rules.pop(task, None)
+        self._offers.drop(task)
 
     def names(self) -> Mapping[TaskId, str]:
         """Return the name of the Reservation by the task that stands for it."""
@@ -107,7 +122,7 @@ class ReservationStore:
             return (own.metadata.uid,) if own.spec.pre_allocation and not pod.spec.node_name else ()
         if not self._rules or pod.spec.node_name:
             return ()
-        return tuple(sorted(task for task, rules in self._rules.items() if rules.owners.match(pod)))
+        return tuple(self._offers.of(pod))
 
     def note_offer(self, task: TaskId) -> None:
         """Note that other pods than before may use a Reservation."""
@@ -119,16 +134,15 @@ class ReservationStore:
         Only the Reservations that have changed since the last call are compared, so a list of many costs one pass.
         """
         changed, self._other_offers = self._other_offers, set()
-        return [task.id for task in tasks if self._is_other(task, changed)] if changed else []
-
-    def _is_other(self, task: Task, changed: Iterable[TaskId]) -> bool:
-        if task.status is not TaskStatus.PENDING or task.id in self._objects:
-            return False
-        known = task.template.reservations
-        return any(
-            ((rules := self._rules.get(each)) is not None and rules.owners.match(task.pod)) != (each in known)
-            for each in changed
-        )
+        if not changed:
+            return []
+        offers = ReservationOffers({task: self._rules[task] for task in changed if task in self._rules})
+        waiting = (task for task in tasks if task.status is TaskStatus.PENDING and task.id not in self._objects)
+        return [
+            task.id
+            for task in waiting
+            if offers.of(task.pod) != [each for each in task.template.reservations if each in changed]
+        ]
 
     def exchange(self, old: Task | None, new: Task | None) -> None:
         """Note a task in the place of an older state of it; None stands for its absence."""
@@ -147,23 +161,29 @@ class ReservationStore:
     def _exchange_operating(self, old: Task | None, new: Task | None) -> None:
         either = new or old
         assert either is not None, "a task comes, goes or changes"
-        known = self._operating.get(either.id)
-        is_operating_now = new is not None and is_operating(new)
-        if known is None and not is_operating_now:
-            return
-        self._shown = None
-        self._operating.pop(either.id, None)
-        self._rules.pop(either.id, None)
-        self.note_offer(either.id)
-        if new is None or not is_operating_now:
-            return
         try:
-            reservation = reservation_of(new)
+            if not self._operating_pods.exchange(old, new):
+                return
         except ValueError as error:
-            self._report(ObjectError("Pod", new.key, "metadata.annotations", str(error)))
-            return
-        self._operating[new.id] = new
-        self._rules[new.id] = read_reservation(reservation, self._report)
+            self._report(ObjectError("Pod", either.key, "metadata.annotations", str(error)))
+        self._shown = None
+        known = self._counted.pop(either.namespace, {})
+        counted: dict[TaskId, wire.Reservation] = {}
+        for operating, reservation in self._operating_pods.counted(either.namespace):
+            counted[operating.id] = reservation
+            self._operating[operating.id] = operating
+            if known.pop(operating.id, None) is not reservation:
+                self._set_rules(operating.id, reservation)
+                self.note_offer(operating.id)
+        for task in known:
+            del self._operating[task]
+            self._drop_rules(task)
+            self.note_offer(task)
+        if counted:
+            self._counted[either.namespace] = counted
+        if new is not None and new.id not in counted and is_operating(new):
+            fault = f"more than {MOST_OWNERS_OF_NAMESPACE} owners of pods in operating mode in the namespace"
+            self._report(ObjectError("Pod", new.key, "metadata.labels", f"{fault}; this pod offers nothing"))
 
     def shown(self, fold: Callable[[Amounts], Amounts]) -> Mapping[TaskId, ReservedCapacity]:
         """Return the capacity of the Reservations that are Available, in the order of their names."""

@@ -1,13 +1,16 @@
 """Owners: which pods may use a Reservation (R1 to R3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pyroclast.model import wire
 from pyroclast.model.matching.selectors import Selector, unreadable
 
-__all__ = ["MOST_OWNERS", "OwnerRules", "read_owners"]
+__all__ = ["MOST_OWNERS", "OwnerRules", "keys_of_pod", "read_owners"]
+
+_NAME, _CONTROLLER = " name", " controller"
+"""Keys beside those of labels, which have no spaces."""
 
 MOST_OWNERS: Final = 100
 """Most entries of one Reservation. Each pending pod is compared with all of them."""
@@ -27,6 +30,17 @@ class _Owner:
             return False
         return self.selector is None or self.selector.matches(metadata.labels)
 
+    def keys(self) -> Sequence[tuple[str, str]] | None:
+        """Return keys of which all pods that match have one, see `keys_of_pod`; None if none is sure."""
+        anchors = None if self.selector is None else self.selector.anchors()
+        if anchors is not None:
+            return anchors
+        if self.object is not None and self.object.name:
+            return [(_NAME, self.object.name)]
+        if self.controller is not None and self.controller.name:
+            return [(_CONTROLLER, self.controller.name)]
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class OwnerRules:
@@ -41,6 +55,19 @@ class OwnerRules:
         if self.namespace not in {"", pod.metadata.namespace}:
             return False
         return any(entry.matches(pod) for entry in self.entries)
+
+    def keys(self) -> frozenset[tuple[str, str]] | None:
+        """Return keys of which all pods that match have one, see `keys_of_pod`; None if none is sure."""
+        found = [entry.keys() for entry in self.entries]
+        return None if None in found else frozenset(key for keys in found for key in keys or ())
+
+
+def keys_of_pod(pod: wire.Pod) -> Iterator[tuple[str, str]]:
+    """Yield what entries of owners can ask for: labels, the name, and the names of controllers."""
+    yield from pod.metadata.labels.items()
+    yield _NAME, pod.metadata.name
+    for owner in pod.metadata.owner_references:
+        yield _CONTROLLER, owner.name
 
 
 def read_owners(owners: Sequence[wire.ReservationOwner], namespace: str = "") -> OwnerRules:
