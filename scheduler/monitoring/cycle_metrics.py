@@ -65,6 +65,7 @@ def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
     metrics.replace("scheduler_reservation_status_phase", dict(_phases_of(reservations)))
     metrics.replace("scheduler_reservation_resource", dict(_amounts_of(reservations)))
     metrics.keep_queues(set(queues))
+    metrics.keep_resources(snapshot.resources.rows)
     metrics.keep_jobs({job.id for job in table.jobs if job is not None})
 
 

@@ -142,6 +142,15 @@ class Metrics:
         for queue in self._known_scalars.keys() - set(queues):
             del self._known_scalars[queue]
 
+    def keep_resources(self, resources: Collection[str]) -> None:
+        """Remove the series of queues about all other resources. Pods may name ever new ones."""
+        for name, shape in self._shapes.items():
+            if name.endswith(SCALARS):
+                place = shape.labels.index("resource")
+                self.drop(name, [labels for labels in self._series[name] if labels[place] not in resources])
+        for known in self._known_scalars.values():
+            known.intersection_update(resources)
+
     def keep_jobs(self, jobs: Collection[JobId]) -> None:
         """Remove the series of all other jobs. Most calls only compare the jobs with those of the last call."""
         gone, new = self._jobs - set(jobs), [job for job in jobs if job not in self._jobs]
