@@ -170,7 +170,7 @@ def _placement_metadata(pod: wire.Pod) -> _Metadata:
     metadata = pod.metadata
     marks = (
         metadata.labels.get(ISOLATION_PROVIDER),
-        metadata.labels.get(IGNORED),
+        metadata.namespace if metadata.labels.get(IGNORED) == "true" else "",  # it may need permission
         *class_marks(pod),
         is_of_daemon_set(pod),
     )

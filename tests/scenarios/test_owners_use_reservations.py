@@ -255,6 +255,18 @@ def test_a_pod_that_ignores_reservations_uses_the_rest_and_becomes_no_owner() ->
     assert used(outcome) == {"b-0": ""}
 
 
+def test_only_pods_of_listed_namespaces_may_ignore_reservations() -> None:
+    """Any tenant can set the label. Equal pods of two namespaces are distinguished."""
+    scenario = ONE.add(reservation("r", cpu=4, node="n1"))
+    ignoring = {"scheduling.koordinator.sh/reservation-ignored": "true"}
+    for namespace in ("one", "two"):
+        scenario = scenario.job(f"b-{namespace}", cpu=2, labels=ignoring, namespace=namespace)
+    listed = {"reservation": {"ignoringNamespaces": ["one"]}}
+
+    assert used(outcome_of(scenario, arguments=listed)) == {"b-one-0": ""}
+    assert used(outcome_of(scenario)) == {"b-one-0": "", "b-two-0": ""}
+
+
 def test_owners_that_run_count_after_a_restart() -> None:
     """Their annotations are read again: half of the Reservation is in use, and the node has no free room (R28)."""
     scenario = ONE.add(reservation("r", cpu=4, node="n1", allocateOnce=False))
