@@ -72,6 +72,12 @@ class SessionTopology:
         unknown = [name for name in (*gathering.musts, *gathering.multiples) if name not in known]
         return f"the ClusterNetworkTopology has no layer {quoted(unknown[0])}" if unknown else ""
 
+    def layer_names(self, job: SessionJob) -> dict[int, str]:
+        """Return the layer of each tier for a gang that is gathered; empty for other jobs."""
+        if self.gathering_of(job) is None:
+            return {}
+        return {tier: name for name, tier in self.domains_of(job).topology.tier_by_name.items()}
+
     def _domains_of_layers(self, gathering: Gathering) -> Domains:
         """Return the domains of the cluster's layers, up to the lowest layer in which the gang must be."""
         known = self._by_layers.get(gathering.musts)

@@ -6,7 +6,8 @@ that is undone exactly. A job that is divided is tried whole in each domain of a
 scores add up highest is taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -183,7 +184,8 @@ class DomainSearch:
         held = domains.held_by_job(job)
         # a job that has begun may continue one by one; otherwise all its pending tasks must fit together
         needed = room.size if held < 0 else session.jobs.missing_of_job(job)
-        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed, label=job.topology_key)
+        layers = session.topology.layer_names(job)
+        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed, label=job.topology_key, layers=layers)
         if found.most < needed:
             return found.words
         for sheet in self._sheets if job.has_sub_group_policy else ():
@@ -201,7 +203,15 @@ class _Nearest:
     """Largest number of tasks that domains hold, tier by tier."""
 
     def __init__(
-        self, domains: Domains, limit: int | None, held: int, room: RoomInDomains, needed: int, *, label: str = ""
+        self,
+        domains: Domains,
+        limit: int | None,
+        held: int,
+        room: RoomInDomains,
+        needed: int,
+        *,
+        label: str = "",
+        layers: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         """Look at the domains that are allowed.
 
@@ -212,12 +222,14 @@ class _Nearest:
             room: Counts how many of the tasks each takes.
             needed: How many must find places.
             label: The label whose values are the domains; empty for HyperNodes.
+            layers: Names of tiers that messages use.
         """
         tree = domains.topology
         highest = tree.tiers[-1] if limit is None else limit
         allowed = domains.allowed(limit=highest, held=held, root=tree.root)
         tasks = f"{needed} task{'s' if needed > 1 else ''}"
-        what = f"no domain of tier {highest} or below fits {tasks}"
+        tiers = {domain.tier: layers.get(domain.tier, f"tier {domain.tier}") for domain in tree.domains}
+        what = f"no domain of {tiers.get(highest, f'tier {highest}')} or below fits {tasks}"
         if highest >= tree.tiers[-1]:
             what = f"no domain, nor all nodes together, fits {tasks}"
         if label:
@@ -227,7 +239,7 @@ class _Nearest:
         for number, count in zip(allowed, counts, strict=True):
             domain = tree.domains[number]
             if domain.tier not in best or count > best[domain.tier][0]:
-                named = domain.name if label else f"{domain.name} (tier {domain.tier})"
+                named = domain.name if label else f"{domain.name} ({tiers[domain.tier]})"
                 best[domain.tier] = count, "all nodes" if number == tree.root else named
         fits = ", ".join(
             f"{name} fit{'' if name == 'all nodes' else 's'} {count}" for _, (count, name) in sorted(best.items())
