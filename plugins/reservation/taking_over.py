@@ -15,6 +15,7 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.reservations.affinity import read_demand
 from pyroclast.model.reservations.names import ALLOCATED, CURRENT_OWNER, PRE_ALLOCATION_REQUIRED
 from pyroclast.model.reservations.owners import read_owners
+from pyroclast.model.reservations.status import noted_uid
 from pyroclast.model.reservations.use import ReservationUse, Takeover
 from pyroclast.model.resources import PODS
 from pyroclast.model.sealed import SealedDict
@@ -93,15 +94,13 @@ class TakingOver:
 
     @cached_property
     def _pods(self) -> list[Task]:
-        """Pods on nodes that use no Reservation."""
+        """Pods on nodes, without those that stand for Reservations."""
         snapshot = self._session.snapshot
         return [
             task
             for tasks in snapshot.nodes.tasks
             for task in tasks.values()
-            if task.status in ALLOCATED_STATUSES
-            and task.id not in snapshot.reserve_tasks
-            and not task.pod.metadata.annotations.get(ALLOCATED)
+            if task.status in ALLOCATED_STATUSES and task.id not in snapshot.reserve_tasks
         ]
 
     def _candidates(self, task: Task, spec: wire.ReservationSpec) -> Iterator[Task]:
@@ -117,6 +116,9 @@ class TakingOver:
         for pod in self._pods:
             if is_of_cluster and pod.pod.metadata.labels.get(self._config.label) != "true":
                 continue
+            text = pod.pod.metadata.annotations.get(ALLOCATED)
+            if text and noted_uid(text) != task.id:
+                continue  # it uses another one; its own name is left by a scheduler that was killed before the bind
             if owners.match(pod.pod) and _may_use(pod.pod, name):
                 yield pod
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Scenario
-from tests.reservations import ALLOCATED, outcome_of, reservation
+from tests.reservations import ALLOCATED, claimed, outcome_of, reservation
 
 REQUIRED = {"scheduling.koordinator.sh/pre-allocation-required": "true"}
 SEVERAL: dict[str, Any] = {"preAllocationPolicy": {"enableMultiple": True}}
@@ -118,6 +118,14 @@ def test_pods_with_a_reservation_are_not_taken_over() -> None:
 
     assert taken(decide(there.add(taking()))) == ["run0"]
     assert taken(decide(used.add(taking()))) == []
+
+
+def test_a_pod_that_was_annotated_before_a_restart_is_taken_over() -> None:
+    """The scheduler was killed between the annotation of the pod and the status of the Reservation."""
+    there = Scenario().queue("default").node("n1", cpu=4)
+    there = there.pod("run0", node="n1", cpu=4, labels=OWNER, annotations=claimed("r"))
+
+    assert taken(decide(there.add(taking()))) == ["run0"]
 
 
 def test_two_reservations_do_not_take_over_one_pod() -> None:
