@@ -20,6 +20,7 @@ from pyroclast.cache.translation.annotations import (
 from pyroclast.cache.translation.templates import TemplateStore
 from pyroclast.model import wire
 from pyroclast.model.api.names import (
+    DISABLE_PREEMPTIBLE,
     GROUP_NAME,
     HIERARCHY,
     HIERARCHY_WEIGHTS,
@@ -184,7 +185,7 @@ class Translator:
             task_status(pod),
             NodeName(spec.node_name) if spec.node_name else None,
             self._task_priority(pod),
-            self._is_preemptable("Pod", metadata, absent=True),
+            self._is_preemptable("Pod", metadata, absent=True) and metadata.labels.get(DISABLE_PREEMPTIBLE) != "true",
             self._revocable_zone(metadata),
             bool(spec.scheduling_gates),
             self._created("Pod", metadata),

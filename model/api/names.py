@@ -72,6 +72,8 @@ OUT_OF_SYNC: Final = "volcano.sh/controller-out-of-sync"
 
 PREEMPTABLE: Final = "volcano.sh/preemptable"
 """Annotation or label, a boolean: may be evicted for others."""
+DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
+"""Koordinator's label of a pod, `true`: never evicted for others."""
 COOLDOWN_TIME: Final = "volcano.sh/cooldown-time"
 """Annotation or label, a duration: not evicted for so long after the start."""
 REVOCABLE_ZONE: Final = "volcano.sh/revocable-zone"
