@@ -78,24 +78,30 @@ class Declared:
             return own
         return self.capability(self.queues[name].parent, what) if self.in_tree and name != "root" else NEVER
 
+    def guaranteed(self, name: str, what: str) -> int:
+        """The guarantee of a queue, as far as its own capability lets it use it."""
+        least, own = self.queues[name].guarantee.get(what, 0), self.queues[name].capability.get(what)
+        is_limit = own is not None and (own > 0 or what not in ("cpu", "memory"))
+        return min(least, own) if own is not None and is_limit else least
+
     def kept(self, name: str, what: str) -> int:
         """What a guarantee keeps from others: where the cluster has less, what the queue asks for."""
-        least, there = self.queues[name].guarantee.get(what, 0), self.total.get(what, 0)
-        others = (each.guarantee.get(what, 0) for each in self.queues.values())
+        least, there = self.guaranteed(name, what), self.total.get(what, 0)
+        others = [self.guaranteed(each, what) for each in self.queues]
         too_much = least > there or sum(each for each in others if each <= there) > there
         asked = sum(pod.request.get(what, 0) for pod in self.pods if pod.queue == name)
         return min(least, asked) if too_much and there else least
 
     def limit(self, name: str, what: str) -> float:
         """The most a queue may have."""
-        own = self.queues[name].guarantee.get(what, 0)
+        own = self.guaranteed(name, what)
         if not self.in_tree:
             promised = sum(self.kept(each, what) for each in self.queues)
             return min(max(self.total.get(what, 0) - promised, 0) + self.kept(name, what), self.capability(name, what))
         if name == "root":
             return self.capability("root", what)
         parent = self.queues[name].parent
-        promised = sum(self.queues[each].guarantee.get(what, 0) for each in self.children(parent))
+        promised = sum(self.guaranteed(each, what) for each in self.children(parent))
         return min(max(self.limit(parent, what) - promised, 0) + own, self.capability(name, what))
 
     def deserved(self, name: str, what: str) -> int | None:
@@ -108,7 +114,7 @@ class Declared:
         asked = queue.deserved.get(what, 0)
         if not self.in_tree and self.is_known(what):
             asked = int(min(asked, self.limit(name, what)))
-        return max(asked, queue.guarantee.get(what, 0))
+        return max(asked, self.guaranteed(name, what))
 
     def is_known(self, what: str) -> bool:
         """Whether there is any of it, or some queue is promised some; else what was written as deserved stands."""
@@ -170,8 +176,10 @@ class Declared:
 
     def keeps_guarantee(self, pod: PlainPod) -> bool:
         """Whether its queue has its guarantee without a pod."""
-        guarantee = self.queues[pod.queue].guarantee
-        return all(self.allocated(pod.queue, what) - pod.request.get(what, 0) >= guarantee.get(what, 0) for what in ALL)
+        return all(
+            self.allocated(pod.queue, what) - pod.request.get(what, 0) >= self.guaranteed(pod.queue, what)
+            for what in ALL
+        )
 
     def is_promised_nothing(self, pod: PlainPod, queue: str) -> bool:
         """Whether a queue deserves nothing of what a pod asks for, a place for a pod included."""

@@ -49,10 +49,17 @@ class Shares:
                     sums[name] += max(0, number - (group.reserves or {}).get(name, 0))
         return sums
 
+    def guaranteed(self, queue: str, name: str) -> int:
+        """The guarantee of a queue, as far as its capability lets it use it."""
+        mine = self.cluster.queues[queue]
+        least, own = mine.guarantee.get(name, 0), mine.capability.get(name)
+        is_limit = own is not None and (own > 0 or name not in ("cpu", "memory"))
+        return min(least, own) if own is not None and is_limit else least
+
     def kept(self, queue: str, name: str) -> int:
         """What a guarantee keeps from others: where the cluster has less, what the queue asks for."""
-        least, there = self.cluster.queues[queue].guarantee.get(name, 0), self.cluster.total.get(name, 0)
-        others = (each.guarantee.get(name, 0) for each in self.cluster.queues.values())
+        least, there = self.guaranteed(queue, name), self.cluster.total.get(name, 0)
+        others = [self.guaranteed(each, name) for each in self.cluster.queues]
         too_much = least > there or sum(each for each in others if each <= there) > there
         return min(least, self.asked.get(queue, {}).get(name, 0)) if too_much and there else least
 
