@@ -34,6 +34,7 @@ _PERMANENT = frozenset({Locality.FACTS, Locality.GLOBAL})
 
 _RESERVATION = "reservation"
 """Name of the rule for Reservations, which is that of their plugin."""
+_NO_SUITABLE_POD = Reason("node(s) no pod(s) to meet the pre-allocation requirements")
 _MOST_NAMED = 5
 """Reservations that a message names."""
 _ROOM = "resources"
@@ -131,6 +132,19 @@ class Tally:
         """Refuse nodes without room, under the first resource that is short."""
         self._ask_reservations()
         self._ask_amounts(self.columns().future_idle, resolvable=True)
+        self._ask_takeovers()
+
+    def _ask_takeovers(self) -> None:
+        """Refuse nodes without a suitable pod, for a Reservation that must take over one (R34)."""
+        reserved = self._answers.reserved
+        use = reserved.use_of(self._task) if reserved else NO_USE
+        if use.takeover is None or not use.takeover.is_required or not self.open.size:
+            return
+        refused = np.zeros(self.open.size, dtype=np.bool_)
+        columns = self._answers.nodes.columns(self.open)
+        for position, _, later in reserved.fits(self._task, use, reserved.columns_of(use), columns):
+            refused[position] = not later
+        self.refuse(refused, _NO_SUITABLE_POD, _RESERVATION)
 
     def _ask_reservations(self) -> None:
         """Refuse nodes whose Reservations have no room, for tasks that must use one; each with its numbers (D4)."""

@@ -92,6 +92,13 @@ def test_free_capacity_is_enough_unless_a_pod_must_be_taken_over() -> None:
     assert taken(decide(full(1, free=4).add(required))) == ["run0"]
 
 
+def test_the_reason_is_that_no_pod_is_suitable() -> None:
+    """A pod must be taken over, and the only one is too large."""
+    outcome = decide(full(5, free=4).add(taking(labels=REQUIRED)))
+
+    assert "1 node(s) no pod(s) to meet the pre-allocation requirements" in outcome.why_pod("reservations/r")
+
+
 def test_free_capacity_is_preferred_if_configured() -> None:
     """A pod matches, and four CPUs are free."""
     there = full(1, free=4).add(taking())
