@@ -46,9 +46,10 @@ class CandidateNodes:
 
     def of(self, task: Task) -> Candidates:
         """Return the candidates of a task's template, or of an individual task."""
-        number = self.number(task)
+        views = self.answers.views
+        number = views.number(task) if views.is_active else task.template.number
         known = self._store.get(number)
-        if known is not None and known.is_outdated and self.answers.views.is_asked_anew(task):
+        if known is not None and views.asks_each_task and known.is_outdated and views.is_asked_anew(task):
             self._store.drop(number)
             known = None
         if known is None:
@@ -63,11 +64,13 @@ class CandidateNodes:
     def pre_predicate(self, task: Task) -> Refusal | None:
         """Run the checks that need no nodes. A task with a required rule that no plugin serves waits."""
         views = self.answers.views
-        refusal = self.answers.beyond_bounds(task) or views.refusal(task)
+        refusal, seen = self.answers.beyond_bounds(task), task
+        if views.is_active:
+            refusal, seen = refusal or views.refusal(task), views.early(task)
         if refusal is None and self.answers.reserved:
             refusal = self.answers.reserved.refusal(task)
         refusal = refusal or first_refusal(
-            self._extensions.functions(contract.PRE_PREDICATE), views.early(task), failed=self._extensions.note_failure
+            self._extensions.functions(contract.PRE_PREDICATE), seen, failed=self._extensions.note_failure
         )
         return refusal or self._unserved_rule(task)
 

@@ -136,7 +136,9 @@ class NodeAnswers:
     def ask_verdicts(self, each: Registered[Any], task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Query a predicate over arrays. A failing one refuses every node."""
         try:
-            verdicts: ReasonArray | None = each.function(*self._for_predicate(each, task, columns))
+            if self.views.is_active:
+                task, columns = self._for_predicate(each, task, columns)
+            verdicts: ReasonArray | None = each.function(task, columns)
             if verdicts is not None and verdicts.shape != columns.index.shape:
                 raise ValueError(f"verdicts of shape {verdicts.shape} for {len(columns)} columns")  # noqa: TRY301  # the plugin's failure
         except Exception as error:  # noqa: BLE001  # whatever a plugin raises is its refusal
@@ -168,7 +170,9 @@ class NodeAnswers:
 
     def ask_scores(self, each: Registered[Any], task: Task, columns: NodeColumns) -> FloatArray | None:
         """Query a score over arrays. A failing one adds nothing."""
-        scores: FloatArray | None = self.extensions.ask_or(each, None, *self.for_score(task, columns))
+        if self.views.is_active:
+            task, columns = self.for_score(task, columns)
+        scores: FloatArray | None = self.extensions.ask_or(each, None, task, columns)
         if scores is not None and scores.shape != columns.index.shape:
             self.extensions.note_failure(
                 each.plugin, ValueError(f"scores of shape {scores.shape} for {len(columns)} columns")
@@ -194,7 +198,7 @@ class NodeAnswers:
         functions = self.functions
         verdicts, scores = functions.verdicts[Locality.GLOBAL], functions.global_scores
         try:  # asked for every task: one call less for each function
-            seen = self.views.late(task)
+            seen = self.views.late(task) if self.views.is_active else task
             verdicts = tuple([each for each in verdicts if each.cares is None or each.cares(seen)])
             scores = tuple([each for each in scores if each.cares is None or each.cares(seen)])
         except Exception:  # noqa: BLE001  # asked again one by one, which finds out who fails
