@@ -441,16 +441,16 @@ class SessionReservations:
             return Refusal(plugin="reservation", reason=REASON, message="no pod of the node can be taken over any more")
         return self.takeovers.take(task, column, pods, verb) if pods else None
 
-    def taken_over_on(self, task: Task, column: int) -> int:
-        """Return how many pods of a node a Reservation would take over now, or else when terminating pods are gone."""
-        takeover = self.use_of(task).takeover
+    def taken_over_on(self, task: Task, column: int) -> tuple[Task, ...]:
+        """Return the pods of a node that a Reservation would take over now, or else when terminating pods are gone."""
+        takeover = self.use_of(task).takeover if self else None
         if takeover is None:
-            return 0
+            return ()
         for in_future in (False, True):
             pods = self.takeovers.choose(task, takeover, column, self._free(column, in_future=in_future))
             if pods is not None:
-                return len(pods)
-        return 0
+                return pods
+        return ()
 
     def give_back(self, task: Task) -> Taken | TakenOver | None:
         """Reserve again what a task leaves that is about to be evicted."""

@@ -243,11 +243,10 @@ class DeviceAllocator(Ledger):
         if self._session.reserved.used_by(task.id) is not None:  # it is being placed, and the NUMA plan is asked
             chooser = self._chooser(column, question)
             return self._reserved.choose_placed(task, self.cards[column], self.shelves[column], chooser)
-        rooms = self._reserved.columns_for(task).get(column)
-        if rooms is None:
+        if column not in self._reserved.columns_for(task):
             return self.choose(column, question)
         return self._reserved.choose(
-            task, self.cards[column], self.shelves[column], rooms, self._chooser(column, question)
+            task, column, self.cards[column], self.shelves[column], self._chooser(column, question)
         )
 
     def refuse_reservation(self, task: Task, reservation: ReservationView) -> str | None:

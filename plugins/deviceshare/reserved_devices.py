@@ -139,27 +139,36 @@ class ReservedDevices:
     # Choice -----------------------------------------------------------------------------------------------------------
 
     def columns_for(self, task: Task) -> dict[int, list[ReservedRoom]]:
-        """Return the Reservations that a task may use, by column, for the nodes on which one of them keeps cards."""
-        if not self._columns:
+        """Return the Reservations that a task may use, by column, for the nodes on which one of them keeps cards.
+
+        For a Reservation that may take over pods, these are empty lists for the nodes of the pods.
+        """
+        reserved = self._session.reserved
+        if not reserved or not (self._columns or reserved.use_of(task).takeover):
             return {}
-        rooms = self._session.reserved.columns_of(self._session.reserved.use_of(task))
+        rooms = reserved.columns_of(reserved.use_of(task))
+        if reserved.use_of(task).takeover is not None:
+            return rooms
         return {
             column: there
             for column, there in rooms.items()
             if column in self._columns and any(room.capacity.id in self._known for room in there)
         }
 
-    def choose(self, task: Task, cards: Any, shelf: Shelf, rooms: list[ReservedRoom], choose: Choose) -> Chosen | int:
-        """Return the cards that a task would get on a node with usable Reservations, or the verdict.
+    def choose(self, task: Task, column: int, cards: Any, shelf: Shelf, choose: Choose) -> Chosen | int:
+        """Return the cards that a task would get on one of `columns_for`, or the verdict.
 
         Args:
             task: A task that is not placed.
+            column: The node.
             cards: Cards of the node.
             shelf: Their allocated parts.
-            rooms: Reservations of the node that the task may use.
             choose: Chooses cards.
         """
+        rooms = self.columns_for(task)[column]
         reserved = self._session.reserved
+        if not rooms:
+            return self._choose_beside(reserved.taken_over_on(task, column), cards, shelf, choose)
         if reserved.use_of(task).takes_any:
             return choose(shelf.without(room.capacity.id for room in rooms), frozenset())
         room = reserved.nominate(task, rooms, in_future=False) or reserved.nominate(task, rooms, in_future=True)
@@ -172,6 +181,9 @@ class ReservedDevices:
         room = self._session.reserved.used_by(task.id)
         if room is not None:
             return self.choose_in(room.capacity.id, cards, shelf, choose)
+        pods = self._session.reserved.takeovers.pods_of(task.id)
+        if pods:
+            return self._choose_beside(pods, cards, shelf, choose)
         use = self._session.reserved.use_of(task) if self._columns else NO_USE
         return choose(shelf.without(use.usable) if use.takes_any else shelf, frozenset())
 
@@ -186,22 +198,9 @@ class ReservedDevices:
             return choose(shelf, frozenset())
         rest = reserved.rest()
         seen = shelf.without((reservation,))
-        everything = choose(seen, frozenset())
-        if isinstance(everything, int):
-            return everything
-        own = {use.card for use in rest}
-        kinds = {self._family.kind(cards, use.card) for use in reserved.uses}
-        others = [
-            card
-            for card in range(self._family.count(cards))
-            if card not in own and self._family.kind(cards, card) in kinds
-        ]
+        kinds, others = self._kinds_and_others(cards, reserved.uses, rest)
         if not reserved.room.capacity.rules.restricted:
-            for count in range(len(others)):
-                chosen = choose(seen, frozenset(others[count:]))
-                if not isinstance(chosen, int):
-                    return chosen
-            return everything
+            return _with_few(others, lambda hidden: choose(seen, hidden))
         hidden = frozenset(others)
         while not isinstance(chosen := choose(seen, hidden), int):
             uses = [use for use in chosen.uses if self._family.kind(cards, use.card) in kinds]
@@ -210,6 +209,32 @@ class ReservedDevices:
                 break
             hidden |= beyond  # at least one card each time
         return chosen
+
+    def _choose_beside(self, pods: tuple[Task, ...], cards: Any, shelf: Shelf, choose: Choose) -> Chosen | int:
+        """Return the cards of a Reservation that takes over pods: theirs, and as few others as possible."""
+        seen = shelf.without(pod.id for pod in pods)
+        uses = [use for pod in pods if pod.id in shelf.holders for use in shelf.holders[pod.id].uses]
+        _, others = self._kinds_and_others(cards, uses, uses)
+        return _with_few(others, lambda hidden: choose(seen, hidden))
+
+    def _kinds_and_others(
+        self, cards: Any, uses: Iterable[Use], preferred: Iterable[Use]
+    ) -> tuple[set[str], list[int]]:
+        """Return the types of some cards, and the cards of these types that are not preferred, ascending."""
+        own, kind = {use.card for use in preferred}, self._family.kind
+        kinds = {kind(cards, use.card) for use in uses}
+        count = self._family.count(cards)
+        return kinds, [card for card in range(count) if card not in own and kind(cards, card) in kinds]
+
+
+def _with_few(others: list[int], choose: Callable[[frozenset[int]], Chosen | int]) -> Chosen | int:
+    """Choose as few of some cards as possible, the first ones first; the function is given those that are excluded."""
+    everything = choose(frozenset())
+    for count in range(len(others)) if not isinstance(everything, int) else ():
+        chosen = choose(frozenset(others[count:]))
+        if not isinstance(chosen, int):
+            return chosen
+    return everything
 
 
 def _covers(rest: Iterable[Use], uses: Iterable[Use], card: int) -> bool:

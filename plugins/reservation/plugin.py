@@ -152,7 +152,7 @@ def _raw_scores(session: Session, task: Task, columns: NodeColumns, ranks: dict[
     """
     use = session.reserved.use_of(task)
     if use.takeover is not None and use.takeover.takes_several:
-        counts = [session.reserved.taken_over_on(task, column) for column in columns.index.tolist()]
+        counts = [len(session.reserved.taken_over_on(task, column)) for column in columns.index.tolist()]
         return _MOST_SCORE / (1 + np.array(counts, dtype=np.float64))
     if not use.usable or use.takes_any:
         return None

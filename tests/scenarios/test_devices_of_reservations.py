@@ -204,3 +204,23 @@ def test_owners_use_devices_of_volcanos_kinds() -> None:
     assert [bind.annotations["volcano.sh/gpu-index"] for plan in outcome.rounds[0].plans for bind in plan.binds] == [
         "1"
     ]
+
+
+def test_a_reservation_takes_over_the_devices_of_a_pod() -> None:
+    """Both GPUs are in use: the Reservation gets that of the pod that it takes over, and keeps it for its next pod."""
+    there = with_devices(gpu(0), gpu(1))
+    for name, minor, app in (("stranger", 0, "b"), ("old", 1, "a")):
+        there = there.running(
+            name,
+            on=["n"],
+            cpu=1,
+            resources={GPU: 100},
+            labels={"app": app},
+            annotations={ALLOCATED: json.dumps(whole("gpu", minor))},
+        )
+    taking: dict[str, Any] = {"preAllocation": True, "allocatePolicy": "Restricted", "allocateOnce": False}
+    outcome = run(there.add(reservation("r", cpu=1, resources={GPU: "100"}, **taking)))
+
+    assert minors(outcome, "r") == [1]
+    (room,) = outcome.rounds[-1].snapshot.reservations.values()
+    assert len(room.users) == 1
