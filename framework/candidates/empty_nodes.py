@@ -7,14 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.arrays import BoolArray, IntArray, distinct_columns
 
 __all__ = ["NodeSizes", "PlacesOnEmptyNodes"]
 
 _NO_LIMIT: Final = 1 << 60
-_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number without pattern: sums of amounts times its powers, modulo 2**64, are equal for equal columns alone, as
-good as always."""
 _MOST_MASKS: Final = 256
 
 
@@ -33,7 +30,7 @@ class NodeSizes:
 
     def __init__(self, allocatable: IntArray) -> None:
         """Find them in what nodes offer, base units, shape (R, N)."""
-        firsts, self._number = _distinct(allocatable)
+        firsts, self._number = distinct_columns(allocatable)
         self._amounts: IntArray = allocatable[:, firsts]
         """One column a size, shape (R, sizes)."""
         self._counts: dict[int, tuple[BoolArray, IntArray]] = {}
@@ -73,13 +70,3 @@ class NodeSizes:
             counts = np.bincount(self._number[permitted], minlength=self._amounts.shape[1])
             known = self._counts[id(permitted)] = permitted, counts
         return known[1]
-
-
-def _distinct(columns: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first of each group of equal columns of an array, and the group of each column, shape (N,)."""
-    factors = _FACTOR ** np.arange(1, columns.shape[0] + 1, dtype=np.uint64)
-    sums = (columns.astype(np.uint64) * factors[:, None]).sum(axis=0)
-    _, firsts, groups = np.unique(sums, return_index=True, return_inverse=True)
-    if not np.array_equal(columns[:, firsts[groups]], columns):  # unequal columns with equal sums
-        _, firsts, groups = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    return firsts, groups

@@ -13,7 +13,7 @@ from pyroclast.framework.queues.capabilities import beyond_capability
 from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES, share_of_templates
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
-from pyroclast.model.arrays import BoolArray, IntArray
+from pyroclast.model.arrays import BoolArray, IntArray, distinct_columns
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE, NO_TEMPLATE, Job, JobTable
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
@@ -24,6 +24,8 @@ COUNTED: Final = READY_STATUSES | {TaskStatus.PIPELINED}
 """Statuses of tasks that have a place."""
 _MOST_ASKED: Final = 4 * MOST_TEMPLATES
 """Templates of unlike jobs that are asked about in a cycle; the jobs beyond may run."""
+_FEW: Final = 64
+"""Jobs of a namespace that are asked about one by one; more are compared first, unless most are different."""
 _ANSWERS: Final = ScratchKey("jobs that can never run")
 
 
@@ -56,8 +58,11 @@ def never_running(session: Session, mask: BoolArray) -> BoolArray:
     table, answers = session.snapshot.job_table, _answers(session)
     found = np.zeros_like(mask)
     for columns in table.by_namespace(table.in_order(mask & (table.waiting_template != NO_TEMPLATE))).values():
-        for job in answers.answered_among(table, columns):
-            found[job.column] = bool(answers.why(job))
+        firsts, alike = answers.first_of_alike(columns)
+        asked = np.zeros(table.queue.size, dtype=np.bool_)
+        for job in answers.answered_among(table, columns[firsts]):
+            asked[job.column] = bool(answers.why(job))
+        found[columns] = asked[columns[firsts]][alike]
     return found
 
 
@@ -98,6 +103,30 @@ class _Answers:
                 self._answered.setdefault(job.namespace, []).append(job)
             self._by_job[job.id] = known
         return known
+
+    def first_of_alike(self, columns: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the positions of the first jobs of each kind among columns of one namespace, and the kind of each.
+
+        Only jobs that have one template, and none of whose tasks run, can be alike.
+        """
+        table = self._table
+        if columns.size <= _FEW or np.unique(table.waiting_template[columns]).size > columns.size // 2:
+            return np.arange(columns.size), np.arange(columns.size)
+        runs = np.array(self._runs)[columns] | (table.waiting_template[columns] < 0)
+        kinds = np.stack(
+            [
+                table.queue[columns],
+                table.min_available[columns] - np.array(self._placed)[columns],
+                table.waiting_template[columns],
+                table.counts[TaskStatus.PENDING][columns],
+                np.where(runs, columns, -1),
+            ]
+        )
+        firsts, alike = distinct_columns(kinds)
+        order = np.argsort(firsts)
+        places = np.empty_like(order)
+        places[order] = np.arange(order.size)
+        return firsts[order], places[alike]
 
     def answered_among(self, table: JobTable, columns: IntArray) -> Iterator[Job]:
         """Iterate over those jobs of one namespace, by their columns, that have an answer or get one."""

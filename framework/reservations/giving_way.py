@@ -31,10 +31,15 @@ class Claimant:
     """Its pending tasks."""
 
 
-def claimants(session: Session) -> list[Claimant]:
-    """Return the jobs that wait for capacity, in job order, up to a bound."""
+def claimants(session: Session, *, above: int) -> list[Claimant]:
+    """Return the jobs that wait for capacity, in job order, up to a bound, of priorities above one."""
     table, has_gate = session.snapshot.job_table, "enqueue" in session.extensions.profile.actions
-    waiting = [session.jobs.get(job.id) for job in table.select(table.counts[TaskStatus.PENDING] > 0)]
+    mask = (table.counts[TaskStatus.PENDING] > 0) & (table.priority > above)
+    if has_gate:
+        mask &= ~table.phase_pending
+    if np.count_nonzero(mask) > MOST_CLAIMANTS:
+        mask &= table.priority >= np.partition(table.priority[mask], -MOST_CLAIMANTS)[-MOST_CLAIMANTS]
+    waiting = [session.jobs.get(job.id) for job in table.select(mask)]
     known = [job for job in waiting if job is not None and not (has_gate and job.is_pending)]
     found = []
     for job in sorted(known, key=lambda job: (-job.priority, session.jobs.order_key(job)))[:MOST_CLAIMANTS]:

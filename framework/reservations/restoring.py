@@ -55,7 +55,9 @@ def hold_capacity(session: Session, held: Sequence[HeldCapacity] | None) -> floa
         held = tuple(read_from_pods(session))
     session.held.replace(_alive(session, held))
     moments = list(_hold_amounts(session))
-    waiting = claimants(session) if any(each.job and each.ends for each in session.held.standing) else []
+    holders = [each.job for each in session.held.standing if each.job and each.ends]
+    priorities = [job.priority for each in holders if (job := session.jobs.get(each)) is not None]
+    waiting = claimants(session, above=min(priorities)) if priorities else []
     for job, places in _in_order(session, session.held):
         if end := _Holding(session, job, waiting).hold(places):
             moments.append(end)

@@ -13,7 +13,7 @@ CHANCE = np.random.default_rng(5)
 def test_places_are_those_of_all_nodes_one_by_one(monkeypatch: pytest.MonkeyPatch, factor: int | None) -> None:
     """Also where the sums that tell unlike nodes apart are equal for some."""
     if factor is not None:
-        monkeypatch.setattr("pyroclast.framework.candidates.empty_nodes._FACTOR", np.uint64(factor))
+        monkeypatch.setattr("pyroclast.model.arrays._FACTOR", np.uint64(factor))
     allocatable: IntArray = CHANCE.integers(0, 4, size=(3, 60))
     some: BoolArray = CHANCE.integers(0, 4, size=60) > 1
     sizes = NodeSizes(allocatable)
