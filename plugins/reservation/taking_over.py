@@ -14,7 +14,7 @@ from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.reservations.affinity import read_demand
 from pyroclast.model.reservations.names import ALLOCATED, CURRENT_OWNER, PRE_ALLOCATION_REQUIRED
-from pyroclast.model.reservations.owners import read_owners
+from pyroclast.model.reservations.owners import MOST_OWNERS, read_owners
 from pyroclast.model.reservations.status import noted_uid
 from pyroclast.model.reservations.use import ReservationUse, Takeover
 from pyroclast.model.resources import PODS
@@ -23,13 +23,15 @@ from pyroclast.model.tasks import ALLOCATED_STATUSES, Task, by_name
 from pyroclast.plugins.reservation.arguments import PreAllocationConfig
 from pyroclast.plugins.reservation.settings import NAME
 
-__all__ = ["NO_POD", "TakingOver", "preparations"]
+__all__ = ["MOST_PODS", "NO_POD", "TakingOver", "preparations"]
 
 NO_POD: Final = "node(s) no pod match reservation with pre allocation required"
 _UNSUPPORTED: Final = (
     "reservation pre allocation is unsupported with current attributes: it needs the allocate policy Restricted"
 )
 _DISABLED: Final = "reservation requires cluster mode pre-allocation which is disabled"
+MOST_PODS: Final = 10_000
+"""Maximum number of pods that are compared with the owners of one Reservation in a session."""
 _LONGEST_NUMBER: Final = 20
 
 
@@ -103,6 +105,34 @@ class TakingOver:
             if task.status in ALLOCATED_STATUSES and task.id not in snapshot.reserve_tasks
         ]
 
+    @cached_property
+    def _by_label(self) -> dict[tuple[str, str], list[Task]]:
+        """These pods by each of their labels."""
+        found: dict[tuple[str, str], list[Task]] = {}
+        for pod in self._pods:
+            for label in pod.pod.metadata.labels.items():
+                found.setdefault(label, []).append(pod)
+        return found
+
+    def _looked_at(self, spec: wire.ReservationSpec) -> Iterator[Task]:
+        """Yield pods that may match an entry of the owners by labels, at most `MOST_PODS`; each one once."""
+        seen: set[TaskId] = set()
+        count = 0
+        labelled = [(self._config.label, "true")] if _is_of_cluster(spec) else []
+        for owner in spec.owners[:MOST_OWNERS]:
+            selector = owner.label_selector
+            if selector is None and not labelled:
+                continue
+            labels = [*labelled, *(() if selector is None else selector.match_labels.items())]
+            pods = min((self._by_label.get(label, []) for label in labels), key=len, default=self._pods)
+            for pod in pods:
+                count += 1
+                if count > MOST_PODS:
+                    return
+                if pod.id not in seen:
+                    seen.add(pod.id)
+                    yield pod
+
     def _candidates(self, task: Task, spec: wire.ReservationSpec) -> Iterator[Task]:
         """Yield the pods that match the owners by labels, and in the mode Cluster have the configured label."""
         name = self._session.snapshot.reserve_tasks[task.id]
@@ -113,7 +143,7 @@ class TakingOver:
             owners = read_owners([each for each in spec.owners if is_of_cluster or each.label_selector is not None])
         except ValueError:
             return  # its owners are reported where it is read
-        for pod in self._pods:
+        for pod in self._looked_at(spec):
             if is_of_cluster and pod.pod.metadata.labels.get(self._config.label) != "true":
                 continue
             text = pod.pod.metadata.annotations.get(ALLOCATED)

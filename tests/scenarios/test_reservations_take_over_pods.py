@@ -175,3 +175,21 @@ def test_a_plan_leaves_the_pod_and_its_room_alone() -> None:
 
     assert outcome.bindings.keys() == {"uid-r"}
     assert outcome.evictions == []
+
+
+def test_a_bounded_number_of_pods_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two pods are compared where the selector names no label, and only pods with the label where it does."""
+    monkeypatch.setattr("pyroclast.plugins.reservation.taking_over.MOST_PODS", 2)
+    there = Scenario().queue("default").node("n1", cpu=6)
+    for number in range(3):
+        there = there.pod(f"run{number}", node="n1", cpu=2, labels={"n": str(number), **OWNER})
+
+    def owner(**selector: Any) -> dict[str, Any]:
+        return taking(cpu=2, owners=[{"labelSelector": selector}])
+
+    def among(*values: str) -> dict[str, Any]:
+        return owner(matchExpressions=[{"key": "n", "operator": "In", "values": list(values)}])
+
+    assert taken(decide(there.add(among("1")))) == ["run1"]
+    assert decide(there.add(among("2"))).bindings == {}
+    assert taken(decide(there.add(owner(matchLabels={"n": "2"})))) == ["run2"]
