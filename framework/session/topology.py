@@ -31,7 +31,8 @@ class SessionTopology:
         self._extensions = extensions
         self._domains: Domains | None = None
         self._by_label: dict[str, Domains] = {}
-        self._by_layers: dict[tuple[str, ...], Domains] = {}
+        self._by_layers: dict[int, Domains] = {}
+        """Domains of the cluster's layers, by the highest tier that a gang may span."""
 
     @property
     def domains(self) -> Domains:
@@ -80,13 +81,13 @@ class SessionTopology:
 
     def _domains_of_layers(self, gathering: Gathering) -> Domains:
         """Return the domains of the cluster's layers, up to the lowest layer in which the gang must be."""
-        known = self._by_layers.get(gathering.musts)
+        facts, layers = self._nodes.facts, self._snapshot.layers or ()
+        topology = facts.derive(("topology of layers", layers), lambda: topology_of_layers(layers, facts))
+        tiers = topology.tier_by_name
+        limit = min((tiers[name] for name in gathering.musts if name in tiers), default=topology.tiers[-1])
+        known = self._by_layers.get(limit)
         if known is None:
-            facts, layers = self._nodes.facts, self._snapshot.layers or ()
-            topology = facts.derive(("topology of layers", layers), lambda: topology_of_layers(layers, facts))
-            tiers = topology.tier_by_name
-            limit = min((tiers[name] for name in gathering.musts if name in tiers), default=topology.tiers[-1])
-            known = self._by_layers[gathering.musts] = Domains(topology, self._nodes, limit=limit)
+            known = self._by_layers[limit] = Domains(topology, self._nodes, limit=limit)
         return known
 
     def serves(self, job: SessionJob) -> bool:

@@ -17,6 +17,7 @@ GATHER_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
 MUST_GATHER: Final = "MustGather"
 PREFER_GATHER: Final = "PreferGather"
 _MOST_LAYERS: Final = 32
+_MOST_MULTIPLE: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ def read_gathering(text: str) -> Gathering:
     for each in spec.gather_strategy:
         if each.strategy not in (MUST_GATHER, PREFER_GATHER):
             raise ValueError(f"the strategy {quoted(each.strategy)} is neither {MUST_GATHER} nor {PREFER_GATHER}")
-        if each.pod_count_multiple < 0:
-            raise ValueError(f"the podCountMultiple {each.pod_count_multiple} is negative")
+        if not 0 <= each.pod_count_multiple <= _MOST_MULTIPLE:  # larger numbers do not fit arrays
+            raise ValueError(f"the podCountMultiple is not a whole number from 0 to {_MOST_MULTIPLE}")
     return Gathering(
         musts=tuple(dict.fromkeys(each.layer for each in spec.gather_strategy if each.strategy == MUST_GATHER)),
         multiples=SealedDict(

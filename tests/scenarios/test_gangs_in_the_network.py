@@ -62,6 +62,13 @@ def test_a_gang_is_gathered_in_its_layer(annotation: dict[str, str], size: int, 
     assert places(run(gang(scenario, size, more=annotation))) == expected
 
 
+def test_a_multiple_without_bound_stops_no_cycle() -> None:
+    """It counts as absent, so that this gang and other pods are placed."""
+    scenario = gang(cluster(n1=2, n2=2), 2, more=gathered(NodeTopologyLayer=10**30)).job("other")
+
+    assert set(run(scenario).bindings) == {"g-0", "g-1", "other-0"}
+
+
 def test_a_gang_that_is_only_preferably_gathered_uses_nodes_without_labels() -> None:
     """Where the labelled nodes hold too few, others take the rest; a gang that must be gathered waits."""
     scenario = cluster(n1=2, other=2)

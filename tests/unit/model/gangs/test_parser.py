@@ -1,11 +1,13 @@
 """What gangs say: defaults, what counts before what, and everything that cannot be read."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
 
 from pyroclast.model import wire
 from pyroclast.model.gangs import Gang, GangRules
+from pyroclast.model.gangs.gathering import GATHER_SPEC
 from pyroclast.model.gangs.identity import gang_of, group_id, job_of_group
 from pyroclast.model.gangs.names import (
     ALIAS_MATCH_POLICY,
@@ -51,6 +53,11 @@ def by_pod_group(annotations: Mapping[str, str] | None = None, *, minimum: int =
         spec=wire.GangPodGroupSpec(min_member=minimum, schedule_timeout_seconds=seconds),
     )
     return read_gang("ml/a", group, [pod({MIN_AVAILABLE: "9", MODE: "NonStrict"})], RULES)
+
+
+def multiple(count: int) -> str:
+    """Return the text of a gathering of which each node has a multiple of so many pods."""
+    return json.dumps({"gatherStrategy": [{"layer": "NodeTopologyLayer", "podCountMultiple": count}]})
 
 
 def notes(gang: Gang) -> list[str]:
@@ -190,6 +197,9 @@ def test_minimum_that_is_none(text: str) -> None:
         (GROUPS, "ml/a", "'ml/a' is not a JSON list of namespace/name: JSON is malformed"),
         (GROUPS, "[1]", "'[1]' is not a JSON list of namespace/name: Expected `str`, got `int`"),
         (GROUPS, "[" * 5000, "is not a JSON list of namespace/name"),
+        (GATHER_SPEC, multiple(-1), "the podCountMultiple is not a whole number from 0 to 2147483647"),
+        (GATHER_SPEC, multiple(2**31), "the podCountMultiple is not a whole number from 0 to 2147483647"),
+        (GATHER_SPEC, multiple(10**30), "the podCountMultiple is not a whole number from 0 to 2147483647"),
     ],
 )
 def test_what_cannot_be_read_counts_as_absent(key: str, text: str, message: str) -> None:
@@ -197,6 +207,7 @@ def test_what_cannot_be_read_counts_as_absent(key: str, text: str, message: str)
     for gang in (by_pods(pod({MIN_AVAILABLE: "3", key: text})), by_pod_group({key: text})):
         plain = (gang.minimum, gang.mode, gang.match_policy, gang.waiting_seconds, gang.total, gang.group)
         assert plain == (3, "Strict", "waiting-and-running", 77.0, 3, ("ml/a",))
+        assert gang.gathering is None
         assert not gang.fault
         if key == WAITING_TIME and gang.created == "2026-01-01T00:00:00Z":
             assert notes(gang) == []  # pod groups have a field for it
