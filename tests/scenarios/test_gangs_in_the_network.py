@@ -94,18 +94,58 @@ def test_a_lost_member_returns_to_the_block_of_the_gang() -> None:
     assert places(run(gang(scenario, 2, on="n3", more=gathered("BlockLayer")))) in (["n3"], ["n4"])
 
 
+def shunning(scenario: Scenario, size: int, more: Any, **rules: Any) -> Scenario:
+    """Add a gang of pods of which no two share a node, by anti-affinity, or by other rules of their specification."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "g"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    for number in range(size):
+        scenario = scenario.pod(
+            f"g-{number}",
+            annotations=annotated("g", size, more=more),
+            cpu=1,
+            labels={"app": "g"},
+            spec=rules or {"affinity": affinity},
+        )
+    return scenario
+
+
 def test_pods_that_shun_each_other_are_gathered() -> None:
     """A node takes one pod of the gang only: the block with four nodes holds it."""
     scenario = cluster(n1=8, n2=8, n3=8, n4=8)
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "g"}}}
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    annotations = annotated("g", 2, more=gathered("BlockLayer"))
-    for number in range(2):
-        scenario = scenario.pod(
-            f"g-{number}", annotations=annotations, cpu=1, labels={"app": "g"}, spec={"affinity": affinity}
-        )
 
-    assert places(run(scenario)) in (["n1", "n2"], ["n3", "n4"])
+    assert places(run(shunning(scenario, 2, gathered("BlockLayer")))) in (["n1", "n2"], ["n3", "n4"])
+
+
+PORT = {"name": "main", "resources": {"requests": {"cpu": "1"}}, "ports": [{"containerPort": 80, "hostPort": 80}]}
+
+
+@pytest.mark.parametrize("rules", [{}, {"containers": [PORT]}])
+def test_one_pod_for_each_node_is_counted_at_once(rules: dict[str, Any]) -> None:
+    """A gang with multiples is placed however many nodes have capacity for several of its pods."""
+    scenario = Scenario().queue("default").add(network_topology())
+    for number in range(40):
+        scenario = scenario.node(f"n{number}", cpu=8, labels={"net/spine": "s", "net/block": "b"})
+
+    assert len(run(shunning(scenario, 4, gathered(BlockLayer=2), **rules)).bindings) == 4
+
+
+def test_a_block_with_fewer_nodes_than_pods_that_shun_each_other_is_named() -> None:
+    """The message has the number of pods that the block takes, not the number that its CPUs would take."""
+    outcome = run(shunning(cluster(n1=8, n2=8), 3, gathered("BlockLayer")))
+
+    assert outcome.bindings == {}
+    message = (
+        "no domain of BlockLayer or below fits 3 tasks: best n1 (NodeTopologyLayer) fits 1, s1/b1 (BlockLayer) fits 2"
+    )
+    assert message in outcome.condition_message("g-0")
+
+
+def test_a_pod_that_nothing_enforces_to_be_alone_is_not() -> None:
+    """Without the plugin predicates, which enforces host ports, a node takes two pods with one port."""
+    scenario = shunning(cluster(n1=8), 2, gathered("NodeTopologyLayer"), containers=[PORT])
+    outcome = scenario.run("allocate", plugins=(("coscheduling", "priority", "gang"),), arguments=ARGUMENTS)
+
+    assert places(outcome) == ["n1", "n1"]
 
 
 def test_consecutive_pods_share_a_node() -> None:

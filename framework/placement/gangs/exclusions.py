@@ -5,6 +5,7 @@ that the search on paper keeps them apart. Plugins have the last word.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -13,9 +14,9 @@ from pyroclast.model.matching.selectors import Selector
 from pyroclast.model.tasks import Task
 from pyroclast.model.wire import PodAffinityTerm
 
-__all__ = ["exclusions"]
+__all__ = ["HOST", "are_exclusive", "exclusions"]
 
-_HOST = "kubernetes.io/hostname"
+HOST: Final = "kubernetes.io/hostname"
 
 
 def exclusions(tasks: Sequence[Task]) -> IntArray:
@@ -26,6 +27,17 @@ def exclusions(tasks: Sequence[Task]) -> IntArray:
     """
     rows = dict.fromkeys([*_shunning(tasks), *_ports(tasks)])
     return np.array(list(rows), dtype=np.int64).reshape(len(rows), len(tasks)).T
+
+
+def are_exclusive(tasks: Sequence[Task]) -> bool:
+    """Return whether a node with the label `HOST` takes one of some tasks of one template at most."""
+    first = tasks[0]
+    if _ports_of(first):
+        return True
+    if any(each.namespace != first.namespace for each in tasks):
+        return False
+    selectors = [Selector.of(term.label_selector) for term in _terms(first) if term.label_selector is not None]
+    return any(all(selector.matches(each.pod.metadata.labels) for each in tasks) for selector in selectors)
 
 
 def _shunning(tasks: Sequence[Task]) -> Iterator[tuple[bool, ...]]:
@@ -49,7 +61,7 @@ def _terms(task: Task) -> list[PodAffinityTerm]:
     return [
         term
         for term in affinity.pod_anti_affinity.required
-        if term.topology_key == _HOST
+        if term.topology_key == HOST
         and not (term.namespaces or term.namespace_selector or term.match_label_keys or term.mismatch_label_keys)
     ]
 

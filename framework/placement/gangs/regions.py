@@ -12,9 +12,10 @@ import numpy as np
 
 from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.gangs.counting import are_too_many
-from pyroclast.framework.placement.gangs.members import Masks, Members, problem_of
+from pyroclast.framework.placement.gangs.members import Masks, Members, opens_later, problem_of
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.gangs.tree_search import TreeSearch, tightest_first
+from pyroclast.framework.placement.topology.capacity import RoomInDomains
 from pyroclast.framework.placement.topology.placing import goes_by_domains
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.domains import ALLOCATE
@@ -51,16 +52,21 @@ def regions_of(
             for number in level:
                 yield from _inside(session, job, members, room, number=number, count=count)
         else:
-            yield from _whole(session, job, level, root)
+            yield from _whole(session, job, members, level, root)
 
 
-def _whole(session: Session, job: SessionJob, level: Sequence[int], root: int) -> Iterator[Masks]:
-    """Yield the domains of a level for a job that nothing divides, best score first."""
+def _whole(session: Session, job: SessionJob, members: Members, level: Sequence[int], root: int) -> Iterator[Masks]:
+    """Yield the domains of a level that may have capacity, for a job that nothing divides, best score first."""
     part = next(iter(job.sub_jobs.values()))
     fit = level
+    if not any(opens_later(kind[0]) for kind in members.kinds):
+        tasks = [task for kind in members.kinds for task in kind]
+        fit = RoomInDomains(session, session.topology.domains_of(job), tasks).hold(
+            level, session.jobs.missing_of_job(job)
+        )
     if session.extensions.functions(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB):
         inner = {number for each in session.topology.gradients_for_part(part, root, ALLOCATE) for number in each}
-        fit = [number for number in level if number in inner]
+        fit = [number for number in fit if number in inner]
     scores = session.topology.domain_scores(part, fit)
     for at in np.argsort(-scores, kind="stable").tolist():
         yield {part.id: session.topology.domains_of(job).mask(fit[at])}

@@ -1,23 +1,25 @@
 """Capacity of domains: how many tasks fit the nodes of each domain, computed for all domains at once.
 
 A bound, not a promise: it counts what the nodes' capacity and standing rules allow, which is exact for equal tasks that
-nothing but their nodes concerns. Where it is too low no trial is worth making.
+nothing but their nodes concerns. Tasks that shun each other on a host count once for each node. Where the bound is too
+low no trial is worth making.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyroclast.framework.placement.gangs.exclusions import HOST, are_exclusive
 from pyroclast.model.arrays import IntArray
+from pyroclast.model.nodes import ABSENT
 from pyroclast.model.tasks import Task
 
 if TYPE_CHECKING:
     from pyroclast.framework.session.session import Session
     from pyroclast.framework.state.domains import Domains
 
-__all__ = ["RoomInDomains", "fits_per_node"]
+__all__ = ["RoomInDomains", "fits_per_node", "most_per_node"]
 
 
 class RoomInDomains:
@@ -51,13 +53,30 @@ class RoomInDomains:
     def _count(self) -> IntArray:
         session = self._session
         total = np.zeros(len(self._topology.domains), dtype=np.int64)
-        number_of = session.candidates.number
-        times = Counter(map(number_of, self._tasks))
-        first = {number_of(task): task for task in reversed(self._tasks)}
-        for number, many in times.items():
-            per_node = fits_per_node(session, first[number])
-            total += np.minimum(self._topology.sums(per_node), many)
+        by_number: dict[int, list[Task]] = {}
+        for task in self._tasks:
+            by_number.setdefault(session.candidates.number(task), []).append(task)
+        for alike in by_number.values():
+            per_node = np.minimum(fits_per_node(session, alike[0]), most_per_node(session, alike))
+            total += np.minimum(self._topology.sums(per_node), len(alike))
         return total
+
+
+def most_per_node(session: "Session", tasks: Sequence[Task]) -> IntArray:
+    """Return how many of some tasks of one template each node may take, whatever its capacity is, shape (N,)."""
+    most = np.full(len(session.nodes), len(tasks), dtype=np.int64)
+    if _is_refused_for_pods(session, tasks[0]) and are_exclusive(tasks):
+        most[session.nodes.facts.label_codes(HOST)[0] != ABSENT] = 1
+    return most
+
+
+def _is_refused_for_pods(session: "Session", task: Task) -> bool:
+    """Return whether a plugin may refuse a node for its pods. Rules that no plugin enforces do not count."""
+    candidates = session.candidates
+    beyond = candidates.answers.beyond(task)
+    if beyond is not None and beyond.verdicts:
+        return True
+    return candidates.has_room(task) and candidates.of(task).refusing_by_pods
 
 
 def fits_per_node(session: "Session", task: Task) -> IntArray:

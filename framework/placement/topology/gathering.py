@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
+from pyroclast.framework.placement.topology.capacity import most_per_node
 from pyroclast.framework.placement.topology.distribution import Distribution
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
@@ -128,9 +129,9 @@ def _offers(session: Session, tasks: Sequence[Task]) -> IntArray:
         candidates.refresh(task)
         request = session.nodes.needs(task.template).request
         asked = np.flatnonzero(request > 0)
-        fits: IntArray = np.full(len(session.nodes), len(run), dtype=np.int64)
+        fits = most_per_node(session, run)
         if asked.size:
-            fits = np.clip((idle[asked] // request[asked, None]).min(axis=0), 0, len(run))
+            fits = np.clip((idle[asked] // request[asked, None]).min(axis=0), 0, fits)
         fits = np.where(candidates.nodes_for(task) & takes_all, fits, 0)
         offers += fits
         idle -= request[:, None] * fits

@@ -1,8 +1,14 @@
 """Searches for the members of a gang: what they place, what they say, and what they do not repeat."""
 
+import numpy as np
+
+from pyroclast.framework.placement.gangs.members import members_of, room_of
+from pyroclast.framework.placement.gangs.regions import regions_of
 from pyroclast.framework.placement.gangs.search import GangSearch
 from pyroclast.framework.session.session import Session
 from pyroclast.testing import Scenario, open_session
+from tests.gangs import annotated
+from tests.network_layers import gathered, network_topology
 
 PLUGINS = (("priority", "gang"), ("predicates", "proportion", "nodeorder"))
 TWO_NODES = Scenario().node("na", cpu=53).node("nb", cpu=31)
@@ -49,3 +55,23 @@ def test_surplus_members_are_spared() -> None:
     session = opened(40, 30, 23, 20, minimum=3)
     found = search_in(session).run(on_idle=True)
     assert sorted(place.task.name for place in found) == ["g-1", "g-2", "g-3"]
+
+
+def test_domains_without_capacity_are_no_regions() -> None:
+    """One of three nodes holds both members, and so do all nodes together; the others cost the search nothing."""
+    scenario = Scenario().queue("default").add(network_topology()).node("n0", cpu=1).node("n1", cpu=2).node("n2", cpu=1)
+    for number in range(2):
+        scenario = scenario.pod(f"g-{number}", annotations=annotated("g", 2, more=gathered()), cpu=1)
+    plugins, arguments = (("coscheduling", "gang"), ("predicates",)), {"coscheduling": {"awareNetworkTopology": True}}
+    session = open_session(scenario, plugins=plugins, arguments=arguments)
+    (job,) = session.jobs.all()
+    tasks = session.jobs.pending_tasks(job)
+    members, room = members_of(session, job, tasks), room_of(session, tasks, on_idle=True)
+    root = session.topology.domains_of(job).topology.root
+    regions = regions_of(session, job, members, room, root=root, count=lambda _: True)
+    names = session.nodes.table.names
+
+    assert [[names[column] for column in np.flatnonzero(mask)] for region in regions for mask in region.values()] == [
+        ["n1"],
+        ["n0", "n1", "n2"],
+    ]
