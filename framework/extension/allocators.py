@@ -90,11 +90,7 @@ class AllocatorLedger(Ledger):
 
     def _ask(self, task: Task, column: int, numa_nodes: int | None, *, dry_run: bool) -> Allocation | Reason:
         answer = self._allocator.allocate(task, column, numa_nodes, dry_run=dry_run)
-        if isinstance(answer, str):
-            return Reason(answer)
-        if not isinstance(answer, (Allocation, Reason)):
-            raise TypeError(f"expected an Allocation, a Reason or a text, got {type(answer).__name__}")
-        return answer
+        return Reason(answer) if isinstance(answer, str) else answer
 
     def numa_hints(
         self,

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from pyroclast.framework.extension.contract import Addend, Locality, Move, NumaHint, View, Vote
+from pyroclast.framework.extension.contract import Addend, Allocation, Locality, Move, NumaHint, View, Vote
 from pyroclast.framework.extension.votes import LAST
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.label_keys import is_annotation_key, is_label_key, is_label_value
@@ -329,6 +329,26 @@ def _preparations(value: Any, _about: Sequence[Any]) -> list[Preparation]:
             _text(text)
         _texts(each.details)
     return steps
+
+
+def _allocated(value: Any, _about: Sequence[Any]) -> Allocation | Reason:
+    if isinstance(value, str):
+        return Reason(shortened(_text(value)))
+    if isinstance(value, Reason):
+        return _reason(value)
+    if not isinstance(value, Allocation):
+        raise _expected("an Allocation, a Reason or a text", value)
+    return _allocation(value)
+
+
+def _allocation_or_none(value: Any, _about: Sequence[Any]) -> Allocation | None:
+    if value is not None and not isinstance(value, Allocation):
+        raise _expected("an Allocation or None", value)
+    return None if value is None else _allocation(value)
+
+
+def _allocation(value: Allocation) -> Allocation:
+    return Allocation(annotations=SealedDict(_annotations(value.annotations)), items=value.items)
 
 
 def _applied(value: Any, _about: Sequence[Any]) -> Refusal | None:
@@ -658,6 +678,8 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "numa_hints": _numa_hints,
     "numa_plan": _numa_nodes,
     "apply": _applied,
+    "allocate": _allocated,
+    "free": _allocation_or_none,
     "chooses_for": _boolean,
     "hook": anything,
 }

@@ -14,11 +14,19 @@ import numpy as np
 
 from pyroclast.framework.extension.answers import Reader, anything, part_reader, reader_of
 from pyroclast.framework.extension.budgets import Budgets, OverBudgetError
-from pyroclast.framework.extension.contract import NODE_REDUCE, Change, Ledger, Locality, Point
+from pyroclast.framework.extension.contract import (
+    NODE_REDUCE,
+    Allocation,
+    Allocator,
+    Change,
+    Ledger,
+    Locality,
+    Point,
+)
 from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.uses import Uses, WrongUseError
 from pyroclast.framework.state.caller import Caller
-from pyroclast.model.refusals import Refusal
+from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.sealed import sealed
 from pyroclast.model.tasks import Task
 
@@ -107,9 +115,13 @@ class Guard:
         chooses = type(ledger).chooses_for is not Ledger.chooses_for
         return _GuardedChoosingLedger(self, ledger) if chooses else _GuardedLedger(self, ledger)
 
-    def undoing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def allocator(self, allocator: Allocator) -> Allocator:
+        """Return an allocator with its answers read."""
+        return _GuardedAllocator(self, allocator)
+
+    def undoing(self, function: Callable[..., Any], reader: Reader = anything) -> Callable[..., Any]:
         """Return a function that must not fail at all: what it counts is wrong from then on."""
-        return self._of(function, anything, is_advice=False, must_hold=True)
+        return self._of(function, reader, is_advice=False, must_hold=True)
 
     def _of(
         self,
@@ -201,3 +213,44 @@ class _GuardedChoosingLedger(_GuardedLedger):
     def chooses_for(self, task: Task) -> bool:
         """Return whether the ledger chooses for a task."""
         return self._chooses_for(task)
+
+
+class _GuardedAllocator(Allocator):
+    """An allocator of a plugin from outside. One that once failed to free or to give allocates nothing more."""
+
+    def __init__(self, guard: Guard, allocator: Allocator) -> None:
+        self.aligns = bool(allocator.aligns)
+        self._concerns: Callable[[Task], bool] = guard.of_part("cares", allocator.concerns)
+        self._allocate: Callable[[Task, int, int | None, bool], Allocation | Reason | str] = guard.of_part(
+            "allocate",
+            lambda task, column, numa_nodes, dry_run: allocator.allocate(task, column, numa_nodes, dry_run=dry_run),
+        )
+        self._free: Callable[[Task, int], Allocation | None] = guard.undoing(allocator.free, part_reader("free"))
+        self._give: Callable[[Task, int, Allocation], None] = guard.undoing(allocator.give)
+        self._is_off = False
+
+    def concerns(self, task: Task) -> bool:
+        """Return whether a task gets something."""
+        return self._concerns(task)
+
+    def allocate(self, task: Task, column: int, numa_nodes: int | None, *, dry_run: bool) -> Allocation | Reason | str:
+        """Allocate to a task."""
+        if self._is_off:
+            raise LeftOutError
+        return self._allocate(task, column, numa_nodes, dry_run)
+
+    def free(self, task: Task, column: int) -> Allocation | None:
+        """Take back what a task has."""
+        try:
+            return self._free(task, column)
+        except LeftOutError:
+            self._is_off = True
+            raise
+
+    def give(self, task: Task, column: int, allocation: Allocation) -> None:
+        """Give it again."""
+        try:
+            self._give(task, column, allocation)
+        except LeftOutError:
+            self._is_off = True
+            raise

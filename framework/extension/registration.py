@@ -223,7 +223,8 @@ class Extensions:
     def register_allocator(self, plugin: str, allocator: Allocator) -> None:
         """Let an allocator decide which nodes take the tasks that it concerns, and give them what they get there."""
         self._read_registration(uses.read_allocator, plugin, allocator)
-        ledger = AllocatorLedger(self._registrant(plugin), allocator, self.numa_plan)
+        guarded = allocator if self._guard is None else self._guard.allocator(allocator)
+        ledger = AllocatorLedger(self._registrant(plugin), guarded, self.numa_plan)
         self.register(
             PREDICATE,
             plugin,
@@ -235,7 +236,7 @@ class Extensions:
         )
         self.register_ledger(plugin, ledger)
         self.register_annotations(plugin, ledger.annotations)
-        if allocator.aligns:
+        if guarded.aligns:
             self.register_numa_hints(plugin, ledger.numa_hints)
 
     def register_numa_hints(self, plugin: str, hints: NumaHints) -> None:

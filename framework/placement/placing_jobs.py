@@ -159,7 +159,9 @@ def _place_by_search(
         return session.jobs.job_ready(job)
     if not waits:
         search.refuse(waiting)
-    statement.redo(done)
+    refusal = statement.redo(done)
+    if refusal is not None:
+        job.refuse(refusal)
     return False
 
 

@@ -728,8 +728,7 @@ class PreemptionPlanner:
 
     def settles(self, attempt: PlanBuilder) -> bool:
         """Give back the victims that are not needed; return whether all tasks get their places then."""
-        self._spare_unneeded(attempt)
-        if not self._is_had_in_turn(attempt):
+        if not (self._spare_unneeded(attempt) and self._is_had_in_turn(attempt)):
             count = {OUT_OF_TURN: len({column for _, column in attempt.places})}
             attempt.why = no_plan(self._session, self._rule.action, attempt.places[0][0], count, count)
             return False
@@ -1025,7 +1024,8 @@ class PreemptionPlanner:
             trial = _on_trial(attempt, statement)
             if not self._evict_until_it_fits(trial, task, column, permitted):
                 return None
-            self._spare_unneeded(trial)
+            if not self._spare_unneeded(trial):
+                return None
             harm = self._harm(trial)
             harm = harm._replace(highest=max(harm.highest, attempt.limits.floor))
             units = tuple(trial.units)
@@ -1103,7 +1103,8 @@ class PreemptionPlanner:
                 return None
             if not self._settle(trial, task, column):
                 return None
-            self._spare_unneeded(trial)
+            if not self._spare_unneeded(trial):
+                return None
             return _Trial(self._harm(trial), tuple(trial.units), is_kept=False)
 
     def _columns_with_room(self, attempt: PlanBuilder, task: Task) -> Iterator[int]:
@@ -1505,8 +1506,11 @@ class PreemptionPlanner:
 
     # Thinning out -----------------------------------------------------------------------------------------------------
 
-    def _spare_unneeded(self, attempt: PlanBuilder) -> None:
-        """Give back units, last evicted first, as long as everything keeps its place."""
+    def _spare_unneeded(self, attempt: PlanBuilder) -> bool:
+        """Give back units, last evicted first, as long as everything keeps its place.
+
+        Return False if a plugin fails on the way, so that the attempt comes to nothing.
+        """
         for unit in reversed(list(attempt.units)):
             if not self._may_be_unneeded(attempt, unit):
                 continue
@@ -1519,7 +1523,9 @@ class PreemptionPlanner:
                 attempt.statement.undo_to(0)
                 # in the same order: the choice of a ledger for a task, a card for example, depends on the earlier
                 # evictions
-                attempt.statement.redo(done)
+                if attempt.statement.redo(done) is not None:
+                    return False
+        return True
 
     def _may_be_unneeded(self, attempt: PlanBuilder, unit: Unit) -> bool:
         """Return whether nodes would still have capacity with a unit back on them; cheap, and never wrong with a no."""

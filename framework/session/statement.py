@@ -257,11 +257,19 @@ class Statement:
             change.verb, change.job, operation.before[:count], change.columns[:count], evicts_for=operation.evicts_for
         )
 
-    def redo(self, operations: Sequence[Operation]) -> None:
-        """Do operations once more that were undone, in their order and with nothing changed since."""
+    def redo(self, operations: Sequence[Operation]) -> Refusal | None:
+        """Do operations once more that were undone, in their order and with nothing changed since.
+
+        Returns:
+            None; or why nothing was done again, if the ledger of a plugin refuses what it once accepted.
+        """
+        begin = len(self.operations)
         for operation in operations:
             refusal = self._do(operation)
-            assert refusal is None, "what was done once can be done again"
+            if refusal is not None:
+                self.undo_to(begin)
+                return refusal
+        return None
 
     def merge(self, other: "Statement") -> None:
         """Take over the operations of a statement that was opened after this one."""

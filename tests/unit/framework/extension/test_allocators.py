@@ -257,3 +257,42 @@ def test_sets_of_many_numa_nodes_are_bounded() -> None:
     assert hints(2, 0b10) == [(0b10, True), (0b11, False)]
     assert len(hints(MOST_NUMA_NODES, 0)) == 2**MOST_NUMA_NODES - 1
     assert hints(MOST_NUMA_NODES + 1, 0b11) == [(2 ** (MOST_NUMA_NODES + 1) - 1, True)]
+
+
+def test_an_allocator_that_fails_to_give_allocates_nothing_more() -> None:
+    """What it counts as free may still be in use by the pod whose eviction was undone."""
+
+    class Failing(Slots):
+        def give(self, task: Task, column: int, allocation: Allocation) -> None:
+            if hasattr(self, "is_opened"):
+                raise RuntimeError("broken")
+            super().give(task, column, allocation)
+
+    session, slots = opened(Failing)
+    slots.is_opened = True
+    with session.statement(trial=True) as statement:
+        assert statement.evict(job_of(session, "old"), tasks_of(session, "old")[0], "preempt") is None
+
+    with session.statement() as statement:
+        refusal = statement.allocate(job_of(session), tasks_of(session)[:1], [0])
+    assert refusal is not None
+    assert refusal.message == "plugin giving failed: RuntimeError: broken"
+
+
+def test_a_plan_that_a_ledger_does_not_accept_again_is_dropped() -> None:
+    """Nothing of it counts, and the reason is that of the plugin."""
+    session, slots = opened()
+    before, state = slots.state, session.nodes.state.copy()
+    with session.statement() as statement:
+        assert statement.allocate(job_of(session), tasks_of(session)[:1], [0]) is None
+        assert statement.allocate(job_of(session), tasks_of(session)[1:2], [1]) is None
+        done = list(statement.operations)
+        statement.undo_to(0)
+        slots.free_slots[1] = []
+        refusal = statement.redo(done)
+        assert statement.operations == []
+
+    assert refusal is not None
+    assert refusal.message == "node(s) without a slot"
+    assert slots.state == ([before[0][0], []], before[1])
+    assert (session.nodes.state == state).all()

@@ -257,6 +257,14 @@ PREEMPTING_GANGS = Ground(ONE_QUEUE, "allocate gangpreempt", (ODD, "priority", "
 RECLAIMING = Ground(THREE_QUEUES, "enqueue allocate reclaim", ("gang", GIVES, ODD))
 ADMITTING = Ground(THREE_QUEUES, "enqueue reclaim", ("gang", "overcommit", "proportion", GIVES, ODD))
 UNDOING = Ground(Scenario().node("n0", cpu=3).job("a", tasks=2, cpu=2), "allocate", ("gang", ODD))
+SPARING = Ground(
+    Scenario()
+    .node("n0", cpu=3)
+    .job("low", tasks=3, min_available=1, running_on=("n0",) * 3, priority=1)
+    .job("high", tasks=1, cpu=2, priority=9, phase="Inqueue"),
+    "allocate preempt",
+    (ODD, "priority", "gang", "predicates"),
+)
 SHUFFLING = Ground(THREE_QUEUES, "shuffle", (NAMES, ODD))
 SHUFFLING_ALONE = Ground(THREE_QUEUES, "shuffle", (ODD,))
 
@@ -377,6 +385,29 @@ class Ledger(contract.Ledger):
         return False
 
 
+class Slots(contract.Allocator):
+    """An allocator of which one function is given. Others give nothing, to each task on each node."""
+
+    def __init__(self, *, aligns: bool = False, **functions: Callable[..., Any]) -> None:
+        self.__dict__.update(functions)
+        self.aligns = aligns
+
+    def concerns(self, _task: Any) -> bool:
+        """All."""
+        return True
+
+    def allocate(self, *_: Any, dry_run: bool) -> contract.Allocation:  # noqa: ARG002  # as in `Allocator`
+        """Nothing."""
+        return contract.Allocation()
+
+    def free(self, *_: Any) -> contract.Allocation:
+        """The same."""
+        return contract.Allocation()
+
+    def give(self, *_: Any) -> None:
+        """Take notice of nothing."""
+
+
 class Groups:
     """Scores by groups of which one function is given."""
 
@@ -423,6 +454,33 @@ def of_ledger(right: Collection[str], name: str) -> Row:
     )
 
 
+def of_allocator(name: str, ground: Ground, right: Collection[str]) -> Row:
+    """Return the row of a function of an allocator."""
+
+    def register(session: Session, asked: Callable[..., Any]) -> None:
+        function = (lambda *about, dry_run: asked(*about, dry_run)) if name == "allocate" else asked
+        session.extensions.register_allocator(ODD, Slots(**{name: function}))
+
+    return Row(ground=ground, right=right, register=register)
+
+
+def numa_plan(session: Session, asked: Callable[..., Any]) -> None:
+    """Register a plan for what an allocator gives."""
+    session.extensions.register_allocator(ODD, Slots(aligns=True))
+    session.extensions.register_numa_plan(ODD, asked)
+
+
+def numa_hints(session: Session, asked: Callable[..., Any]) -> None:
+    """Register hints, and a plan that asks for them."""
+
+    def plan(task: Any, column: int, in_future: bool) -> int:  # as in `NumaPlan`
+        session.extensions.numa_hints(task, column, [0, 1], in_future=in_future)
+        return 1
+
+    numa_plan(session, plan)
+    session.extensions.register_numa_hints(ODD, asked)
+
+
 OTHERS: Final[Mapping[str, Row]] = {
     "normalise": beside(contract.NODE_ORDER, PLACING, (), "normalise", ones, locality=Locality.FACTS),
     "cares": beside(contract.NODE_ORDER, PLACING, BOOLEAN, "cares", always(None), locality=Locality.GLOBAL),
@@ -455,6 +513,12 @@ OTHERS: Final[Mapping[str, Row]] = {
     "delegate": method("register_delegate", BOOLEAN),
     "apply": of_ledger(NONE, "apply"),
     "revert": of_ledger(ANYTHING, "revert"),
+    "allocator concerns": of_allocator("concerns", PLACING, BOOLEAN),
+    "allocator allocate": of_allocator("allocate", PLACING, {"text"}),
+    "allocator free": of_allocator("free", UNDOING, NONE),
+    "allocator give": of_allocator("give", SPARING, ANYTHING),
+    "numa_plan": Row(ground=PLACING, right=NONE | {"number"}, register=numa_plan),
+    "numa_hints": Row(ground=PLACING, right=NONE | {"empty mapping"}, register=numa_hints),
     "on_opened": method("on_opened", ANYTHING),
     "on_close": method("on_close", ANYTHING),
 }
