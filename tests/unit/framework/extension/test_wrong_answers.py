@@ -388,7 +388,7 @@ class Ledger(contract.Ledger):
 class Slots(contract.Allocator):
     """An allocator of which one function is given. Others give nothing, to each task on each node."""
 
-    def __init__(self, *, aligns: bool = False, **functions: Callable[..., Any]) -> None:
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], *, aligns: bool = False) -> None:
         self.__dict__.update(functions)
         self.aligns = aligns
 
@@ -459,14 +459,14 @@ def of_allocator(name: str, ground: Ground, right: Collection[str]) -> Row:
 
     def register(session: Session, asked: Callable[..., Any]) -> None:
         function = (lambda *about, dry_run: asked(*about, dry_run)) if name == "allocate" else asked
-        session.extensions.register_allocator(ODD, Slots(**{name: function}))
+        session.extensions.register_allocator(ODD, Slots({name: function}))
 
     return Row(ground=ground, right=right, register=register)
 
 
 def numa_plan(session: Session, asked: Callable[..., Any]) -> None:
     """Register a plan for what an allocator gives."""
-    session.extensions.register_allocator(ODD, Slots(aligns=True))
+    session.extensions.register_allocator(ODD, Slots({}, aligns=True))
     session.extensions.register_numa_plan(ODD, asked)
 
 
