@@ -21,7 +21,9 @@ NumaAmounts = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 """Thousandths by resource, by NUMA node; both ascending."""
 
 _TEXTS_KEPT: Final = 1 << 14
-_MOST_NUMA_NODES: Final = 64
+_LARGEST_NUMA_NODE: Final = 63
+"""As in a NodeResourceTopology. NUMA nodes are the bits of masks, so a larger number would cost its size in bits."""
+_MOST_NUMA_NODES: Final = _LARGEST_NUMA_NODE + 1
 _MOST_RESOURCES: Final = 64
 """Maximum numbers of NUMA nodes, and of resources of each, in an annotation."""
 
@@ -95,8 +97,12 @@ def _amounts(resources: tuple[_NumaResources, ...]) -> NumaAmounts:
     found: dict[int, dict[str, int]] = {}
     for at, each in enumerate(resources):
         path = f"numaNodeResources[{at}]"
-        if each.node in found or each.node < 0 or len(each.resources) > _MOST_RESOURCES:
-            raise ValueError(f"{path}: expected another NUMA node, and at most {_MOST_RESOURCES} resources")
+        if each.node in found:
+            raise ValueError(f"{path}.node: NUMA node {each.node} is there twice")
+        if not 0 <= each.node <= _LARGEST_NUMA_NODE:
+            raise ValueError(f"{path}.node: expected a number from 0 to {_LARGEST_NUMA_NODE}")
+        if len(each.resources) > _MOST_RESOURCES:
+            raise ValueError(f"{path}.resources: {len(each.resources)} are more than {_MOST_RESOURCES}")
         found[each.node] = {
             name: _millis(f"{path}.resources.{name[:40]}", text) for name, text in each.resources.items()
         }

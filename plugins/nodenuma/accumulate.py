@@ -66,7 +66,7 @@ def _machine(layout: CpuLayout) -> _Machine:
             for number, core in enumerate(cores)
             for cpu in members(core)
         },
-        per_core=count // len(cores),
+        per_core=max(core.bit_count() for core in cores),  # a core with a CPU offline is never whole
         per_numa=count // len(parts),
         per_socket=count // len(layout.sockets),
     )

@@ -1,7 +1,7 @@
 """Annotations of Koordinator about devices: fields without a value count as absent, and errors name the path."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -11,24 +11,32 @@ __all__ = ["read_annotation"]
 
 T = TypeVar("T")
 
+_DEEPEST: Final = 32
+"""Maximum number of levels of lists and objects. Python's own limit depends on the stack of the caller."""
+
 
 def read_annotation(annotations: Mapping[str, str], key: str, kind: type[T]) -> T | None:
     """Return the decoded value of an annotation; None if it is absent.
 
     Raises:
-        ValueError: It is not JSON, or a value in it is invalid. The message names the annotation and the path.
+        ValueError: It is not JSON, is nested too deeply, or has an invalid value. The message names the annotation and
+            the path.
     """
     text = annotations.get(key)
     if text is None:
         return None
     try:
-        return msgspec.convert(_without_nulls(read_json(text, Any)), kind)
+        return msgspec.convert(_without_nulls(read_json(text, Any), 1), kind)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None
 
 
-def _without_nulls(raw: Any) -> Any:
+def _without_nulls(raw: Any, level: int) -> Any:
     """Remove the fields without a value, at all levels."""
+    if not isinstance(raw, (dict, list)):
+        return raw
+    if level > _DEEPEST:
+        raise ValueError("it is nested too deeply")
     if isinstance(raw, dict):
-        return {name: _without_nulls(value) for name, value in raw.items() if value is not None}
-    return [_without_nulls(each) for each in raw] if isinstance(raw, list) else raw
+        return {name: _without_nulls(value, level + 1) for name, value in raw.items() if value is not None}
+    return [_without_nulls(each, level + 1) for each in raw]

@@ -147,3 +147,13 @@ def test_cores_of_one_cpu() -> None:
     assert cpus_per_core(layout) == 1
     assert as_text(take(layout, free(layout, "0"), 3, policy=SPREAD, strategy=MOST) or 0) == "1-3"
     assert as_text(take(layout, free(layout, "0"), 3, policy=SPREAD, strategy=LEAST) or 0) == "4-6"
+
+
+def test_a_core_with_a_cpu_offline_is_never_whole() -> None:
+    """CPU 7 is offline: FullPCPUs takes CPUs 0 and 1, and neither half of a core in use nor CPU 6."""
+    layout = layout_of(tuple(CpuPlace(cpu, 0, 0, cpu // 2) for cpu in range(7)))
+
+    assert cpus_per_core(layout) == 2
+    assert as_text(usable(layout, free(layout, "2,5"), FULL)) == "0-1"
+    assert not satisfies(layout, read_cpu_set("3,6"), FULL)
+    assert satisfies(layout, read_cpu_set("0-1"), FULL)

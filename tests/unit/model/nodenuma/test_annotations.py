@@ -41,6 +41,8 @@ def test_policies_of_a_pod() -> None:
         (SPEC, '{"requiredCPUBindPolicy":"Whole"}', "requiredCPUBindPolicy"),
         (NUMA, '{"numaTopologyPolicy":"Near"}', "numaTopologyPolicy"),
         (NUMA, "{", "truncated"),
+        (NUMA, "[" * 33 + "]" * 33, "nested too deeply"),
+        (SPEC, '{"a":' * 900 + "1" + "}" * 900, "nested too deeply"),
     ],
 )
 def test_policies_that_cannot_be_parsed(key: str, value: str, fault: str) -> None:
@@ -76,7 +78,8 @@ def test_the_decision_is_written_and_read() -> None:
         ({"numaNodeResources": [{"node": 0}, {"node": 0}]}, r"numaNodeResources\[1\]"),
         ({"numaNodeResources": [{"node": n} for n in range(65)]}, "65 are more than 64"),
         ({"numaNodeResources": [{"node": 0, "resources": {"cpu": "x"}}]}, "resources.cpu: 'x' is not a quantity"),
-        ({"numaNodeResources": [{"node": 0, "resources": {str(n): 1 for n in range(65)}}]}, "at most 64 resources"),
+        ({"numaNodeResources": [{"node": 64}]}, r"numaNodeResources\[0\].node: expected a number from 0 to 63"),
+        ({"numaNodeResources": [{"node": 0, "resources": {str(n): 1 for n in range(65)}}]}, "65 are more than 64"),
         ([], "Expected `object`"),
     ],
 )
