@@ -69,7 +69,7 @@ conformance: $(READY)  ## Decisions against Volcano's decision tables, as a tabl
 	$(BIN)/python tests/conformance/report.py
 
 .PHONY: soak
-soak: $(READY)  ## Thirty-two configurations, two hundred cycles each on a whole cluster, laws checked in every cycle
+soak: $(READY)  ## Thirty-three configurations, two hundred cycles each on a whole cluster, laws checked in every cycle
 	PYROCLAST_SOAK=1 $(BIN)/python -m pytest tests/soak -n 2 -p no:logging
 
 .PHONY: bench

@@ -1,15 +1,18 @@
 """What must hold after each cycle, read from the objects of the API server and from the plans that were carried out."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from pyroclast.emulator.quantities import amount
+from pyroclast.model.cpusets import members, read_cpu_set
 from pyroclast.model.plan import Eviction, Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.tasks import READY_STATUSES
 from tests.elastic_quotas import is_preemptible, quota_of
+from tests.nodenuma import STATUS
 from tests.soak.ground import Ground, Object
 from tests.soak.idle import IdleRoom
 from tests.soak.workload import (
@@ -87,6 +90,7 @@ class Laws:
             *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
             *self._overcommitted(pods),
             *self._crowded_cards(pods),
+            *self._shared_cpus(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
             *self._gangs_in_part(plans),
@@ -142,6 +146,22 @@ class Laws:
         yield from (
             f"card {card} of {node} is crowded: {memory}" for (node, card), memory in used.items() if memory > CARD
         )
+
+    def _shared_cpus(self, pods: list[Object]) -> Iterator[str]:
+        """No two pods on a node have the same CPU, and a pod has as many as it requests."""
+        owners: dict[tuple[str, int], str] = {}
+        for pod in pods:
+            text = pod["metadata"].get("annotations", {}).get(STATUS)
+            if not text or pod["status"].get("phase") in ENDED or pod["metadata"].get("deletionTimestamp"):
+                continue
+            name, node = pod["metadata"]["name"], pod["spec"].get("nodeName", "")
+            cpus = set(members(read_cpu_set(json.loads(text).get("cpuset", ""))))
+            if cpus and len(cpus) != _requests(pod)["cpu"]:
+                yield f"{name} has the CPUs {sorted(cpus)}"
+            for cpu in cpus:
+                other = owners.setdefault((node, cpu), name)
+                if other != name:
+                    yield f"CPU {cpu} of {node} belongs to {other} and {name}"
 
     def _refused_by_kubelets(self, pods: list[Object]) -> Iterator[str]:
         for pod in pods:

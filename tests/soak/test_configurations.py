@@ -1,4 +1,4 @@
-"""Thirty-two configurations, each on a cluster of its own with jobs that come and end and nodes that are lost.
+"""Thirty-three configurations, each on a cluster of its own with jobs that come and end and nodes that are lost.
 
 A short form runs always; PYROCLAST_SOAK=1 (`make soak`) runs all of them for two hundred cycles.
 """
@@ -29,7 +29,7 @@ QUIET_CYCLES = 12
 """Cycles without a decision that make a rest, when nothing ends either: more than a cool-down or a period takes."""
 MOST_STILL_CYCLES = 80
 """Within which these must be reached."""
-SHORT = ("03", "05", "13", "29", "31", "32")
+SHORT = ("03", "05", "13", "29", "31", "32", "33")
 SEED = int(os.environ.get("PYROCLAST_SOAK_SEED", "20"))
 
 
@@ -44,7 +44,7 @@ def test_configurations_name_everything_that_is_registered() -> None:
     profiles = [configuration_of(file).profiles[0] for file in FILES]
     plugins = [{option.plugin for option in profile.plugins} for profile in profiles]
 
-    assert len(FILES) == 32
+    assert len(FILES) == 33
     assert set(registry.plugins) - set().union(*plugins) == set()
     assert set(registry.actions) - {action for profile in profiles for action in profile.actions} == set()
     assert not [each for each in plugins if {"proportion", "capacity"} <= each]

@@ -14,13 +14,14 @@ from typing import Final
 from pyroclast.framework.configuration import Profile
 from pyroclast.kube.client import MediaType
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NODE_METRICS
+from pyroclast.kube.resources import NODE_METRICS, NODE_RESOURCE_TOPOLOGIES
 from pyroclast.model.api.names import POD_QUEUE_NAME
 from pyroclast.model.gangs.names import MIN_AVAILABLE, MODE, NAME
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage
 from tests.elastic_quotas import elastic_quota, uses
 from tests.nodemetrics import node_metric, pod_metric
+from tests.nodenuma import QOS, policies, topology
 from tests.numatopologies import numatopology
 from tests.soak.ground import Ground, Object
 
@@ -266,6 +267,9 @@ class Workload:
         )
         if "numa-aware" in self.plugins:
             await self._describe(number)
+        if "nodenuma" in self.plugins:
+            described = NODE_RESOURCE_TOPOLOGIES.decoder.convert(topology(f"node-{number}"))
+            self._ground.cache.state.apply("NodeResourceTopology", described)
 
     async def _describe(self, number: int) -> None:
         """As an exporter on a node does, but for what its pods hold; what was there before may be there still."""
@@ -423,6 +427,11 @@ class Workload:
         if "numa-aware" in self.plugins and chance.random() < 0.5:
             job.has_limits = True
             job.extra |= chance.choice(({}, {NUMA_POLICY: chance.choice(NUMA_POLICIES)}))
+        if "nodenuma" in self.plugins and job.cpu and chance.random() < 0.6:
+            job.labels |= {QOS: chance.choice(("LSR", "LSE"))}
+            bind = chance.choice(("FullPCPUs", "SpreadByPCPUs", "SpreadByPCPUs"))
+            numa = chance.choice(("", "", "BestEffort", "Restricted", "SingleNUMANode"))
+            job.extra |= policies(preferred=bind, **({"numa": numa} if numa else {}))
         if "deviceshare" in self.plugins and job.cpu and chance.random() < 0.5:
             job.card = chance.choice((2, 5, 5, 8))
         if "elastic-quota" in self.plugins:

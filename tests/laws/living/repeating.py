@@ -15,6 +15,7 @@ from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
 from pyroclast.framework.session.session import Session
+from pyroclast.model.api.names import LENT
 from pyroclast.model.elastic.names import QUOTA_NAME
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
@@ -122,6 +123,8 @@ def miscounted(headroom: Mapping[str, list[int]], report: CycleReport, following
         report: Report of the cycle.
         following: With its plans assumed and its memory.
     """
+    if any(LENT in bind.annotations for plan in report.plans for bind in plan.binds):
+        return  # idle capacity is lent after the last action, and the headroom is that of its end
     profile = following.configuration.profiles[0]
     if any(plan.evictions for plan in report.plans) and any(each.plugin == "proportion" for each in profile.plugins):
         return  # it divides by what is asked for, and those who go ask for nothing
