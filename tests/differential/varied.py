@@ -18,6 +18,7 @@ from tests.differential.extended import DRAINED, KEPT, RANK, TOOLS, VOTE
 from tests.differential.generated import AS_VOLCANO, case
 from tests.elastic_quotas import elastic_quota, uses
 from tests.nodemetrics import node_metric, pod_metric
+from tests.nodenuma import QOS, STATUS, policies, topology
 
 SHUFFLING = ("allocate", "shuffle")
 TRIES = 4
@@ -683,6 +684,46 @@ def _topology(node: Object, pods: list[str], policy: str, chance: Random) -> Obj
     }
 
 
+def with_cpus(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Machines of one or two CPUs for each core, and pods with whole cores of their own, some of them running."""
+    free: dict[str, list[list[int]]] = {}
+    topologies = []
+    for each in objects:
+        name = each["metadata"]["name"]
+        if each["kind"] == "Node" and chance.random() < 0.9:
+            threads = chance.choice([1, 2])
+            cores = max(amount("cpu", str(each["status"]["allocatable"]["cpu"])) // 1000 // threads, 1)
+            numa = chance.choice([1, 2]) if cores > 1 else 1
+            cpus = {
+                core * threads + thread: (core * numa // cores, 0, core)
+                for core in range(cores)
+                for thread in range(threads)
+            }
+            topologies.append(topology(name, cpus))
+            free[name] = [[core * threads + thread for thread in range(threads)] for core in range(cores)]
+            chance.shuffle(free[name])
+
+    def pod(each: Any) -> Object:
+        node = each["spec"].get("nodeName", "")
+        millis = sum(
+            amount("cpu", str(container["resources"].get("requests", {}).get("cpu", 0)))
+            for container in each["spec"]["containers"]
+        )
+        if chance.random() < 0.4 or each["metadata"].get("deletionTimestamp"):
+            return dict(each)
+        own = policies(required="FullPCPUs")
+        if node:
+            cores = free.get(node, [])
+            needs = millis // 1000
+            if not needs or millis % 1000 or not cores or needs % len(cores[0]) or needs // len(cores[0]) > len(cores):
+                return dict(each)
+            given = sorted(cpu for _ in range(needs // len(cores[0])) for cpu in cores.pop())
+            own |= {STATUS: json.dumps({"cpuset": ",".join(map(str, given))})}
+        return noted(noted(each, "labels", {QOS: "LSR"}), "annotations", own)
+
+    return (*edited(objects, "Pod", pod), *topologies), {"weight": 0}
+
+
 def with_marked_objects(
     objects: tuple[Object, ...], _now: float, chance: Random
 ) -> tuple[tuple[Object, ...], Arguments]:
@@ -943,6 +984,7 @@ VARIATIONS = {
     "load-aware": Variation((roomy, full), with_node_metrics),
     "network-topology-aware": Variation((roomy, full), with_racks),
     "nodegroup": Variation((roomy, full), with_node_groups),
+    "nodenuma": Variation((roomy, roomy, gated), with_cpus),
     "numa-aware": Variation((roomy, roomy, full), with_topologies),
     "pdb": Variation((full, full, rescheduling), with_budgets),
     "rescheduling": Variation((shuffling,), with_marks),

@@ -13,6 +13,7 @@ from tests.differential.policies.koordinator_devices import KoordinatorDevices
 from tests.differential.policies.load_aware import LoadAware
 from tests.differential.policies.network_topology_aware import NetworkTopologyAware
 from tests.differential.policies.nodegroup import NodeGroup
+from tests.differential.policies.nodenuma import NodeNuma
 from tests.differential.policies.numa_aware import NumaAware
 from tests.differential.policies.pdb import Pdb
 from tests.differential.policies.rescheduling import Rescheduling
@@ -40,6 +41,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
         LoadAware,
         NetworkTopologyAware,
         NodeGroup,
+        NodeNuma,
         NumaAware,
         Pdb,
         Rescheduling,
