@@ -15,7 +15,7 @@ from typing import Final
 
 from pyroclast.actions.arguments import AllocateArgs
 from pyroclast.framework.extension.contract import Action
-from pyroclast.framework.placement.placing import Worksheet, complete_deferred
+from pyroclast.framework.placement.placing import Worksheet, best_effort_members_fit, complete_deferred
 from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.placement.topology.required import unserved_topology
 from pyroclast.framework.placement.work_order import WorkOrder
@@ -139,16 +139,20 @@ def lift_gates(session: Session, job: SessionJob) -> bool:
 def offer(session: Session, job: SessionJob, sheets: list[Worksheet]) -> bool:
     """Place tasks of a job and keep useful placements. Return whether the job should have another turn."""
     with session.statement() as statement:
-        if place_job(session, statement, job, sheets):
-            if job.relies_on_best_effort:
-                session.deferred.add(job, statement)
-            else:
-                commit(session, job, statement)
+        if not place_job(session, statement, job, sheets):
+            if session.jobs.job_pipelined(job):
+                statement.hold()
+            keep_places(session, statement, job)
+            return False
+        if not job.relies_on_best_effort:
+            commit(session, job, statement)
             return any(sheets)
-        if session.jobs.job_pipelined(job):
-            statement.hold()
-        keep_places(session, statement, job)
-    return False
+        unplaceable = len(job.unplaceable)
+        if best_effort_members_fit(session, statement, job):
+            session.deferred.add(job, statement)
+            return any(sheets)
+    sheets[:] = worksheets_of(session, job)  # other members may make the job ready without those that no node accepts
+    return len(job.unplaceable) > unplaceable and any(sheets)
 
 
 def commit(session: Session, job: SessionJob, statement: Statement) -> None:

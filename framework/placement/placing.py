@@ -23,7 +23,14 @@ from pyroclast.model.refusals import Refusal
 from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["Worksheet", "complete", "complete_deferred", "place_best_effort", "place_tasks"]
+__all__ = [
+    "Worksheet",
+    "best_effort_members_fit",
+    "complete",
+    "complete_deferred",
+    "place_best_effort",
+    "place_tasks",
+]
 
 _SAME_ROLE_FAILED: Final = "SameRoleFailed"
 
@@ -351,6 +358,20 @@ def _places_for_pods(session: Session) -> IntArray:
     """Count the pods that each node takes more, shape (N,), whatever else it lacks: the task asks for nothing else."""
     places: IntArray = np.maximum(session.nodes.columns().idle[session.resources.rows[PODS]], 0)
     return places
+
+
+def best_effort_members_fit(session: Session, statement: Statement, job: SessionJob) -> bool:
+    """Return whether nodes accept the best-effort tasks that a job needs to be ready. None of them is placed.
+
+    Otherwise the other members would hold their nodes and the share of their queue until backfill, in every cycle.
+    """
+    before = len(statement.operations)
+    for task in session.jobs.pending_tasks(job):
+        if job.relies_on_best_effort and job.counts_as_placed(task) and not task.gated:
+            place_best_effort(session, statement, job, task)
+    fit = session.jobs.job_ready(job) and not job.relies_on_best_effort
+    statement.undo_to(before)
+    return fit
 
 
 def complete(session: Session, job: SessionJob) -> None:

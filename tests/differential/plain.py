@@ -304,6 +304,11 @@ class Plain:
                 parts[:] = again
         if self.ready(group):
             if self.relies_on_light(group):
+                unplaceable = len(group.nowhere)
+                if not self.light_pods_fit(group):
+                    self.undo(placed, 0)
+                    parts[:] = self.worksheet(group)
+                    return len(group.nowhere) > unplaceable
                 self.waiting[group.key] = [*self.waiting.get(group.key, []), *placed]
             else:
                 self.commit([*self.waiting.pop(group.key, []), *placed])
@@ -491,20 +496,37 @@ class Plain:
     def complete(self, group: Group) -> None:
         """Place a job's best-effort pods; from its minimum on each counts for itself, below it nothing counts."""
         placed = self.waiting.pop(group.key, [])
-        waiting = [pod for pod in group.pods if group.counts(pod) and not pod.gated]
-        for pod in sorted(waiting, key=self.pod_key):
-            permitted = [node for node in self.cluster.nodes if self.permits(pod, node) and self.takes_a_pod(node)]
-            nodes = self.where_it_may_lie(pod, permitted)
-            if nodes:
-                self.put(pod, self.best(pod, nodes), "Allocated")
-                placed.append(pod)
-            else:
-                group.nowhere.add(pod.key)
+        for pod in self.light_pods(group):
+            self.put_light(group, pod, placed)
             if self.ready(group) and not self.relies_on_light(group):
                 self.commit(placed)
                 placed = []
         if not (self.ready(group) and not self.relies_on_light(group)):
             self.undo(placed, 0)
+
+    def light_pods(self, group: Group) -> list[Pod]:
+        """Pods of a job that ask for nothing and wait."""
+        return sorted((pod for pod in group.pods if group.counts(pod) and not pod.gated), key=self.pod_key)
+
+    def put_light(self, group: Group, pod: Pod, placed: list[Pod]) -> None:
+        """Place a pod that asks for nothing, if a node takes it."""
+        permitted = [node for node in self.cluster.nodes if self.permits(pod, node) and self.takes_a_pod(node)]
+        nodes = self.where_it_may_lie(pod, permitted)
+        if nodes:
+            self.put(pod, self.best(pod, nodes), "Allocated")
+            placed.append(pod)
+        else:
+            group.nowhere.add(pod.key)
+
+    def light_pods_fit(self, group: Group) -> bool:
+        """Whether nodes take those that ask for nothing of which a job needs some; none of them stays."""
+        placed: list[Pod] = []
+        for pod in self.light_pods(group):
+            if self.relies_on_light(group):
+                self.put_light(group, pod, placed)
+        fit = self.ready(group) and not self.relies_on_light(group)
+        self.undo(placed, 0)
+        return fit
 
     def where_it_may_lie(self, _pod: Pod, nodes: Sequence[Node]) -> Sequence[Node]:
         """Where a pod that asks for nothing may lie by its topology; where domains count, they differ."""

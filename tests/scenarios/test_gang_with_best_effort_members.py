@@ -41,6 +41,19 @@ def test_gangs_without_their_best_effort_member_are_skipped() -> None:
     assert outcome.bindings == {}
 
 
+def test_a_gang_without_its_best_effort_member_keeps_no_share_of_its_queue() -> None:
+    """The limit of the queue admits one heavy pod. The gang can never start, so the pod of the later job does."""
+    scenario = Scenario().queue("red", capability={"cpu": 4}).node("n", cpu=8)
+    gang = scenario.job("gang", tasks=1, min_available=2, queue="red", cpu=3)
+    nowhere = gang.pod("light", job="gang", cpu=None, spec={"nodeSelector": {"disk": "none"}})
+    outcome = nowhere.job("later", queue="red", cpu=3).run(
+        "enqueue", "allocate", "backfill", plugins=(("gang", "proportion"), ("predicates",))
+    )
+
+    assert outcome.bindings == {"later-0": "n"}
+    assert "node affinity" in outcome.why("gang")
+
+
 @pytest.mark.parametrize("evicting", ["preempt", "reclaim", "gangpreempt", "gangreclaim"])
 def test_actions_that_evict_leave_light_gangs_to_backfill(evicting: str) -> None:
     """They starve until backfill places them; room held for them without evictions would keep them from being bound."""
