@@ -23,6 +23,7 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.resources import Amounts
 from pyroclast.model.sealed import SealedDict
 from pyroclast.model.tasks import Task, TaskTemplate, new_template_number
+from pyroclast.model.texts import shortened
 
 __all__ = ["SessionResizes"]
 
@@ -73,14 +74,17 @@ class SessionResizes:
 
     def refusal(self, template: TaskTemplate, column: int, verb: Verb) -> Refusal | None:
         """Return why a node has no room for what a task counts as; None if it has."""
+        rows = self._nodes.resources.rows
+        lacking = next((name for name, amount in template.request.items() if amount and name not in rows), None)
+        if lacking is not None:
+            return _too_large(lacking)  # no node offers it, so that no array has its amounts
         room = self._nodes.future_idle_on(column)
         if verb is Verb.ALLOCATE:
             room = np.minimum(room, self._nodes.one(column).idle[:, 0])
         short = np.flatnonzero(self._nodes.needs(template).thresholds[:, 0] > room)
         if not short.size:
             return None
-        message = f"Insufficient {self._nodes.resources.names[int(short[0])]} for what the pod counts as"
-        return Refusal(plugin=_PLUGIN, reason="ResizedPodTooLarge", message=message)
+        return _too_large(self._nodes.resources.names[int(short[0])])
 
     def predicates(self) -> tuple[ViewPredicate, ...]:
         """The predicate that nodes have room for what tasks count as, where plugins resize pods."""
@@ -101,3 +105,8 @@ class SessionResizes:
                 is_resized = True
                 verdicts[position] = self.refusal(template, column, Verb.PIPELINE) is not None
         return verdicts if is_resized else None
+
+
+def _too_large(resource: str) -> Refusal:
+    message = f"Insufficient {shortened(resource)} for what the pod counts as"
+    return Refusal(plugin=_PLUGIN, reason="ResizedPodTooLarge", message=message)

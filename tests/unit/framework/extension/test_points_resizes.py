@@ -46,6 +46,16 @@ def test_a_node_without_room_for_it_is_not_tried() -> None:
     assert "2 Insufficient resources for what the pod counts as" in outcome.why_pod("a-1")
 
 
+@pytest.mark.parametrize("resource", ["example.com/none", ""])
+def test_no_node_takes_a_pod_that_counts_as_a_resource_that_none_offers(resource: str) -> None:
+    """It waits with the reason, and no plan binds it."""
+    outcome = decided(always({resource: 5}))
+
+    assert not outcome.rounds[0].plans
+    assert "2 Insufficient resources for what the pod counts as" in outcome.why_pod("a-0")
+    assert outcome.warnings == ()
+
+
 def test_the_largest_amount_of_each_resource_counts_and_never_less_than_the_request() -> None:
     """Plugins are asked in turn."""
     one = Saying("one", {contract.RESIZE_POD: always({"cpu": 1000, "memory": 2**31 * 1000})})
