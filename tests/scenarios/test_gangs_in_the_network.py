@@ -129,6 +129,21 @@ def test_one_pod_for_each_node_is_counted_at_once(rules: dict[str, Any]) -> None
     assert len(run(shunning(scenario, 4, gathered(BlockLayer=2), **rules)).bindings) == 4
 
 
+def test_a_gang_whose_tries_are_used_up_has_that_reason() -> None:
+    """Nodes take fewer pods than they offer, for a rule that is not counted before: anti-affinity by another label."""
+    term = {"topologyKey": "net/node", "labelSelector": {"matchLabels": {"app": "g"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scenario = Scenario().queue("default").add(network_topology())
+    for number in range(40):
+        scenario = scenario.node(
+            f"n{number}", cpu=8, labels={"net/spine": "s", "net/block": "b", "net/node": f"{number}"}
+        )
+    outcome = run(shunning(scenario, 4, gathered(NodeTopologyLayer=2), affinity=affinity))
+
+    message = "no domain of the network takes 4 tasks in multiples of 2 in each domain of NodeTopologyLayer"
+    assert f"{message}, as far as 32 tries show" in outcome.condition_message("g-0")
+
+
 def test_a_block_with_fewer_nodes_than_pods_that_shun_each_other_is_named() -> None:
     """The message has the number of pods that the block takes, not the number that its CPUs would take."""
     outcome = run(shunning(cluster(n1=8, n2=8), 3, gathered("BlockLayer")))

@@ -44,13 +44,16 @@ def gather(session: Session, statement: Statement, job: SessionJob, sheet: Works
     multiples = {tiers[name]: count for name, count in gathering.multiples.items() if name in tiers}
     tasks, mark = sheet.left(), sheet.mark()
     needed = max(session.jobs.missing_of_job(job), 1)
+    is_exhaustive = True
     for count in dict.fromkeys((len(tasks), min(needed, len(tasks)))):
-        if _Trial(session, statement, job, tasks[:count], multiples).place():
+        trial = _Trial(session, statement, job, tasks[:count], multiples)
+        if trial.place():
             sheet.take(count)
             return True
+        is_exhaustive = is_exhaustive and trial.is_exhaustive
         sheet.return_to(mark)
     if multiples:
-        _refuse(job, sheet, gathering.multiples)
+        _refuse(job, sheet, gathering.multiples, is_exhaustive=is_exhaustive)
     return bool(multiples)
 
 
@@ -73,6 +76,8 @@ class _Trial:
     ) -> None:
         self._session, self._statement, self._job = session, statement, job
         self._tasks, self._multiples = tasks, multiples
+        self.is_exhaustive = False
+        """Whether no other distribution could be tried."""
 
     def place(self) -> bool:
         """Place all tasks, and return whether the job is ready; else nothing is placed."""
@@ -87,6 +92,7 @@ class _Trial:
             found = Distribution(tree, offers, multiples=self._multiples, scores=scores)
             places = found.places(len(self._tasks), allowed)
             if places is None:
+                self.is_exhaustive = True
                 break
             if self._take(places, offers) and session.jobs.job_ready(job):
                 return True
@@ -151,11 +157,12 @@ def _scores(session: Session, task: Task) -> FloatArray:
     return scores
 
 
-def _refuse(job: SessionJob, sheet: Worksheet, multiples: Mapping[str, int]) -> None:
-    """Refuse the tasks of a gang whose numbers of tasks by layer cannot be had."""
+def _refuse(job: SessionJob, sheet: Worksheet, multiples: Mapping[str, int], *, is_exhaustive: bool) -> None:
+    """Refuse the tasks of a gang whose numbers of tasks by layer cannot be had, or were not found."""
     numbers = ", ".join(f"{count} in each domain of {name}" for name, count in sorted(multiples.items()))
-    total = len(sheet.left())
-    message = f"no domain of the network takes {total} tasks in multiples of {numbers}"
+    message = f"no domain of the network takes {len(sheet.left())} tasks in multiples of {numbers}"
+    if not is_exhaustive:
+        message = f"{message}, as far as {_MOST_TRIES} tries show"
     refusal = Refusal(plugin="coscheduling", reason="NoDomainFits", message=message)
     job.refuse(refusal)
     for task in sheet.left():
