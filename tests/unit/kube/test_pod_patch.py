@@ -112,6 +112,19 @@ async def test_what_another_client_wrote_since_stays(world: World) -> None:
     assert await metadata_of(world) == ({"pool": "newer", "own": "o"}, {}, "")
 
 
+async def test_a_later_pod_of_the_same_name_with_the_same_labels_is_left_alone(world: World) -> None:
+    """The pod was replaced after the patch, by one that has the values of the patch of its own."""
+    bind = bind_of("a", await created(world))
+    patcher = ApiBinder(world.client, clock=world.clock).preparers["patch-pod"]
+    await patcher.prepare(bind, bind.preparations[-1])
+    await world.client.request_json("DELETE", "/api/v1/namespaces/default/pods/a")
+    await created(world)
+    await patched(world, "a", {"labels": {"pool": "new"}})
+    await patcher.revert(bind, bind.preparations[-1])
+
+    assert (await metadata_of(world))[0] == {"pool": "new", "own": "o"}
+
+
 @pytest.mark.parametrize("effect", ["lost", "cut"])
 async def test_a_patch_without_an_answer_is_sent_again(world: World, effect: str) -> None:
     """It has the same result."""

@@ -169,6 +169,18 @@ def test_a_run_of_which_one_does_not_fit_is_undone_whole() -> None:
     assert np.array_equal(session.nodes.state, state)
 
 
+def test_capacity_that_waiting_tasks_hold_is_not_given_to_pods_that_count_as_more() -> None:
+    """The node is idle, and held for a task that waits there."""
+    session = session_of(TWO_CPU, ("gang", "predicates", resizing(always({"cpu": 3000}))))
+    job, tasks = job_of(session), tasks_of(session)
+    with session.statement() as statement:
+        assert statement.pipeline(job, tasks[:1], [0]) is None
+        refusal = statement.allocate(job, tasks[1:2], [0])
+
+    assert refusal is not None
+    assert refusal.message == "Insufficient cpu for what the pod counts as"
+
+
 def test_an_eviction_frees_what_the_pod_counts_as() -> None:
     """The annotation of a running pod."""
     scenario = Scenario().node("n1", cpu=4).job("old", running_on=("n1",), cpu=1, annotations={COUNTED: '{"cpu": "3"}'})

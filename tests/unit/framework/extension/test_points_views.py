@@ -434,6 +434,38 @@ def test_a_function_that_fails_after_all_actions_is_named() -> None:
     assert told.failed_plugins == ["test"]
 
 
+def test_a_function_that_looks_at_each_task_is_asked_again_after_other_placements() -> None:
+    """It left all nodes as they are at first; now it shows the node with a pod without CPUs."""
+
+    def without_pods(_: Task, nodes: NodeColumns) -> View | None:
+        used = nodes.used[0] > 0
+        return View(allocatable=np.where(used, 0, nodes.allocatable)) if used.any() else None
+
+    def has_cpus(_: Task, nodes: NodeColumns) -> Any:
+        return (nodes.allocatable[0] == 0).astype(np.uint8)
+
+    plugin = Saying(
+        "test",
+        {
+            contract.BEFORE_FILTER: (without_pods, {"locality": Locality.GLOBAL}),
+            contract.PREDICATE: (has_cpus, {"locality": Locality.GLOBAL}),
+        },
+    )
+    session = session_of(THREE.job("b"), ("gang", "predicates", plugin))
+    (first,), (second,) = tasks_of(session, "a"), tasks_of(session, "b")
+
+    def choose() -> int:
+        choice = session.candidates.of(second).choose(second, None)
+        assert choice is not None
+        return choice.column
+
+    assert choose() == 0
+    with session.statement() as statement:
+        assert statement.allocate(job_of(session, "a"), [first], [0]) is None
+        assert choose() == 1
+    assert choose() == 0
+
+
 # Without cost ---------------------------------------------------------------------------------------------------------
 
 

@@ -28,9 +28,11 @@ def spine() -> Topology:
     return Topology(domains, nodes=4, tier_by_name={}, faults=())
 
 
-def distribution(offers: list[int], multiples: Mapping[int, int] | None = None) -> Distribution:
+def distribution(
+    offers: list[int], multiples: Mapping[int, int] | None = None, scores: tuple[float, ...] = (0, 0, 0, 0)
+) -> Distribution:
     """The distribution over the spine."""
-    return Distribution(spine(), np.array(offers, dtype=np.int64), multiples=multiples or {}, scores=np.zeros(4))
+    return Distribution(spine(), np.array(offers, dtype=np.int64), multiples=multiples or {}, scores=np.array(scores))
 
 
 def counts(found: list[tuple[int, int]] | None) -> list[int] | None:
@@ -78,3 +80,15 @@ def test_only_allowed_domains_hold_the_gang() -> None:
 
     assert counts(distribution([5, 7, 6, 4]).places(12, blocks)) == [5, 7, 0, 0]
     assert distribution([5, 7, 6, 4]).places(13, blocks) is None
+
+
+def test_of_equal_domains_the_one_in_the_smaller_domain_is_first() -> None:
+    """Two nodes offer what is needed; the block of the second one offers less."""
+    assert counts(distribution([5, 7, 5, 4]).places(5, range(8))) == [0, 0, 5, 0]
+
+
+def test_scores_decide_among_equal_offers() -> None:
+    """Both among domains that hold the gang, and among those inside one."""
+    assert counts(distribution([5, 5, 5, 5], scores=(0, 0, 0, 1)).places(5, range(8))) == [0, 0, 0, 5]
+    assert counts(distribution([5, 5, 5, 5], scores=(0, 1, 0, 0)).places(6, range(8))) == [1, 5, 0, 0]
+    assert counts(distribution([5, 5, 5, 5], scores=(0, 0, 0, 1)).places(6, range(8))) == [0, 0, 1, 5]
