@@ -133,7 +133,7 @@ class CpuAllocator(Ledger):
 
         def verdict(place: int, column: int) -> int:
             if self.nodes[column].cpu_ratio is not None:
-                left = int(allocatable[place] - viewed[place]) - self.amplification(column, demand)
+                left = int(allocatable[place] - viewed[place]) - self.amplification(column, demand, in_future=True)
                 if demand.cpu_millis > left:
                     return reasons.now(texts, reasons.AMPLIFIED)
             choice = self.choice(task, column, in_future=True)
@@ -202,10 +202,10 @@ class CpuAllocator(Ledger):
         found: BoolArray = self._is_aligned[index]
         return np.ones_like(found) if demand.numa.policy else found
 
-    def amplification(self, column: int, demand: CpuDemand) -> int:
+    def amplification(self, column: int, demand: CpuDemand, *, in_future: bool) -> int:
         """Return the CPU that counts in addition to requests, since CPUs of pods' own count amplified, thousandths."""
         node = self.nodes[column]
-        bound = self.usage(column, in_future=True).cpus.bit_count() * MILLI
+        bound = self.usage(column, in_future=in_future).cpus.bit_count() * MILLI
         own = demand.cpu_millis if node.binds(demand) else 0
         ratio = node.cpu_ratio
         return amplified(bound, ratio) - bound + amplified(own, ratio) - own
@@ -356,12 +356,25 @@ class CpuAllocator(Ledger):
             return None
         for done, (task, column) in enumerate(zip(change.tasks, change.columns, strict=True)):
             choice = self._plan(task, column, in_future=change.verb is Verb.PIPELINE)
+            if change.verb is Verb.ALLOCATE and self._lacks_amplified(task, column):
+                choice = reasons.AMPLIFIED
             if isinstance(choice, str):
                 self._take_back(change.tasks[:done])
                 name = self._session.nodes.table.names[column]
                 return Refusal(plugin=self._plugin, reason=NO_CPUS, message=f"{name}: {choice}")
             self._put(task, column, choice)
         return None
+
+    def _lacks_amplified(self, task: Task, column: int) -> bool:
+        """Return whether a node lacks amplified CPU for a task now; verdicts count what is being released as free.
+
+        The amounts of the node include the task already, its CPUs do not.
+        """
+        demand = self.demand(task)
+        if demand is None or not demand.cpu_millis or self.nodes[column].cpu_ratio is None:
+            return False
+        idle = int(self._session.nodes.one(column).idle[self._session.resources.rows[CPU], 0])
+        return self.amplification(column, demand, in_future=False) > idle
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""

@@ -381,6 +381,16 @@ def test_shared_cpus_count_as_they_are(cpu: int, fits: bool) -> None:
     assert bool(run(holding(there, "held", "0-1,4-5", 4).job("p", cpu=cpu)).bindings) is fits
 
 
+@pytest.mark.parametrize(("cpu", "now"), [(6, True), (7, False), (12, False)])
+def test_cpus_of_terminating_pods_count_amplified(cpu: int, now: bool) -> None:
+    """Until the pod with four of its own is gone, six of twelve are left; a larger pod waits for its end."""
+    there = holding(node(offers=12, notes={"resource-amplification-ratio": '{"cpu":1.5}'}), "held", "0-1,4-5", 4)
+    leaving = next(each for each in there.objects if each["kind"] == "Pod")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert bool(run(there.job("p", cpu=cpu)).bindings) is now
+
+
 def test_an_unreadable_ratio() -> None:
     """Pods with CPU avoid the node."""
     there = node(notes={"resource-amplification-ratio": "1.5"})
@@ -402,3 +412,14 @@ def test_amplified_numa_nodes() -> None:
     assert run(already.job("p", cpu=6, annotations=aligned)).bindings == {}
     held = holding(there, "held", "0,4", 2, amounts={0: {"cpu": "2"}, 1: {}})
     assert status_of(run(held.job("p", cpu=4, annotations=aligned)))["numaNodeResources"][0]["node"] == 1
+
+
+@pytest.mark.parametrize(("cpu", "fits"), [(3, True), (4, False)])
+def test_cpus_of_ones_own_count_amplified_on_numa_nodes(cpu: int, fits: bool) -> None:
+    """Two of the six amplified CPUs of each NUMA node are a pod's own, and count three."""
+    aligned = {NUMA: '{"numaTopologyPolicy":"SingleNUMANode"}'}
+    there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu":1.5}'})
+    for numa, cpus in enumerate(("0,4", "2,6")):
+        there = holding(there, f"held-{numa}", cpus, 2, amounts={numa: {"cpu": "2"}})
+
+    assert bool(run(there.job("p", cpu=cpu, annotations=aligned)).bindings) is fits

@@ -1,5 +1,6 @@
 """The ledger of CPUs and NUMA amounts: placements, evictions and undo."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +12,13 @@ from pyroclast.model.ids import TaskId
 from pyroclast.plugins.nodenuma.allocator import CpuAllocator
 from pyroclast.plugins.nodenuma.usage import Holding
 from pyroclast.testing import Scenario, open_session
-from tests.nodenuma import LARGE, holding, node, pinned
+from tests.nodenuma import LARGE, QOS, STATUS, holding, node, pinned, run
+from tests.reservations import claimed, reservation
 
 
 def opened(scenario: Scenario) -> Session:
-    """A session with nodenuma alone."""
-    session = open_session(scenario, plugins=("gang", "predicates", "nodenuma"))
+    """A session with nodenuma and Reservations."""
+    session = open_session(scenario, plugins=("gang", "predicates", "nodenuma", "reservation"))
     assert session.extensions.failures == {}
     return session
 
@@ -120,3 +122,45 @@ def test_several_tasks_in_one_change() -> None:
     with session.statement() as statement:
         assert statement.allocate(job, waiting, [0, 0, 0]) is not None
         assert in_use(session, in_future=True) == ""
+
+
+def with_owner(*, once: bool) -> Scenario:
+    """A Reservation of CPUs 0 and 4, which its owner uses."""
+    told = {STATUS: json.dumps({"cpuset": "0,4"})}
+    there = node().add(reservation("r", node="n1", annotations=told, labels={QOS: "LSR"}, allocateOnce=once))
+    return there.running("o", on=["n1"], cpu=2, labels={"app": "a", QOS: "LSR"}, annotations={**claimed("r"), **told})
+
+
+@pytest.mark.parametrize(("once", "later"), [(True, ""), (False, "0,4")])
+def test_a_reservation_has_the_cpus_of_terminating_owners_back(once: bool, later: str) -> None:
+    """When the owner is gone, a Reservation that may be used once has nothing left, and another one has its CPUs."""
+    there = with_owner(once=once)
+    leaving = next(each for each in there.objects if each["kind"] == "Pod")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    session = opened(there)
+
+    assert in_use(session, in_future=False) == "0,4"
+    assert in_use(session, in_future=True) == later
+
+
+@pytest.mark.parametrize(("once", "later"), [(True, ""), (False, "0,4")])
+def test_a_reservation_has_the_cpus_of_evicted_owners_back(once: bool, later: str) -> None:
+    """As for terminating owners. Undo returns the CPUs to the owner."""
+    session = opened(with_owner(once=once))
+    job, (owner,) = tasks(session, "o")
+    before = picture(session)
+
+    with session.statement() as statement:
+        assert statement.evict(job, owner, "preempt") is None
+        assert in_use(session, in_future=False) == "0,4"
+        assert in_use(session, in_future=True) == later
+
+    assert picture(session) == before
+
+
+def test_nodes_of_one_kind_answer_by_what_is_in_use_there() -> None:
+    """All CPUs of the first node are in use: the first pod gets the second node, and the third node is left."""
+    there = node("n3", base=node("n2", base=holding(node("n1"), "held", "0-7", 8)))
+    outcome = run(pinned(there, "p", 8, tasks=3, min_available=1))
+
+    assert sorted(outcome.bindings.values()) == ["n2", "n3"]
