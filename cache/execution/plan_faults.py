@@ -7,7 +7,7 @@ import numpy as np
 from pyroclast.cache.stores.node_store import NodeStore, occupies_node
 from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.model.arrays import IntArray
-from pyroclast.model.counted import read_counted
+from pyroclast.model.counted import COUNTED, read_counted
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.model.resources import Amounts, ResourceSpace
@@ -45,7 +45,12 @@ def bind_faults(
         elif nodes.node(bind.node) is None:
             yield f"{task.key}: node {bind.node} is gone"
         else:
-            sound.append((task, bind.node, lent(bind), read_counted(bind.annotations)))
+            try:
+                counted = read_counted(bind.annotations)
+            except ValueError as error:
+                yield f"{task.key}: annotation {COUNTED}: {error}"
+                continue
+            sound.append((task, bind.node, lent(bind), counted))
     yield from _capacity_faults(sound, nodes, deltas, space)
 
 

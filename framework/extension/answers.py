@@ -15,6 +15,7 @@ import numpy as np
 
 from pyroclast.framework.extension.contract import Addend, Allocation, Locality, Move, NumaHint, View, Vote
 from pyroclast.framework.extension.votes import LAST
+from pyroclast.model.counted import COUNTED, MOST_RESOURCES
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.label_keys import is_annotation_key, is_label_key, is_label_value
 from pyroclast.model.matching.bounds import beyond_bounds
@@ -279,6 +280,14 @@ def _annotations(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
     return found
 
 
+def _annotations_of_bind(value: Any, _about: Sequence[Any] = ()) -> dict[str, str]:
+    """Read annotations of a pod, likewise; not those by which the scheduler counts it, which must be readable."""
+    found = _annotations(value)
+    if COUNTED in found:
+        raise ValueError(f"expected no annotation {COUNTED}, which the scheduler writes for plugins that resize pods")
+    return found
+
+
 def _labels(value: Any, _about: Sequence[Any]) -> dict[str, str]:
     """Read labels of a pod, likewise."""
     found = _texts(value)
@@ -292,7 +301,7 @@ def _labels(value: Any, _about: Sequence[Any]) -> dict[str, str]:
 
 
 def _texts_by_task(value: Any, _about: Sequence[Any]) -> dict[str, dict[str, str]]:
-    return {_text(task): _annotations(texts) for task, texts in _mapping(value).items()}
+    return {_text(task): _annotations_of_bind(texts) for task, texts in _mapping(value).items()}
 
 
 def _numa_hints(value: Any, _about: Sequence[Any]) -> dict[str, list[NumaHint]] | None:
@@ -348,7 +357,7 @@ def _allocation_or_none(value: Any, _about: Sequence[Any]) -> Allocation | None:
 
 
 def _allocation(value: Allocation) -> Allocation:
-    return Allocation(annotations=SealedDict(_annotations(value.annotations)), items=value.items)
+    return Allocation(annotations=SealedDict(_annotations_of_bind(value.annotations)), items=value.items)
 
 
 def _applied(value: Any, _about: Sequence[Any]) -> Refusal | None:
@@ -495,6 +504,14 @@ def _request(value: Any) -> Mapping[str, int]:
     return SealedDict(amounts)
 
 
+def _resized(value: Any, _about: Sequence[Any]) -> Mapping[str, int] | None:
+    """Read what a pod counts as; of more resources its annotation could not be read again."""
+    amounts = None if value is None else _request(value)
+    if amounts is not None and len(amounts) > MOST_RESOURCES:
+        raise ValueError(f"expected amounts of at most {MOST_RESOURCES} resources, got {len(amounts)}")
+    return amounts
+
+
 def _amounts_of_nodes(value: Any, columns: Any) -> Any:
     """Read amounts of nodes; those that are no amounts would overflow in sums."""
     if value is None:
@@ -623,7 +640,7 @@ READ_POINTS: Final[Mapping[str, _Make]] = {
     "node_reduce": _always(_nothing),
     "best_node": _always(_name_or_none),
     "reservation_use": _always(_use),
-    "resize_pod": _always(lambda value, _about: None if value is None else _request(value)),
+    "resize_pod": _always(_resized),
     "reservation_restore": _always(_answer),
     "reservation_filter": _always(_answer_of_node),
     "reservation_nominate": _always(_name_or_none),
@@ -670,7 +687,7 @@ READ_PARTS: Final[Mapping[str, Reader]] = {
     "within_queue": _boolean,
     "reasons_of": _reasons,
     "addends": _addends,
-    "annotations": _annotations,
+    "annotations": _annotations_of_bind,
     "labels": _labels,
     "plan_annotations": _texts_by_task,
     "preparations": _preparations,

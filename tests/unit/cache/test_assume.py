@@ -305,3 +305,13 @@ def test_a_plan_beyond_what_its_pods_count_as_is_refused() -> None:
     (fault,) = state.assume(bind_plan(("a", "n1"), ("b", "n1"), annotations={COUNTED: '{"cpu": "3"}'}), 0.0)
 
     assert fault == "ns/b: insufficient cpu on node n1"
+
+
+@pytest.mark.parametrize("text", ["much", '{"cpu": "-1"}', "[" * 5000])
+def test_a_plan_with_amounts_that_cannot_be_read_is_refused(text: str) -> None:
+    """The fault names the annotation, and the cycle goes on."""
+    state = gang()
+    (fault,) = state.assume(bind_plan(("a", "n1"), annotations={COUNTED: text}), 0.0)
+
+    assert fault.startswith(f"ns/a: annotation {COUNTED}: ")
+    assert used(state).get("cpu", 0) == 0

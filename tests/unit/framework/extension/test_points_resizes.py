@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pyroclast import Change, Ledger, Session, Task, contract
-from pyroclast.model.counted import COUNTED
+from pyroclast.model.counted import COUNTED, MOST_RESOURCES
 from pyroclast.testing import Outcome, Scenario, open_session
 from tests.unit.framework.asking import Saying, always, failing, job_of, session_of, tasks_of
 
@@ -191,7 +191,16 @@ def test_an_eviction_frees_what_the_pod_counts_as() -> None:
         assert int(session.nodes.columns().releasing[0, 0]) == 3000
 
 
-@pytest.mark.parametrize("answer", [failing, always(7), always({"cpu": "much"}), always({"cpu": -1.5})])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failing,
+        always(7),
+        always({"cpu": "much"}),
+        always({"cpu": -1.5}),
+        always({f"example.com/{number}": 1 for number in range(MOST_RESOURCES + 1)}),
+    ],
+)
 def test_a_plugin_that_fails_places_nothing(answer: Any) -> None:
     """It is named."""
     outcome = decided(answer)

@@ -16,6 +16,7 @@ from pyroclast import Plugin, Reason, Refusal, Session
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension import answers, contract
 from pyroclast.framework.extension.contract import Locality, Point
+from pyroclast.model.counted import COUNTED
 from pyroclast.model.ids import TaskId
 from pyroclast.model.report import CycleReport
 from pyroclast.model.reservations.use import ReservationUse
@@ -94,6 +95,7 @@ KINDS: Final[Mapping[str, Callable[[], Callable[..., Any]]]] = {
         "text of half a surrogate pair": saying(lambda: "\ud800"),
         "mapping to half a surrogate pair": saying(lambda: {"a": "\ud800"}),
         "mapping of a key with a space": saying(lambda: {"a b": "c"}),
+        "annotation of counted amounts": saying(lambda: {COUNTED: "much"}),
         "use of no identifiers": saying(lambda: ReservationUse(usable=([],))),  # type: ignore[arg-type]  # the fault
         "use of one text": saying(lambda: ReservationUse(usable="uid")),  # type: ignore[arg-type]  # the fault
         "use with a number": saying(lambda: ReservationUse(is_required=7)),  # type: ignore[arg-type]  # the fault
@@ -359,7 +361,9 @@ ROWS: Final[Mapping[str, Row]] = {
     "victim_tasks": row(contract.VICTIM_TASKS, SHUFFLING_ALONE, EMPTY),
     "movable": row(contract.MOVABLE, SHUFFLING, EMPTY),
     "quota_check": row(contract.QUOTA_CHECK, IN_QUOTAS, ANSWER),
-    "quota_status": row(contract.QUOTA_STATUS, IN_QUOTAS, {"empty mapping"}, refuses=False),
+    "quota_status": row(
+        contract.QUOTA_STATUS, IN_QUOTAS, {"empty mapping", "annotation of counted amounts"}, refuses=False
+    ),
 }
 
 
@@ -490,7 +494,8 @@ OTHERS: Final[Mapping[str, Row]] = {
         PLACING,
         ANYTHING
         - {"list", "empty list", "empty mapping", "mapping", "set", "array", "array of texts", "refusal of no texts"}
-        - {"mapping to half a surrogate pair", "mapping of a key with a space", "use of no identifiers"},
+        - {"mapping to half a surrogate pair", "mapping of a key with a space", "use of no identifiers"}
+        - {"annotation of counted amounts"},
         "kind",
         always(True),
         headroom=always(9),
@@ -502,12 +507,12 @@ OTHERS: Final[Mapping[str, Row]] = {
         contract.RECLAIMABLE,
         ADMITTING,
         {"empty list", "set", "empty mapping", "array of texts", "mapping to half a surrogate pair"}
-        | {"mapping of a key with a space"},
+        | {"mapping of a key with a space", "annotation of counted amounts"},
         "queues",
         lambda _, tasks: tasks,
     ),
     "annotations": method("register_annotations", {"empty mapping"}),
-    "labels": method("register_labels", {"empty mapping"}),
+    "labels": method("register_labels", {"empty mapping", "annotation of counted amounts"}),
     "plan_annotations": method("register_plan_annotations", {"empty mapping"}),
     "preparations": method("register_preparations", EMPTY),
     "delegate": method("register_delegate", BOOLEAN),
