@@ -258,8 +258,8 @@ class CpuAllocator(Ledger):
             hints = {name: tuple(each) for name, each in found.items()}
         holders = self.holders.get(column)
         usage = NOTHING_USED if holders is None else holders.usage(in_future=in_future, without=source.without)
-        terms = (source.preferred, source.restricted)
-        key = (int(self._kind_of[column]), task.template.number, usage, terms, tuple(sorted(hints.items())))
+        seen = source._replace(without=())  # the usage is without them
+        key = (int(self._kind_of[column]), task.template.number, usage, seen, tuple(sorted(hints.items())))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _MOST_KNOWN:

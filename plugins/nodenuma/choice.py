@@ -105,7 +105,7 @@ class NodeState:
         if topology.layout is None:
             return 0
         free = topology.layout.cpus & ~topology.reserved & ~self._usage.cpus
-        if CPU in self._source.restricted and self._source.preferred.cpus:
+        if self._source.restricts_cpus:
             free &= self._source.preferred.cpus
         return usable(topology.layout, free, self._required)
 
@@ -156,7 +156,7 @@ class NodeState:
             if ratio is not None and taken and CPU in free:
                 more = amplified(bound, ratio) - bound
                 free[CPU] = max(offered[CPU] - taken.get(CPU, 0) - more, 0)
-            for name in self._source.restricted & free.keys() if reserved else ():
+            for name in self._source.restricted & free.keys():
                 free[name] = min(free[name], reserved.get(numa, {}).get(name, 0))
             if self._binds and CPU in free:
                 free[CPU] = min(free[CPU], (cpus & self._available).bit_count() * MILLI)

@@ -30,7 +30,9 @@ class Source(NamedTuple):
     preferred: Holding = Holding()
     """Rest of the Reservation that it uses: CPUs and NUMA nodes that come first."""
     restricted: frozenset[str] = frozenset()
-    """Resources that it gets from this rest alone."""
+    """Resources whose amounts on NUMA nodes it gets from this rest alone."""
+    restricts_cpus: bool = False
+    """Whether it gets CPUs from this rest alone. What the Reservation keeps decides, also when no rest is left."""
 
 
 NO_SOURCE: Final = Source()
@@ -169,11 +171,9 @@ class ReservedCpus:
         reserved = self._known.get(reservation)
         if reserved is None:
             return NO_SOURCE
-        kept = {name for _, amounts in reserved.kept.amounts for name, _ in amounts} | (
-            {CPU} if reserved.kept.cpus else set()
-        )
-        restricted = kept & set(reserved.room.capacity.rules.restricted)
-        return Source((reservation,), reserved.rest(), frozenset(restricted))
+        kept, restricted = reserved.kept, reserved.room.capacity.rules.restricted
+        names = frozenset(name for _, amounts in kept.amounts for name, _ in amounts if name in restricted)
+        return Source((reservation,), reserved.rest(), names, bool(kept.cpus) and CPU in restricted)
 
 
 def remaining(kept: Holding, used: Iterable[Holding]) -> Holding:

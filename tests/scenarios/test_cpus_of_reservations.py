@@ -180,3 +180,38 @@ def test_a_pod_that_starts_now_gets_no_cpus_that_come_back_later() -> None:
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 
     assert cpus_of(decided(owner(there))) == "2,6"
+
+
+def test_restricted_gives_no_cpus_of_the_node_when_its_own_are_used_up() -> None:
+    """It reserves four CPUs and two of them are known, which an owner uses: another owner gets no CPUs of the node."""
+    there = node().add(kept("3,7", 4, allocateOnce=False, allocatePolicy="Restricted"))
+    told = {STATUS: json.dumps({"cpuset": "3,7"})}
+    there = there.running("a", on=["n1"], cpu=2, labels=OWNER, annotations={**claimed("r"), **told})
+    outcome = decided(owner(there, annotations=affinity(name="r")))
+
+    assert outcome.bindings == {}
+    assert "r: not enough cpus available to satisfy request" in outcome.why_pod("p-0")
+
+
+def test_restricted_gives_no_amounts_of_the_node_when_its_own_are_used_up() -> None:
+    """As for CPUs: two of the four CPUs are reserved on the second NUMA node, where an owner uses them."""
+    there = node().add(kept("", 4, {1: {"cpu": "2"}}, allocateOnce=False, allocatePolicy="Restricted"))
+    told = {STATUS: json.dumps({"numaNodeResources": [{"node": 1, "resources": {"cpu": "2"}}]})}
+    there = there.running("a", on=["n1"], cpu=2, labels={"app": "a"}, annotations={**claimed("r"), **told})
+    aligned = {**affinity(name="r"), NUMA: '{"numaTopologyPolicy":"SingleNUMANode"}'}
+    outcome = decided(there.job("p", cpu=2, labels={"app": "a"}, annotations=aligned))
+
+    assert outcome.bindings == {}
+    assert "r: Unsatisfied NUMA cpu" in outcome.why_pod("p-0")
+
+
+def test_restricted_restricts_amounts_that_it_has_on_numa_nodes() -> None:
+    """Memory is reserved, too, but not on a NUMA node: the owner gets it from the NUMA node of its CPUs."""
+    more: dict[str, Any] = {"resources": {"memory": "1Gi"}, "allocatePolicy": "Restricted"}
+    there = node().add(kept("", 2, {1: {"cpu": "2"}}, **more))
+    aligned = {**affinity(name="r"), NUMA: '{"numaTopologyPolicy":"SingleNUMANode"}'}
+    outcome = decided(there.job("p", cpu=2, memory="1Gi", labels={"app": "a"}, annotations=aligned))
+
+    (each,) = [bind for done in outcome.rounds for plan in done.plans for bind in plan.binds]
+    told = json.loads(each.annotations[STATUS])["numaNodeResources"]
+    assert told == [{"node": 1, "resources": {"cpu": "2", "memory": "1Gi"}}]

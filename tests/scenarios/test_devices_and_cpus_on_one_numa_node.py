@@ -84,6 +84,17 @@ def test_no_numa_node_has_both(plugins: Sequence[str]) -> None:
     assert decided(wants(there, numa="BestEffort"), plugins).bindings == {"p-0": "n1"}
 
 
+@ORDERS
+def test_nodes_with_equal_cpus_answer_by_their_own_devices(plugins: Sequence[str]) -> None:
+    """The same CPUs of both nodes are in use; the GPUs beside the free CPUs are in use on the first node alone."""
+    there = holding(machine(), "held", "0,4", 2)
+    there = holding(machine("n2", there), "held-too", "0,4", 2, on="n2")
+    in_use = {ALLOCATED: json.dumps({"gpu": [{"minor": minor, "resources": WHOLE} for minor in (2, 3)]})}
+    there = there.running("gpus", on=["n1"], cpu=0, resources={NVIDIA: 2}, annotations=in_use)
+
+    assert decided(wants(there, numa="SingleNUMANode"), plugins).bindings == {"p-0": "n2"}
+
+
 WHOLE = {"koordinator.sh/gpu-core": "100", "koordinator.sh/gpu-memory-ratio": "100"}
 
 

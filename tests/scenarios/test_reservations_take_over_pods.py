@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Scenario
-from tests.reservations import ALLOCATED, claimed, outcome_of, reservation
+from tests.reservations import ALLOCATED, affinity, claimed, outcome_of, reservation
 
 REQUIRED = {"scheduling.koordinator.sh/pre-allocation-required": "true"}
 SEVERAL: dict[str, Any] = {"preAllocationPolicy": {"enableMultiple": True}}
@@ -125,6 +125,16 @@ def test_pods_with_a_reservation_are_not_taken_over() -> None:
 
     assert taken(decide(there.add(taking()))) == ["run0"]
     assert taken(decide(used.add(taking()))) == []
+
+
+def test_pods_whose_annotations_exclude_the_reservation_are_not_taken_over() -> None:
+    """The affinity of the pod names another Reservation, or cannot be parsed."""
+    there = Scenario().queue("default").node("n1", cpu=4)
+    for annotations in (affinity(name="other"), dict.fromkeys(affinity(), "{")):
+        used = there.pod("run0", node="n1", cpu=4, labels=OWNER, annotations=annotations)
+        assert taken(decide(used.add(taking()))) == []
+    named = there.pod("run0", node="n1", cpu=4, labels=OWNER, annotations=affinity(name="r"))
+    assert taken(decide(named.add(taking()))) == ["run0"]
 
 
 def test_a_pod_that_was_annotated_before_a_restart_is_taken_over() -> None:
