@@ -37,12 +37,23 @@ class CameraAllocator(Allocator):
         """Read what the nodes have, and what the pods on them hold."""
         self.numa_of = [dict(_listed(node.annotations)) for node in session.nodes.facts.nodes]
         """NUMA node of each camera, by column."""
-        self.holder: list[dict[str, str]] = [{} for _ in self.numa_of]
+        self.holder = [self._holders(column, session) for column in range(len(self.numa_of))]
         """Task that has a camera, by column."""
-        for column, holder in enumerate(self.holder):
-            for task in filter(self.concerns, session.nodes.tasks_on(column).values()):
-                names = task.pod.metadata.annotations.get(CAMERAS, "").split(",")
-                holder.update({name: task.id for name in names if name in self.numa_of[column]})
+
+    def _holders(self, column: int, session: Session) -> dict[str, str]:
+        """Return the task of each camera in use. Users can edit annotations, so each pod has as many as it asks for."""
+        holder: dict[str, str] = {}
+        lacking: dict[str, int] = {}
+        for task in filter(self.concerns, session.nodes.tasks_on(column).values()):
+            count = _count(task)
+            listed = dict.fromkeys(task.pod.metadata.annotations.get(CAMERAS, "").split(","))
+            names = [name for name in listed if name in self.numa_of[column] and name not in holder][:count]
+            holder.update(dict.fromkeys(names, task.id))
+            lacking[task.id] = count - len(names)
+        for task_id, count in lacking.items():
+            others = [name for name in self.numa_of[column] if name not in holder]
+            holder.update(dict.fromkeys(others[:count], task_id))
+        return holder
 
     def concerns(self, task: Task) -> bool:
         """Return whether a pod asks for cameras."""
@@ -50,7 +61,7 @@ class CameraAllocator(Allocator):
 
     def allocate(self, task: Task, column: int, numa_nodes: int | None, *, dry_run: bool) -> Allocation | str:
         """Give the named camera and the first free ones of the NUMA nodes."""
-        count = task.template.request[RESOURCE] // 1000  # amounts are thousandths
+        count = _count(task)
         named = task.pod.metadata.annotations.get(NAME)
         free = [
             name
@@ -75,6 +86,10 @@ class CameraAllocator(Allocator):
     def give(self, task: Task, column: int, allocation: Allocation) -> None:
         """Give a pod these cameras."""
         self.holder[column].update(dict.fromkeys(allocation.items, task.id))
+
+
+def _count(task: Task) -> int:
+    return task.template.request[RESOURCE] // 1000  # amounts are thousandths
 
 
 def _allocation(names: Sequence[str]) -> Allocation:

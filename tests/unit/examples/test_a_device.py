@@ -49,6 +49,19 @@ def test_each_pod_gets_cameras_of_its_own() -> None:
     assert given(outcome) == {"a-0": "front", "a-1": "rear"}
 
 
+@pytest.mark.parametrize("text", ["front,rear", "rear,rear", "", "none"])
+def test_a_running_pod_has_as_many_cameras_as_it_asks_for(text: str) -> None:
+    """Whatever its annotation names: neither does it block the others, nor is its own one given to another pod."""
+    scenario = ONE.pod("old", node="n1", resources=CAMERA, annotations={CAMERAS: text}).job(
+        "a", tasks=2, min_available=1, resources=CAMERA
+    )
+    outcome = scenario.run("allocate", plugins=("gang", "predicates", cameras()))
+
+    assert list(given(outcome).values()) == [
+        {"front,rear": "rear", "rear,rear": "front", "": "rear", "none": "rear"}[text]
+    ]
+
+
 def test_pods_without_cameras_are_no_concern() -> None:
     """Neither asked about nor annotated."""
     outcome = ONE.job("a", tasks=2).run("allocate", plugins=("gang", "predicates", cameras()))
