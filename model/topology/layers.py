@@ -46,15 +46,21 @@ def read_layers(topology: wire.ClusterNetworkTopology, report: Callable[[str, st
         report: Receives the path and the description of each fault. What is faulty is left out.
     """
     below: dict[str, tuple[int, wire.NetworkTopologyLayer]] = {}
+    names: set[str] = set()
     for number, each in enumerate(topology.spec.network_topology_spec):
         path = f"spec.networkTopologySpec[{number}]"
         above = each.parent_topology_layer or CLUSTER_LAYER
         if not each.topology_layer or each.topology_layer in (CLUSTER_LAYER, above):
             report(f"{path}.topologyLayer", f"{quoted(each.topology_layer)} cannot be the name of a layer")
+        elif each.topology_layer in names:
+            report(
+                f"{path}.topologyLayer", f"{quoted(each.topology_layer)} is the name of an earlier layer; not counted"
+            )
         elif above in below:
             report(f"{path}.parentTopologyLayer", f"{quoted(above)} already has a layer below it; not counted")
         else:
             below[above] = number, each
+            names.add(each.topology_layer)
     layers: list[Layer] = []
     current = CLUSTER_LAYER
     while current in below:

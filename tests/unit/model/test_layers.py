@@ -43,6 +43,7 @@ def test_layers_are_chained_from_the_root_to_the_nodes() -> None:
     [
         ([entry("A"), entry("B")], ["A"], "already has a layer below it"),
         ([entry("A"), entry("B", "C"), entry("C", "B")], ["A"], "no chain of layers leads to 'C'"),
+        ([entry("A"), entry("B", "A"), entry("A", "B")], ["A", "B"], "'A' is the name of an earlier layer"),
         ([entry("A", "A")], [], "cannot be the name of a layer"),
         ([entry("")], [], "cannot be the name of a layer"),
         ([entry("A", keys=())], ["A"], "not 1 to 8 labels"),
