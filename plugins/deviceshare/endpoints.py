@@ -1,6 +1,7 @@
 """Endpoints of Koordinator's devices, with the paths and field names of its service API.
 
-Devices count as in a session that begins: by the annotations of the pods on the node, at most what the pods request.
+Devices count as in a session that begins: by the annotations of the pods on the node, at most what the pods request. A
+Reservation has what its owners leave.
 """
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.deviceshare.koordinator.family import Koordinator
 from pyroclast.plugins.deviceshare.koordinator.free import Free
+from pyroclast.plugins.deviceshare.reserved_devices import remaining, reserved_uses
 
 __all__ = ["summaries", "summary"]
 
@@ -24,13 +26,16 @@ Detail = dict[str, dict[int, dict[str, int]]]
 
 
 def summaries(request: EndpointRequest) -> dict[str, Any]:
-    """Return the devices of each node that has some, by the name of the node."""
+    """Return the devices of each node that has some, by the name of the node.
+
+    A node whose devices cannot be read is left out; an event about it gives the reason.
+    """
     found = ((name, _summary(request.snapshot, name)) for name in request.snapshot.nodes.names)
     return {name: each for name, each in found if each is not None}
 
 
 def summary(request: EndpointRequest) -> dict[str, Any] | None:
-    """Return the devices of one node; None for an unknown node, and for one without devices."""
+    """Return the devices of one node; None for an unknown node, and for one without devices that can be read."""
     name = NodeName(request.parameters["name"])
     return _summary(request.snapshot, name) if name in request.snapshot.nodes.column else None
 
@@ -38,13 +43,22 @@ def summary(request: EndpointRequest) -> dict[str, Any] | None:
 def _summary(snapshot: Snapshot, name: NodeName) -> dict[str, Any] | None:
     column = snapshot.nodes.column[name]
     family, tasks = Koordinator(), snapshot.nodes.tasks[column]
-    devices = family.cards(snapshot.nodes.facts.nodes[column])
+    try:
+        devices = family.cards(snapshot.nodes.facts.nodes[column])
+    except ValueError:
+        return None
     if devices is None:
         return None
     layout, shelf = devices.layout, Shelf(len(devices.ids))
+    reserving = [each for each in snapshot.reservations.values() if each.id in tasks and not each.counted]
+    holding = tasks.keys() - {each.id for each in reserving}
     for task in tasks.values():
-        if task.status is not TaskStatus.RELEASING and family.names_cards(task):
+        if task.id in holding and task.status is not TaskStatus.RELEASING and family.names_cards(task):
             shelf.put(task.id, family.holding(task, family.named(devices, task, _demand(family, task))))
+    for each in reserving:
+        held = (use for user in each.users if user in shelf.holders for use in shelf.holders[user].uses)
+        rest = remaining(reserved_uses(family, devices, each, tasks[each.id]), held)
+        shelf.put(each.id, family.holding(tasks[each.id], rest))
     total = _detail(layout, [device.total for device in layout.devices])
     free = _detail(layout, Free(layout, shelf.state()).amounts)
     used = _detail(layout, [each or None for each in shelf.amounts])

@@ -17,11 +17,12 @@ from pyroclast.model.devices.cards import Shelf, Use
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import TaskId
 from pyroclast.model.reservations.reading import template_of
+from pyroclast.model.reservations.reserved import ReservedCapacity
 from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.deviceshare.family import Chosen, Family
 
-__all__ = ["ReservedDevices", "remaining"]
+__all__ = ["ReservedDevices", "remaining", "reserved_uses"]
 
 Choose = Callable[[Shelf, frozenset[int]], Chosen | int]
 """Chooses cards, given their allocated parts and further cards that must not be used."""
@@ -59,21 +60,10 @@ class ReservedDevices:
         """Read which cards the Reservations on a node keep, from their annotations."""
         for room in self._session.reserved.on(column):
             task = tasks.get(room.capacity.id)
-            uses = () if task is None else self._read(cards, room, task)
+            uses = () if task is None else reserved_uses(self._family, cards, room.capacity, task)
             if uses:
                 self._known[room.capacity.id] = _Reserved(room, uses, {})
                 self._columns.add(column)
-
-    def _read(self, cards: Any, room: ReservedRoom, task: Task) -> tuple[Use, ...]:
-        """Return the annotated cards of a Reservation, at most as many as it reserves."""
-        if not self._family.names_cards(task):
-            return ()
-        try:
-            whole = task if room.capacity.counted else _requesting(task, room)
-            demand = self._family.demand(whole.template, whole)
-        except (ObjectError, ValueError):
-            return ()
-        return () if demand is None else self._family.named(cards, whole, demand)
 
     def keeps(self, task: Task) -> bool:
         """Return whether a task stands for a Reservation that keeps cards."""
@@ -283,12 +273,31 @@ def remaining(reserved: Iterable[Use], used: Iterable[Use]) -> tuple[Use, ...]:
     return tuple(found)
 
 
-def _requesting(task: Task, room: ReservedRoom) -> Task:
+def reserved_uses(family: Family[Any, Any], cards: Any, reserved: ReservedCapacity, task: Task) -> tuple[Use, ...]:
+    """Return the annotated cards of a Reservation, at most as many as it reserves.
+
+    Args:
+        family: Family of the cards.
+        cards: Cards of its node.
+        reserved: The Reservation.
+        task: The task that stands for it, or the pod in operating mode.
+    """
+    if not family.names_cards(task):
+        return ()
+    try:
+        whole = task if reserved.counted else _requesting(task, reserved)
+        demand = family.demand(whole.template, whole)
+    except (ObjectError, ValueError):
+        return ()
+    return () if demand is None else family.named(cards, whole, demand)
+
+
+def _requesting(task: Task, reserved: ReservedCapacity) -> Task:
     """Return the task that stands for a Reservation with the request of the Reservation.
 
     Raises:
         ObjectError: The template cannot be parsed.
     """
-    spec = template_of(room.capacity.rules.object).spec
-    template = msgspec.structs.replace(task.template, request=room.capacity.reserved, spec=spec)
+    spec = template_of(reserved.rules.object).spec
+    template = msgspec.structs.replace(task.template, request=reserved.reserved, spec=spec)
     return msgspec.structs.replace(task, template=template)

@@ -82,6 +82,43 @@ def test_devices_are_summed_up_and_listed() -> None:
     assert list(ask(outcome, endpoints["nodeDeviceSummaries"])) == ["n1"]
 
 
+def test_reserved_devices_are_in_use() -> None:
+    """A Reservation has two GPUs, of which an owner uses one: none is free, and each counts once."""
+    whole = {CORE: "100", MEMORY: "80Gi", RATIO: "100"}
+    told = {"scheduling.koordinator.sh/device-allocated": json.dumps({"gpu": [{"minor": 0, "resources": whole}]})}
+    both = {
+        "scheduling.koordinator.sh/device-allocated": json.dumps(
+            {"gpu": [{"minor": minor, "resources": whole} for minor in (0, 1)]}
+        )
+    }
+    scenario = Scenario().node("n1", cpu=8, resources={CORE: 200, RATIO: 200}).add(device("n1", gpu(0), gpu(1)))
+    asked = {CORE: "200", RATIO: "200"}
+    scenario = scenario.add(reservation("r", node="n1", resources=asked, annotations=both, allocateOnce=False))
+    scenario = scenario.pod(
+        "a",
+        node="n1",
+        resources={CORE: 100, RATIO: 100},
+        labels={"app": "a"},
+        annotations={**told, **claimed("r")},
+    )
+    outcome = scenario.run("allocate", plugins=(("deviceshare", "reservation"), ("predicates",)))
+    shown = ask(outcome, DeviceShare().endpoints()["nodeDeviceSummaries/{name}"], name="n1")
+
+    assert (shown["deviceUsed"][CORE], shown["deviceFree"][CORE]) == (200, 0)
+    assert [sorted(pod) for pod in map(list, shown["allocateSet"]["gpu"].values())] == [[0], [1]]
+
+
+def test_a_device_object_that_cannot_be_read_hides_no_other_node() -> None:
+    """The first node lists a GPU twice: it has no summary, and the second node has one."""
+    scenario = Scenario().node("n1", cpu=8).node("n2", cpu=8)
+    scenario = scenario.add(device("n1", gpu(0), gpu(0)), device("n2", gpu(0)))
+    outcome = scenario.run("allocate", plugins=(("deviceshare",), ("predicates",)))
+    endpoints = DeviceShare().endpoints()
+
+    assert list(ask(outcome, endpoints["nodeDeviceSummaries"])) == ["n2"]
+    assert ask(outcome, endpoints["nodeDeviceSummaries/{name}"], name="n1") is None
+
+
 @pytest.mark.parametrize("name", ["n2", "unknown"])
 def test_nodes_without_devices_have_no_summary(name: str) -> None:
     """Neither has an unknown node."""

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,3 +128,27 @@ def test_undoing_leaves_what_was_there(reservations: list[Any], owners: list[Any
         statement.undo_to(data.draw(st.integers(0, len(done))))
         statement.undo()
     assert standing(books) == standing(opened(scenario)[1])
+
+
+@pytest.mark.parametrize(("once", "later"), [(True, []), (False, [0])])
+def test_a_reservation_has_the_cards_of_evicted_owners_back(once: bool, later: list[int]) -> None:
+    """A Reservation that may be used once has nothing left when its owner is gone."""
+    told = {ALLOCATED: json.dumps(whole("gpu", 0))}
+    kept = reservation("r", node="n", cpu=1, resources={GPU: "100"}, annotations=told, allocateOnce=once)
+    scenario = with_devices(gpu(0), gpu(1)).add(kept)
+    scenario = scenario.running(
+        "o", on=["n"], cpu=1, resources={GPU: 100}, labels={"app": "a"}, annotations={**claimed("r"), **told}
+    )
+    session, allocator = opened(scenario)
+    job = next(iter(session.jobs.all()))
+    (owner,) = job.tasks.values()
+
+    def held() -> list[int]:
+        (shelf,) = allocator.shelves.values()
+        return [use.card for holder in shelf.holders.values() for use in holder.uses]
+
+    assert held() == [0]
+    with session.statement() as statement:
+        assert statement.evict(job, owner, "preempt") is None
+        assert held() == later
+    assert held() == [0]
