@@ -192,6 +192,20 @@ class HarmLimits(NamedTuple):
     """Tasks that must stay."""
     floor: int = NO_VICTIM
     """A priority that the plan is going to reach anyway: victims up to it are equals."""
+    only: frozenset[TaskId] | None = None
+    """The tasks that may be evicted; all but the protected ones if None."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a better plan than a known one is searched, by limiting the victims."""
+        return bool(self.protected) or self.only is not None
+
+    def permits(self, task: TaskId) -> bool:
+        """Return whether a task may be evicted, whatever its priority."""
+        return task not in self.protected and (self.only is None or task in self.only)
+
+
+_NO_LIMITS: Final = HarmLimits(takes_gangs=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +243,10 @@ Never too high."""
 def least_harmful(modes: Sequence[bool], search: Search, bound: Bound, effort: Effort) -> Found | None:
     """Return the least harmful plan that can be found; None if there is no plan.
 
-    A plan that evicts is followed by searches below its highest priority. Once these fail, each of its victims is
-    protected in turn, as long as a better plan comes of that and steps are left. The victims of other plans that are
-    found so are then protected together with those before. Searches that could not find a better plan, as their bounds
-    show, do not begin.
+    A plan that evicts is followed by searches below its highest priority. Once these fail, a plan is searched with its
+    victims but one, for each of them. Then each victim is protected in turn, as long as a better plan comes of that and
+    steps are left. The victims of other plans that are found so are then protected together with those before. Searches
+    that could not find a better plan, as their bounds show, do not begin.
 
     Args:
         modes: Whether whole gangs may be evicted, in the order in which plans are searched.
@@ -255,9 +269,9 @@ class _Searches:
 
     def least(self) -> Found | None:
         """Return the least harmful plan, whichever elastic jobs it stops; None if there is no plan."""
-        best = self.below(frozenset())
-        while best is not None and best.harm.victims > 0 and self.may_be_better(best, frozenset()):
-            better = self.better(best)
+        best = self.below(_NO_LIMITS)
+        while best is not None and best.harm.victims > 0 and self.may_be_better(best, _NO_LIMITS):
+            better = self.without_one(best) or self.better(best)
             if better is None:
                 return best
             best = better
@@ -271,20 +285,36 @@ class _Searches:
                 break
             spared = protected | {last}
             begun = self._effort.steps
-            found = self._below_if_equal(best, spared)
+            found = self._below_if_equal(best, _NO_LIMITS._replace(protected=spared))
             self._effort.left -= self._effort.steps - begun
             if found is not None and found.rank < best.rank:
                 best, protected = found, spared
         return best
 
-    def _below_if_equal(self, best: Found, protected: frozenset[TaskId]) -> Found | None:
-        """Search with protected victims, unless no plan without them could be as good as the best one."""
+    def _below_if_equal(self, best: Found, base: HarmLimits) -> Found | None:
+        """Search with limited victims, unless no plan with them could be as good as the best one."""
         if not best.is_partial:
-            least = self._bound(best, HarmLimits(takes_gangs=self._modes[-1], protected=protected))
+            least = self._bound(best, base._replace(takes_gangs=self._modes[-1]))
             if least is None or least > best.harm:
                 return None
         self._count += 1
-        return self.below(protected)
+        return self.below(base)
+
+    def without_one(self, best: Found) -> Found | None:
+        """Return a better plan with some of the victims of the best one; None if none is found.
+
+        A victim can have become unnecessary by those that were chosen after it, if the tasks are placed elsewhere.
+        """
+        if len(best.units) < 2 or best.is_partial:
+            return None
+        victims = frozenset(task.id for task in _victims(best))
+        for unit in best.units:
+            if self._ends():
+                return None
+            found = self._try(best, _NO_LIMITS._replace(only=victims.difference(task.id for task in unit)))
+            if found is not None and found.rank < best.rank:
+                return found
+        return None
 
     def better(self, best: Found) -> Found | None:
         """Return a better plan than the best one, found by protecting victims; None if none is found.
@@ -304,11 +334,11 @@ class _Searches:
                 if self._ends():
                     return None
                 seen.add(spared)
-                begun = self._effort.steps
-                found = self._below_if_better(best, spared)
-                self._effort.left -= self._effort.steps - begun
+                found = self._try(best, _NO_LIMITS._replace(protected=spared))
                 if found is None:
                     continue
+                if found.rank == best.rank:
+                    found = self.without_one(found) or found
                 if found.rank < best.rank:
                     return found
                 plans.append((found, spared))
@@ -321,17 +351,20 @@ class _Searches:
             self._effort.cut_short += 1
         return self._is_over
 
-    def _below_if_better(self, best: Found, protected: frozenset[TaskId]) -> Found | None:
-        """Search with protected victims, unless no plan without them could be better than the best one."""
-        if not self.may_be_better(best, protected):
-            return None
-        self._count += 1
-        return self.below(protected)
+    def _try(self, best: Found, base: HarmLimits) -> Found | None:
+        """Search with limited victims, unless no plan with them could be better than the best one."""
+        begun = self._effort.steps
+        found = None
+        if self.may_be_better(best, base):
+            self._count += 1
+            found = self.below(base)
+        self._effort.left -= self._effort.steps - begun
+        return found
 
-    def below(self, protected: frozenset[TaskId]) -> Found | None:
-        """Return the plan with the most places and the lowest highest priority, then the fewest gangs and victims."""
+    def below(self, base: HarmLimits) -> Found | None:
+        """Return the plan within limits with the most places and the least harm: priority, gangs, then victims."""
         best: Found | None = None
-        limits, mode = HarmLimits(takes_gangs=False, protected=protected), False
+        limits, mode = base, False
         for takes_gangs in self._modes:
             limits = limits._replace(takes_gangs=takes_gangs)
             while (found := self._search_below(best, limits)) is not None:
@@ -344,7 +377,7 @@ class _Searches:
         if best is None or best.harm.victims <= 1:
             return best
         highest = best.harm.highest
-        limits = HarmLimits(takes_gangs=mode, highest=highest, protected=protected, floor=highest)
+        limits = base._replace(takes_gangs=mode, highest=highest, floor=highest)
         again = self._search_below(best, limits)
         return again if again is not None and again.rank < best.rank else best
 
@@ -354,9 +387,9 @@ class _Searches:
             return None
         return self._search(limits)
 
-    def may_be_better(self, best: Found, protected: frozenset[TaskId]) -> bool:
-        """Return whether a plan without protected victims might be better than the best one."""
-        return self._may_be_better(best, HarmLimits(takes_gangs=self._modes[-1], protected=protected))
+    def may_be_better(self, best: Found, base: HarmLimits) -> bool:
+        """Return whether a plan with limited victims might be better than the best one."""
+        return self._may_be_better(best, base._replace(takes_gangs=self._modes[-1]))
 
     def _may_be_better(self, best: Found, limits: HarmLimits) -> bool:
         if best.is_least:

@@ -170,8 +170,8 @@ class _Listed:
         chosen &= self._importance <= limits.highest
         if not limits.takes_gangs:
             chosen &= is_single[self._of_job]
-        if limits.protected:
-            chosen &= np.fromiter((each not in limits.protected for each in self._ids), np.bool_, len(self._ids))
+        if limits.repeats:
+            chosen &= np.fromiter(map(limits.permits, self._ids), np.bool_, len(self._ids))
         of_job = self._of_job[chosen]
         return Evictable(
             columns=number[self._columns[chosen]],

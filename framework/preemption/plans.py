@@ -383,7 +383,7 @@ class PreemptionPlanner:
             in_turn = in_order(session, trial.job, self._proposed(trial, task, on_node))
             for unit in self.evict_in_turn(trial, task, self._permitted(trial, task, in_turn), self._rule.ask):
                 # searches with a protected victim have a budget of their own
-                effort.on_trial -= 0 if trial.limits.protected else len(unit)
+                effort.on_trial -= 0 if trial.limits.repeats else len(unit)
                 self._count_by_node(unit, victims)
         return victims, True
 
@@ -396,7 +396,7 @@ class PreemptionPlanner:
         """Evict all permitted victims that use a limit of the queue, and count them. Return whether these are all."""
         effort = self._effort(trial.job)
         for unit in self._evict_under_limit(trial, task, _Order.IN_TURN):
-            effort.on_trial -= 0 if trial.limits.protected else len(unit)
+            effort.on_trial -= 0 if trial.limits.repeats else len(unit)
             self._count_by_node(unit, victims)
             if effort.on_trial <= 0:
                 return False
@@ -469,19 +469,20 @@ class PreemptionPlanner:
                     if found is None or (best is not None and found.rank >= best.rank):
                         continue
                     best = found
-                    if meets_bound(best, limits.protected):
-                        return best if limits.protected else replace(best, is_least=True)
-            if best is not None and not limits.protected:
+                    if meets_bound(best, limits):
+                        return best if limits.repeats else replace(best, is_least=True)
+            if best is not None and not limits.repeats:
                 effort.search.goes_on()
             return best
 
         def bound(found: Found, limits: HarmLimits) -> Harm | None:
             return self._least_possible.of_plan(job, [task for task, _ in found.places], where, limits, effort)
 
-        def meets_bound(found: Found, protected: frozenset[TaskId]) -> bool:
+        def meets_bound(found: Found, limits: HarmLimits) -> bool:
             if found.is_partial:
                 return False  # a plan with more places may be more harmful
-            least = bound(found, HarmLimits(self._rule.modes[-1], protected=protected))
+            within = HarmLimits(self._rule.modes[-1], protected=limits.protected, only=limits.only)
+            least = bound(found, within)
             return least is not None and found.harm._replace(stopped=0) <= least
 
         cut_short = effort.cut_short
@@ -511,7 +512,7 @@ class PreemptionPlanner:
             last = self._last_of_stopped(attempt)
             harm = self._harm(attempt)._replace(stopped=len(last))
             # one with a protected victim is compared with the plan that has it
-            is_least = not attempt.limits.protected and not last and self._is_least(attempt, harm)
+            is_least = not attempt.limits.repeats and not last and self._is_least(attempt, harm)
             if is_least:
                 self.keep(attempt)
             return Found(
@@ -1135,7 +1136,7 @@ class PreemptionPlanner:
             return True
         for unit in self._evict_under_limit(attempt, task, order):
             # searches with a protected victim have a budget of their own
-            effort.on_trial -= 0 if attempt.limits.protected else len(unit)
+            effort.on_trial -= 0 if attempt.limits.repeats else len(unit)
             if effort.on_trial <= 0:
                 self._gave_up.add(attempt.job.id)
                 return False
@@ -1356,7 +1357,7 @@ class PreemptionPlanner:
 
     def _is_within(self, attempt: PlanBuilder, victim: Task, job: SessionJob) -> bool:
         limits = attempt.limits
-        if victim.id in limits.protected:
+        if not limits.permits(victim.id):
             return False
         return limits.highest == ANY_PRIORITY or self._rule.importance(victim, job) <= limits.highest
 

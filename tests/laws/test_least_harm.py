@@ -217,3 +217,20 @@ def test_a_more_harmful_plan_leads_to_a_less_harmful_one() -> None:
     plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=TIERS))
     assert plan is not None
     assert sorted(victim.name for victim in plan.evictions) == ["v7-0", "v7-1", "v7-2"]
+
+
+def test_a_victim_that_a_later_gang_makes_unnecessary_is_left_out() -> None:
+    """Four pods of a gang on three nodes make all places. A pod of another gang, which was the first choice, stays."""
+    scenario = filled(
+        {"n0": (8, 1), "n1": (8, 2), "n2": (8, 3), "n3": (5, 4), "n4": (8, 3)},
+        ("v0", ["n0"] * 5, "theirs", "low", 1, 0, 4),
+        ("v1", ["n0", "n1", "n1", "n2"], "theirs", "mid", 3, 1, 2),
+        ("v2", ["n1", "n2", "n2", "n3"], "theirs", "low", 2, 0, 4),
+        ("v3", ["n2", "n3", "n3"], "ours", "mid", 1, 0, 3),
+        ("v4", ["n4"], "ours", "low", 4, 2, 1),
+        ("v5", ["n4"], "ours", "low", 3, 1, 1),
+        ("v8", ["n3"], "theirs", "low", 1, 1, 1),
+    ).job("wait", tasks=4, min_available=4, queue="ours", priority_class="high", priority=9)
+    plan = plan_of(scenario.run("enqueue", "allocate", "reclaim", plugins=TIERS))
+    assert plan is not None
+    assert sorted(victim.name for victim in plan.evictions) == ["v2-0", "v2-1", "v2-2", "v2-3"]

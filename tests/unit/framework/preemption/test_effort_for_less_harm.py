@@ -26,23 +26,24 @@ def searching(effort: Effort, steps: int) -> tuple[list[HarmLimits], Callable[[H
     def search(limits: HarmLimits) -> Found | None:
         calls.append(limits)
         effort.steps += steps
-        return None if limits.protected or limits.highest < 1 else FIRST
+        return None if limits.repeats or limits.highest < 1 else FIRST
 
     return calls, search
 
 
-def protected(calls: list[HarmLimits]) -> int:
-    """Count searches with a protected victim."""
-    return sum(bool(each.protected) for each in calls)
+def repeated(calls: list[HarmLimits]) -> int:
+    """Count searches with all victims but one, or with a protected victim."""
+    return sum(each.repeats for each in calls)
 
 
-def test_each_victim_is_protected_as_long_as_steps_are_left() -> None:
-    """Two victims, two searches."""
+def test_each_victim_is_left_out_and_protected_as_long_as_steps_are_left() -> None:
+    """Two victims, four searches: with the other victim alone, and with any victims but this one."""
     effort = Effort()
     calls, search = searching(effort, steps=10)
 
     assert least_harmful((False,), search, anything, effort) is FIRST
-    assert protected(calls) == 2
+    assert repeated(calls) == 4
+    assert sum(each.only is not None for each in calls) == 2
 
 
 def test_later_jobs_get_their_first_plan_once_no_step_is_left() -> None:
@@ -51,7 +52,7 @@ def test_later_jobs_get_their_first_plan_once_no_step_is_left() -> None:
     calls, search = searching(effort, steps=10)
 
     assert [least_harmful((False,), search, anything, effort) for _ in range(3)] == [FIRST] * 3
-    assert protected(calls) == 1
+    assert repeated(calls) == 1
     assert effort.left == 0
 
 
@@ -78,7 +79,7 @@ def test_eight_searches_at_most_spare_elastic_jobs() -> None:
         return None if limits.protected else STOPPING
 
     assert least_harmful((False,), search, anything, Effort()) is STOPPING
-    assert protected(calls) == 8
+    assert repeated(calls) == 8
 
 
 def test_an_equal_plan_that_stops_fewer_jobs_is_used() -> None:
