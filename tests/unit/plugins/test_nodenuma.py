@@ -213,6 +213,15 @@ def test_a_pod_counts_for_at_most_its_request() -> None:
     assert "resource-status: 'x' is neither a CPU" in str(outcome.rounds[0].report.events)
 
 
+def test_amounts_on_all_numa_nodes_count_for_at_most_the_request() -> None:
+    """A pod of two CPUs names two on each NUMA node: those on the first one count."""
+    greedy = holding(node(), "greedy", "", 2, amounts={0: {"cpu": "2"}, 1: {"cpu": "2"}})
+    aligned = {NUMA: '{"numaTopologyPolicy":"SingleNUMANode"}'}
+    outcome = run(greedy.job("p", cpu=4, annotations=aligned))
+
+    assert [each["node"] for each in status_of(outcome)["numaNodeResources"]] == [1]
+
+
 def test_an_annotation_that_a_pod_brings_along_is_emptied() -> None:
     """A pod cannot give itself CPUs of other pods, and it holds none then."""
     brought = {"scheduling.koordinator.sh/resource-status": '{"cpuset":"0-7"}'}

@@ -164,3 +164,23 @@ def test_nodes_of_one_kind_answer_by_what_is_in_use_there() -> None:
     outcome = run(pinned(there, "p", 8, tasks=3, min_available=1))
 
     assert sorted(outcome.bindings.values()) == ["n2", "n3"]
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ({"labels": {"numa-allocate-strategy": "MostAllocated"}}, ["2-3,18-19", "8-9,24-25"]),
+        ({"reservation": {"reservedCPUs": "8,24"}}, ["12-13,28-29", "8-9,24-25"]),
+    ],
+)
+def test_nodes_of_different_kinds_answer_differently(first: dict[str, Any], expected: list[str]) -> None:
+    """The same CPUs are in use, but the first node fills its NUMA nodes, or reserves CPUs; only memory is on them."""
+    zones = [{"memory": "64Gi"}] * 4
+    there = node("n2", LARGE, base=node("n1", LARGE, zones=zones, **first), zones=zones)
+    for name in ("n1", "n2"):
+        there = holding(there, f"held-{name}", "0-1,16-17", 4, on=name)
+    session = opened(pinned(there, "p", 4))
+    _, (task,) = tasks(session, "p")
+    choices = [ledger_of(session).choice(task, column, in_future=True) for column in range(2)]
+
+    assert [as_text(each.cpus) for each in choices if not isinstance(each, str)] == expected
