@@ -89,6 +89,14 @@ def test_nodes_with_a_numa_policy() -> None:
     assert scores(there.job("p", cpu=5, annotations=SINGLE), **most) == [0]
 
 
+def test_amplified_cpus_of_numa_nodes() -> None:
+    """Of the six CPUs that a NUMA node offers, two shared ones use a third, and two of a pod's own use a half."""
+    there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu":1.5}'})
+
+    assert scores(there.job("p", cpu=2, annotations=SINGLE), scoringStrategy=CPU_ALONE) == [66]
+    assert scores(pinned(there, "p", 2, numa="SingleNUMANode"), scoringStrategy=CPU_ALONE) == [50]
+
+
 def test_no_score() -> None:
     """A weight of 0 registers none."""
     session = open_session(node().job("p"), plugins=("nodenuma",), arguments={"nodenuma": {"weight": 0}})
