@@ -90,7 +90,7 @@ def test_nodes_with_a_numa_policy() -> None:
 
 
 def test_amplified_cpus_of_numa_nodes() -> None:
-    """Of the six CPUs that a NUMA node offers, two shared ones use a third, and two of a pod's own use a half."""
+    """A NUMA node offers six CPUs: two shared ones use a third, and two of a pod's own use a half."""
     there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu":1.5}'})
 
     assert scores(there.job("p", cpu=2, annotations=SINGLE), scoringStrategy=CPU_ALONE) == [66]
