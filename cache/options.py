@@ -49,5 +49,7 @@ class StateOptions:
     """Whether pods that name a PodGroup of `scheduling.k8s.io` form a job; otherwise each of them is a job."""
     lifts_queue_gates: bool = False
     """Whether this scheduler removes the queue gates of pods. The snapshot contains the option."""
+    counts_resized_pods: bool = True
+    """Whether pods count as what plugins resized them to, by an annotation. The snapshot contains the option."""
     assume_seconds: float = 60.0
     """Time until an assumption that the watch does not confirm is overdue."""

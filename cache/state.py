@@ -98,6 +98,7 @@ class ClusterState:
             report=self._fault,
             fold=self._rows.names.fold,
             usable_by=self._reservations.usable_by,
+            counts_resized_pods=self.options.counts_resized_pods,
         )
         self._template_limit = _TEMPLATE_SLACK
         self._node_objects: dict[NodeName, wire.Node] = {}
@@ -209,6 +210,7 @@ class ClusterState:
             orphan_pods=tuple(orphan_pods(self._pods.orphan_tasks(), self._jobs.outside(), self._queues.faults)),
             shard_mode=self.options.shard_mode,
             lifts_queue_gates=self.options.lifts_queue_gates,
+            counts_resized_pods=self.options.counts_resized_pods,
             tasks_with_affinity=self._affinities.on_known_nodes(),
             tasks_with_claims=self._pods.with_device_claims(),
             broken_gangs=self._broken_gangs.current(),

@@ -91,6 +91,8 @@ class Snapshot:
     orphan_pods: tuple[OrphanPod, ...] = ()
     shard_mode: str = "none"
     """`none`, `hard` or `soft`."""
+    counts_resized_pods: bool = True
+    """Whether pods count as what plugins resize them to; otherwise no plugin may resize pods."""
     lifts_queue_gates: bool = False
     """Whether this scheduler removes the scheduling gates of queues from pods."""
     tasks_with_affinity: tuple[Task, ...] = ()

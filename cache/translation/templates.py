@@ -57,9 +57,16 @@ _Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Metadata]
 class TemplateStore:
     """Interns templates by the canonical encoding of the fields that affect placement."""
 
-    def __init__(self, fold: Callable[[Amounts], Amounts] = lambda amounts: amounts) -> None:
-        """Start without templates; `fold` replaces the names of resources without a row by the shared name."""
-        self._fold = fold
+    def __init__(
+        self, fold: Callable[[Amounts], Amounts] = lambda amounts: amounts, *, counts_resized_pods: bool = True
+    ) -> None:
+        """Start without templates.
+
+        Args:
+            fold: Replaces the names of resources without a row by the shared name.
+            counts_resized_pods: Whether pods count as the annotation of counted amounts says.
+        """
+        self._fold, self._counts_resized_pods = fold, counts_resized_pods
         self._folded: dict[int, frozenset[str]] = {}
         """Names of the requested resources by template number, for templates with folded names."""
         self._templates: dict[_Key, TaskTemplate] = {}
@@ -81,11 +88,12 @@ class TemplateStore:
             _encoded(pod.spec),
             _resized(pod),
             tuple(sorted(volumes.items())) if volumes else (),
-            (*_placement_metadata(pod), pod.metadata.annotations.get(COUNTED), *reservations),
+            (*_placement_metadata(pod), self._counted_text(pod), *reservations),
         )
         known = self._templates.get(key)
         if known is None:
-            request = _counted(pod, pod_request(pod, volumes))
+            request = pod_request(pod, volumes)
+            request = _counted(pod, request) if self._counts_resized_pods else request
             folded, number = self._fold(request.amounts), new_template_number()
             if folded is not request.amounts:
                 self._folded[number] = frozenset(request.amounts)
@@ -100,6 +108,9 @@ class TemplateStore:
             )
         _share(pod, known.spec)
         return known
+
+    def _counted_text(self, pod: wire.Pod) -> str | None:
+        return pod.metadata.annotations.get(COUNTED) if self._counts_resized_pods else None
 
     def fenced(self, pod: wire.Pod, request: Amounts = _FENCED_REQUEST) -> TaskTemplate:
         """Return the template of a pod that requests something else than it says.

@@ -136,6 +136,7 @@ class Translator:
         report: Report,
         fold: Callable[[Amounts], Amounts] = lambda amounts: amounts,
         usable_by: Callable[[wire.Pod], tuple[str, ...]] = lambda _: (),
+        counts_resized_pods: bool = True,
     ) -> None:
         """Prepare to translate.
 
@@ -144,9 +145,10 @@ class Translator:
             report: Receives each broken field.
             fold: Replaces the names of resources without a row by the shared name.
             usable_by: Returns the Reservations whose owners a pod matches.
+            counts_resized_pods: Whether pods count as the annotation of counted amounts says.
         """
         self._usable_by = usable_by
-        self.templates = TemplateStore(fold)
+        self.templates = TemplateStore(fold, counts_resized_pods=counts_resized_pods)
         self._fold = fold
         self._default_queue = default_queue
         self._report = report

@@ -30,17 +30,33 @@ __all__ = ["SessionResizes"]
 _PLUGIN = "scheduler"
 
 
+class NotPermittedError(Exception):
+    """A plugin resizes pods although the cache would not count them so."""
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return "it resizes pods, which has no effect: the feature gate ResizePod is off"
+
+
 class SessionResizes:
     """What the tasks of one session count as."""
 
-    def __init__(self, extensions: Extensions, nodes: SessionNodes, reserved: SessionReservations) -> None:
+    def __init__(
+        self, extensions: Extensions, nodes: SessionNodes, reserved: SessionReservations, *, is_permitted: bool
+    ) -> None:
         self._extensions, self._nodes, self._reserved = extensions, nodes, reserved
+        self._is_permitted = is_permitted
         self._templates: dict[tuple[int, tuple[tuple[str, int], ...]], TaskTemplate] = {}
 
     @property
     def is_active(self) -> bool:
-        """Whether any function resizes pods."""
-        return bool(self._extensions.functions(contract.RESIZE_POD))
+        """Whether any function may resize pods. A plugin that resizes pods without permission has failed."""
+        functions = self._extensions.functions(contract.RESIZE_POD)
+        if functions and not self._is_permitted:
+            for each in functions:
+                self._extensions.note_failure(each.plugin, NotPermittedError())
+            return False
+        return bool(functions)
 
     def concerns(self, task: Task) -> bool:
         """Return whether a task may be resized: not one that requests nothing, and none of a Reservation."""

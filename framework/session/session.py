@@ -105,7 +105,9 @@ class Session:
         views = SessionViews(self.extensions, self.nodes)
         self.reserved = SessionReservations(snapshot, self.nodes, self.extensions, views, now)
         """The Reservations, and what is left of them."""
-        self._resizes = SessionResizes(self.extensions, self.nodes, self.reserved)
+        self._resizes = SessionResizes(
+            self.extensions, self.nodes, self.reserved, is_permitted=snapshot.counts_resized_pods
+        )
         self._tracing, self._shadows = tracing, shadows
         answers = NodeAnswers(self.extensions, self.nodes, snapshot, self.reserved, views)
         answers.own_predicates = self._resizes.predicates

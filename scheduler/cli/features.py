@@ -47,6 +47,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "EnableQuotaAdmission": Gate(
         stage=Stage.ALPHA, about="count new pods in their elastic quotas, and refuse those beyond them (admission)"
     ),
+    "ResizePod": Gate(stage=Stage.ALPHA, about="count pods as what plugins resize them to"),
     "SchedulingGatesQueueAdmission": Gate(
         stage=Stage.ALPHA,
         about="remove the gate scheduling.volcano.sh/queue-allocation-gate from pods whose queue has capacity",

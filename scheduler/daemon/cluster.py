@@ -128,6 +128,7 @@ def state_options(options: Options) -> StateOptions:
         ignored_provisioners=frozenset(options.ignored_provisioners),
         forms_native_groups=options.features.enabled("GenericWorkload"),
         lifts_queue_gates=options.features.enabled("SchedulingGatesQueueAdmission"),
+        counts_resized_pods=options.features.enabled("ResizePod"),
     )
 
 

@@ -184,6 +184,6 @@ def test_misleading_fields_of_a_group_are_reported(ground: Ground, daemon: Daemo
     assert f"part has 0 of 1 sub-groups with 1 pod (subGroupPolicy[0].{words})" in condition["message"]
     described = ground.kubectl("describe", "podgroup", "odd")
     assert f"spec.subGroupPolicy[0].{words}" in described
-    assert "spec.networkTopology: without highestTierAllowed or highestTierName it limits nothing" in described
+    assert "spec.networkTopology: has no effect without highestTierAllowed or highestTierName" in described
     assert "spec.subGroupPolicy: 2 of 2 pods are in no sub-group" in described
     ground.remove("odd")

@@ -40,7 +40,8 @@ def daemon(ground: Ground, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     (folder / "marking.py").write_text(PLUGIN)
     settings = folder / "scheduler.yaml"
     settings.write_text(SETTINGS)
-    with ground.daemon(ground.folder, f"--plugins-dir={folder}", f"--scheduler-conf={settings}") as daemon:
+    flags = (f"--plugins-dir={folder}", f"--scheduler-conf={settings}", "--feature-gates=ResizePod=true")
+    with ground.daemon(ground.folder, *flags) as daemon:
         yield daemon
 
 

@@ -75,7 +75,7 @@ def test_a_record_with_all_kinds_of_plugins_is_decided_again(tmp_path: Path) -> 
         text = TEXT
         plugin_sources = files.sources
 
-    options = parse_options([f"--record={tmp_path / 'record'}"], {}).options
+    options = parse_options([f"--record={tmp_path / 'record'}", "--feature-gates=ResizePod=true"], {}).options
     registry = files.registry()
     configuration = read_configuration(TEXT, registry).configuration
     recorder = Recorder(tmp_path / "record", options)
