@@ -1,4 +1,4 @@
-"""The annotation of counted amounts counts only if the cache is told to count it."""
+"""The annotation of counted amounts has an effect only with the option of the cache for it."""
 
 import pytest
 
