@@ -5,7 +5,7 @@ from typing import Any
 
 from pyroclast.model.gangs.gathering import GATHER_SPEC
 
-__all__ = ["gathered", "network_topology"]
+__all__ = ["gathered", "network_topology", "network_topology_definition"]
 
 
 def network_topology(*layers: dict[str, Any]) -> dict[str, Any]:
@@ -31,3 +31,24 @@ def gathered(must: str = "", **multiples: int) -> dict[str, str]:
     for layer, count in multiples.items():
         strategies.append({"layer": layer, "strategy": "PreferGather", "podCountMultiple": count})
     return {GATHER_SPEC: json.dumps({"gatherStrategy": strategies})}
+
+
+def network_topology_definition() -> dict[str, Any]:
+    """The kind as Koordinator defines it, in short."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "clusternetworktopologies.scheduling.koordinator.sh"},
+        "spec": {
+            "group": "scheduling.koordinator.sh",
+            "scope": "Cluster",
+            "names": {
+                "plural": "clusternetworktopologies",
+                "singular": "clusternetworktopology",
+                "kind": "ClusterNetworkTopology",
+                "listKind": "ClusterNetworkTopologyList",
+            },
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+        },
+    }

@@ -624,6 +624,7 @@ Right = tuple[str, str, str]
 ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
 KOORDINATORS = "gangs of Koordinator, whose definition the chart does not bring"
 RESERVATIONS = "Reservations of Koordinator, of which no test of the chart has one"
+LAYERS = "layers of the network, which coscheduling needs only while it gathers gangs"
 TOPOLOGIES = "CPUs of nodes, which nodenuma alone asks for"
 NATIVE_GROUPS = "native groups, which a server has by its feature gates alone"
 NO_QUOTA = "how an elastic quota stands, where there is one"
@@ -633,6 +634,8 @@ UNUSED: dict[str, dict[Right, str]] = {
         ("", "pods", "delete"): "a server without the Eviction API",
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
+        ("scheduling.koordinator.sh", "clusternetworktopologies", "list"): LAYERS,
+        ("scheduling.koordinator.sh", "clusternetworktopologies", "watch"): LAYERS,
         ("topology.node.k8s.io", "noderesourcetopologies", "list"): TOPOLOGIES,
         ("topology.node.k8s.io", "noderesourcetopologies", "watch"): TOPOLOGIES,
         ("nodeinfo.volcano.sh", "numatopologies", "delete"): "a node that is deleted, of which an exporter told",
