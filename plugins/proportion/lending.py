@@ -32,6 +32,8 @@ class LentRoom:
         self._nothing = [0] * len(session.resources)
         self._lent: dict[QueueName, list[int]] = {}
         """Requests of tasks on borrowed resources, by queue."""
+        self._evicted: dict[QueueName, list[int]] = {}
+        """Requests of the tasks that this session evicts, by queue."""
         self._exchangeable: dict[QueueName, list[int]] = {}
         """Cache of `exchangeable`."""
 
@@ -52,7 +54,8 @@ class LentRoom:
 
     def _spare(self, queue: Queue, queue_usage: QueueUsage) -> list[int]:
         """Return the free amounts below the limit and beside the unused guarantees of others, by row."""
-        used_or_reserved = queue_usage.with_more(self._nothing)
+        # Lent resources are used at once, and an eviction can be refused: until then the victims use their queue.
+        used_or_reserved = queue_usage.with_more(self._evicted.get(queue.name, self._nothing))
         spare = [most - used for most, used in zip(queue_usage.limit, used_or_reserved, strict=True)]
         others = [self._unused(name) for name in self._guarantees if name != queue.name]
         if not others:
@@ -99,8 +102,12 @@ class LentRoom:
 
     def count(self, change: Change, sign: int) -> None:
         """Count an eviction, or its reversal. Resources that this session lends are not evicted in it."""
+        if change.verb is not Verb.EVICT:
+            return
+        evicted = self._evicted.setdefault(change.job.queue, list(self._nothing))
+        _add(evicted, change.totals, -sign)
         known = self._lent.get(change.job.queue)
-        if known is not None and change.verb is Verb.EVICT:
+        if known is not None:
             for task in change.tasks:
                 if task.is_lent:
                     _add(known, change.each, sign)

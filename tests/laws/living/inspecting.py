@@ -15,7 +15,10 @@ from pyroclast.model.tasks import ALLOCATED_STATUSES, TaskStatus
 from tests.laws.clusters import act_at_random, picture
 from tests.laws.test_evictions_are_plans import is_placed, works
 
-__all__ = ["WITHOUT_BENEFICIARY", "Inspector", "headroom_of"]
+__all__ = ["WITHOUT_BENEFICIARY", "Headroom", "Inspector", "headroom_of"]
+
+Headroom = dict[str, dict[int, int]]
+"""Number of tasks that a queue may take yet, by queue and template."""
 
 WITHOUT_BENEFICIARY = "shuffle"
 TAKES_ROOM = ALLOCATED_STATUSES | {TaskStatus.RELEASING}
@@ -31,7 +34,7 @@ class Inspector(Action):
         self._chance = random.Random(seed)
         self._looks = 0
         self.broken: list[str] = []
-        self.headroom: dict[str, list[int]] = {}
+        self.headroom: Headroom = {}
         """What queues have left at the end of the cycle; see `headroom_of`."""
 
     def execute(self, session: Session) -> None:
@@ -98,12 +101,12 @@ def _all_intact(session: Session, plan: Plan) -> bool:
     return all((job := session.jobs.get(loser)) is not None and is_intact(job) for loser in losers)
 
 
-def headroom_of(session: Session) -> dict[str, list[int]]:
+def headroom_of(session: Session) -> Headroom:
     """Return by queue how many tasks of each kind it may take yet; queues count alike however they came to that."""
     kinds = {task.template.number: task for job in session.jobs.all() for task in job.tasks.values()}
     tasks = [kinds[number] for number in sorted(kinds)]
     return {
-        name: [session.queues.headroom(session.queues.by_name[name], task, 100) for task in tasks]
+        name: {task.template.number: session.queues.headroom(session.queues.by_name[name], task, 100) for task in tasks}
         for name in session.queues.by_name
     }
 

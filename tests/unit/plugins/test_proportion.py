@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Vote
 from pyroclast.model import wire
+from pyroclast.model.ids import JobId, QueueName
 from pyroclast.model.refusals import Refusal
 from pyroclast.plugins.proportion.plugin import Division
+from pyroclast.testing import Scenario, open_session
 from tests.unit.plugins.policies import GIB, World, acted, bound, group, node, opened, pod, queue
 
 
@@ -476,3 +478,24 @@ def test_the_group_event_is_on_the_group() -> None:
 
     assert isinstance(there.job("new").job.group, wire.PodGroup)
     assert (event.kind, event.name, event.type, event.reason) == ("PodGroup", "new", "Normal", "Unschedulable")
+
+
+def test_resources_of_victims_are_not_lent_in_their_cycle() -> None:
+    """The queue uses its limit. An eviction can be refused, so what it frees below the limit is not lent at once."""
+    scenario = Scenario().queue("green", weight=1, capability={"cpu": 4}).queue("red", weight=15).node("n", cpu=12)
+    scenario = scenario.running("low", on=["n"] * 4, queue="green", cpu=1).job("new", queue="green", cpu=1)
+    scenario = scenario.job("wide", tasks=12, min_available=12, queue="red", cpu=1)
+    session = open_session(scenario, plugins=(("gang", "proportion"), ("predicates",)))
+    queue = session.queues.by_name[QueueName("green")]
+    low, new = session.jobs.get(JobId("default/low")), session.jobs.get(JobId("default/new"))
+    assert low is not None
+    assert new is not None
+    (task,) = new.tasks.values()
+
+    with session.statement() as statement:
+        for victim in list(low.tasks.values())[:3]:
+            assert statement.evict(low, victim, "preempt") is None
+        with session.queues.lending():
+            assert session.queues.allocatable(queue, task) is not None
+    with session.queues.lending():
+        assert session.queues.allocatable(queue, task) is not None
