@@ -12,6 +12,8 @@ class Shares:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.leaving = {pod.key for pod in cluster.pods if pod.status == "Releasing"}
+        """Pods that are terminating as the cycle begins."""
         self.lends = False
         """Whether idle room is being lent: a limit counts then, a share does not."""
         self.names = sorted({"cpu", "memory", "pods"} | set(cluster.total) | _asked_for(cluster))
@@ -134,8 +136,12 @@ class Shares:
     def takes(self, queue: str, request: Amounts) -> bool:
         """Whether a request fits what a queue deserves, or where idle room is lent what it may have at all."""
         mine, most = self.allocated(queue), self.lendable(queue) if self.lends else self.deserved[queue]
+        victims = self.of(queue, lambda pod: pod.status == "Releasing" and pod.key not in self.leaving)
         return self.cluster.queues[queue].state == "Open" and all(
-            mine[name] + number <= most[name] for name, number in request.items() if number and name != "pods"
+            mine[name] + number <= most[name]
+            and (not self.lends or mine[name] + victims[name] + number <= self.limits[queue][name])
+            for name, number in request.items()
+            if number and name != "pods"
         )
 
     def lendable(self, queue: str) -> dict[str, float]:
