@@ -6,6 +6,7 @@ from pyroclast.framework.extension import uses
 from pyroclast.framework.session.memory import Round, Settled, Turn
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.report import EventNote, GroupCondition, JobShare, QuotaFigures, Sample
 from pyroclast.model.resources import CPU, MEMORY, MILLI, PODS
@@ -152,3 +153,27 @@ class SessionReport:
         if self._caller.guard is not None:
             about, text = self._caller.guard.read("notes", uses.read_news, about, text)
         return self._settled.is_news(about, text, job=job)
+
+    def warn_once(
+        self, kind: str, metadata: ObjectMeta, reason: str, message: str, *, job: JobId | None = None
+    ) -> None:
+        """Record a warning event about an object unless the last one with its reason had the same message.
+
+        Args:
+            kind: Kind of the object.
+            metadata: Its metadata.
+            reason: Reason of the event.
+            message: Message of the event.
+            job: Job of a pod; what was recorded about a job is forgotten with it.
+        """
+        if self.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
+            note = EventNote(
+                kind=kind,
+                namespace=metadata.namespace,
+                name=metadata.name,
+                uid=metadata.uid,
+                type="Warning",
+                reason=reason,
+                message=message,
+            )
+            self.record_events(note)

@@ -16,15 +16,13 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Plugin
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
-from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray
 from pyroclast.model.devices.koordinator.templates import Templates
 from pyroclast.model.devices.settings import VgpuSettings
-from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.ids import QueueName
 from pyroclast.model.nodenuma.names import NUMA_SPEC
 from pyroclast.model.queues import with_ancestors
 from pyroclast.model.refusals import Refusal
-from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import DEVICE_SCOPE, NUMA_ALIGNMENT
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
@@ -163,7 +161,7 @@ class DeviceShare(Plugin):
         named = map_of(self.args)
         assert named is not None, "there is no fault without a ConfigMap"
         metadata = session.snapshot.objects.config_maps["/".join(named)].metadata
-        _record_once(session, "ConfigMap", metadata, INVALID_MAP, message)
+        session.report.warn_once("ConfigMap", metadata, INVALID_MAP, message)
 
 
 def weighted(
@@ -208,26 +206,9 @@ def _record_unreadable(session: Session, allocator: DeviceAllocator) -> None:
         node = session.nodes.facts.nodes[column].object
         if node is not None:
             message = f"{allocator.family.name}: {why}; the node accepts no pod that requests its cards"
-            _record_once(session, "Node", node.metadata, INVALID_CARDS, message)
+            session.report.warn_once("Node", node.metadata, INVALID_CARDS, message)
     for task, why in allocator.unread:
-        _record_once(session, "Pod", task.pod.metadata, INVALID_IDS, why, job=task.job)
-
-
-def _record_once(
-    session: Session, kind: str, metadata: wire.ObjectMeta, reason: str, message: str, *, job: JobId | None = None
-) -> None:
-    """Record an event about an object, once. For a pod of a job, the record is forgotten with the job."""
-    if session.report.is_news(f"{kind}/{metadata.key}/{reason}", message, job=job):
-        event = EventNote(
-            kind=kind,
-            namespace=metadata.namespace,
-            name=metadata.name,
-            uid=metadata.uid,
-            type="Warning",
-            reason=reason,
-            message=message,
-        )
-        session.report.record_events(event)
+        session.report.warn_once("Pod", task.pod.metadata, INVALID_IDS, why, job=task.job)
 
 
 def _differences_by_queue(

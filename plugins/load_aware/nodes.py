@@ -6,11 +6,8 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.session.session import Session
-from pyroclast.model import wire
 from pyroclast.model.arrays import BoolArray, IntArray
-from pyroclast.model.ids import JobId
 from pyroclast.model.load import NodeLoad
-from pyroclast.model.report import EventNote
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.load_aware.arguments import LoadAwareArgs
 from pyroclast.plugins.load_aware.estimates import Estimates
@@ -49,14 +46,18 @@ class Nodes:
         for column, fault in self.limits.faults:
             node = self._session.nodes.facts.nodes[column].object
             if node is not None:
-                self._record("Node", node.metadata, fault)
+                self._session.report.warn_once("Node", node.metadata, INVALID, fault)
         for task, fault in self.estimates.bad_pods.values():
-            self._record("Pod", task.pod.metadata, f"{fault}; the arguments apply", job=task.job)
+            self._session.report.warn_once(
+                "Pod", task.pod.metadata, INVALID, f"{fault}; the arguments apply", job=task.job
+            )
         for job in self._session.jobs.all() if self.estimates.bad_templates else ():
             for task in job.tasks.values():
                 if task.template.number in self.estimates.bad_templates:
                     fault = self.estimates.bad_templates[task.template.number]
-                    self._record("Pod", task.pod.metadata, f"{fault}; the arguments apply", job=task.job)
+                    self._session.report.warn_once(
+                        "Pod", task.pod.metadata, INVALID, f"{fault}; the arguments apply", job=task.job
+                    )
 
     def _old(self, loads: Sequence[NodeLoad | None]) -> BoolArray:
         """Return which reports have expired, and wake the scheduler when the next one expires."""
@@ -66,21 +67,6 @@ class Nodes:
         if self.args.filters_expired and next_end < np.inf:
             self._session.report.wake(next_end)
         return is_old
-
-    def _record(self, kind: str, metadata: wire.ObjectMeta, message: str, *, job: JobId | None = None) -> None:
-        """Record an event about an object, once."""
-        if self._session.report.is_news(f"{kind}/{metadata.key}/{INVALID}", message, job=job):
-            self._session.report.record_events(
-                EventNote(
-                    kind=kind,
-                    namespace=metadata.namespace,
-                    name=metadata.name,
-                    uid=metadata.uid,
-                    type="Warning",
-                    reason=INVALID,
-                    message=message,
-                )
-            )
 
 
 def _end(load: NodeLoad | None, lasts_seconds: int) -> float:

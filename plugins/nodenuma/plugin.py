@@ -18,7 +18,6 @@ from pyroclast.model.ids import NodeName
 from pyroclast.model.nodenuma.names import RESOURCE_STATUS
 from pyroclast.model.nodenuma.status import written
 from pyroclast.model.nodenuma.topology import NodeTopology
-from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import CPU_BINDING, NUMA_ALIGNMENT
 from pyroclast.model.tasks import by_name
 from pyroclast.plugins.nodenuma import reasons
@@ -120,15 +119,4 @@ def _cpus_in(topology: NodeTopology, numa_node: int) -> CpuSet:
 def _record_unread(session: Session, allocator: CpuAllocator) -> None:
     """Record an event about each pod on a node whose annotation cannot be read, once."""
     for task, message in allocator.unread:
-        metadata = task.pod.metadata
-        if session.report.is_news(f"Pod/{metadata.key}/{INVALID_STATUS}", message, job=task.job):
-            event = EventNote(
-                kind="Pod",
-                namespace=metadata.namespace,
-                name=metadata.name,
-                uid=metadata.uid,
-                type="Warning",
-                reason=INVALID_STATUS,
-                message=message,
-            )
-            session.report.record_events(event)
+        session.report.warn_once("Pod", task.pod.metadata, INVALID_STATUS, message, job=task.job)
