@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from pyroclast.framework.configuration import Configuration, PluginOption, Profile
-from pyroclast.framework.diagnosis.blocking_jobs import find_remedies
+from pyroclast.framework.diagnosis.blocking_jobs import find_blocking_jobs
 from pyroclast.framework.diagnosis.closing import Closing
 from pyroclast.framework.diagnosis.examinations import begin_tracing, end_tracing
 from pyroclast.framework.diagnosis.ignored_terms import record_ignored_terms
@@ -23,7 +23,7 @@ from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry, says_no
-from pyroclast.framework.queues.lending import lend_idle_room
+from pyroclast.framework.queues.lending import lend_idle_capacity
 from pyroclast.framework.reservations.recording import recorded
 from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
@@ -264,7 +264,7 @@ def _run_actions(session: Session, profile: Profile, registry: Registry, observe
         with _marked(observer, f"action/{name}"):
             _run_action(session, name, profile.action_arguments.get(name, {}), registry)
     with _marked(observer, "lend"):
-        lend_idle_room(session)
+        lend_idle_capacity(session)
     session.action = ""
 
 
@@ -286,7 +286,7 @@ def _close(session: Session, settled: Settled, observer: Observer) -> tuple[Cycl
 
     with _marked(observer, "close"):
         note_permanent_causes(session)
-        find_remedies(session)
+        find_blocking_jobs(session)
         session.jobs.recall_passed_over()
         show_unplaced(session)
         session.extensions.close_plugins(hook)

@@ -295,7 +295,7 @@ def refuse_gang(session: Session, job: SessionJob) -> None:
         message = (
             f"{message.rstrip('.')}; the gang is broken and holds {held_in_words(session, job)} that it cannot use"
         )
-    fits_when = () if job.reasons.remedy is None else job.reasons.remedy.jobs
+    fits_when = () if job.reasons.blocking_jobs is None else job.reasons.blocking_jobs.jobs
     if fits_when:
         message = f"{message.rstrip('.')}; fits when {listed(fits_when)} {'ends' if len(fits_when) == 1 else 'end'}"
     session.report.set_condition(job, condition(session, UNSCHEDULABLE, reason, with_evictions(job, message)))

@@ -17,11 +17,11 @@ from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.queues.admission import ends_that_admit
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.last_result import Remedy
+from pyroclast.framework.state.last_result import BlockingJobs
 from pyroclast.model.ids import NodeName
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["find_remedies"]
+__all__ = ["find_blocking_jobs"]
 
 _MOST_WAITING: Final = 10_000
 """Maximum number of pending tasks of the jobs that get a result, in the order of the jobs' ids."""
@@ -39,18 +39,18 @@ _MOST_CHANGES: Final = 4_000
 """Tasks that are taken off nodes or put on them, and back, in all trials of one cycle."""
 
 
-def find_remedies(session: Session) -> None:
+def find_blocking_jobs(session: Session) -> None:
     """Report to jobs that lack capacity which jobs would have to end."""
     waiting = [
         job
         for job in session.jobs.known().values()
-        if not session.jobs.window.takes_turns(job.job.namespace) and _lacks_room(session, job)
+        if not session.jobs.window.takes_turns(job.job.namespace) and _lacks_capacity(session, job)
     ]
     if waiting:
         _Search(session).serve(sorted(waiting, key=lambda job: job.id))
 
 
-def _lacks_room(session: Session, job: SessionJob) -> bool:
+def _lacks_capacity(session: Session, job: SessionJob) -> bool:
     """Return whether a job waits for capacity that some node could have, or for admission."""
     if job.is_pending:
         return bool(job.counts[TaskStatus.PENDING]) and any(
@@ -70,7 +70,7 @@ class _Search:
         self._trials = _MOST_TRIALS
         self._end = len(session.nodes.log) + _MOST_CHANGES
         """Length of the session's log that no trial may exceed."""
-        self._found: dict[tuple[Any, ...], Remedy | None] = {}
+        self._found: dict[tuple[Any, ...], BlockingJobs | None] = {}
         """Answers for jobs that are alike."""
 
     def serve(self, jobs: Sequence[SessionJob]) -> None:
@@ -84,9 +84,9 @@ class _Search:
             tasks = [task for task in pending if not (task.gated or task.template.best_effort)]
             if not tasks or self._session.jobs.job_valid(job) is not None:
                 continue
-            known = None if job.last_result is None else job.last_result.remedy
-            if known is not None and self._session.jobs.skipped.stands(known):
-                job.reasons.remedy = known
+            known = None if job.last_result is None else job.last_result.blocking_jobs
+            if known is not None and self._session.jobs.skipped.still_block(known):
+                job.reasons.blocking_jobs = known
                 continue
             like = tuple((task.template.number, task.priority, task.role) for task in tasks)
             key = (
@@ -99,8 +99,8 @@ class _Search:
             )
             if key not in self._found or self._is_alone(job, tasks):
                 self._found[key] = self._answer(job, tasks)
-            job.reasons.remedy = self._found[key]
-            job.touched = job.touched or known != job.reasons.remedy
+            job.reasons.blocking_jobs = self._found[key]
+            job.touched = job.touched or known != job.reasons.blocking_jobs
 
     def _is_alone(self, job: SessionJob, tasks: Sequence[Task]) -> bool:
         """Return whether a job may have other blocking jobs than the jobs that are like it.
@@ -114,22 +114,24 @@ class _Search:
         is_uniform = len({task.template.number for task in tasks}) == 1
         return any(each.verdicts or not is_uniform for each in beyond)
 
-    def _answer(self, job: SessionJob, tasks: Sequence[Task]) -> Remedy | None:
+    def _answer(self, job: SessionJob, tasks: Sequence[Task]) -> BlockingJobs | None:
         if self._searches <= 0 or not all(map(self._session.candidates.fits_empty_nodes, tasks)):
             return None
         self._searches -= 1
         for choice in self._choices(job, tasks):
             used = self._nodes_without(choice, job)
             if used is not None and job.is_pending:  # all of them are needed for admission
-                return self._remedy(choice.ended, used)
+                return self._result(choice.ended, used)
             if used is not None:
-                return self._remedy(*self._thinned(choice, job, used))
+                return self._result(*self._thinned(choice, job, used))
         return None
 
-    def _remedy(self, ended: Sequence[SessionJob], used: set[NodeName]) -> Remedy:
+    def _result(self, ended: Sequence[SessionJob], used: set[NodeName]) -> BlockingJobs:
         session = self._session
         nodes = used.union(node for each in ended for _task, node in on_nodes_here(session, each))
-        return Remedy(tuple(each.id for each in ended), tuple(sorted(nodes)), session.nodes.room_on(sorted(nodes)))
+        return BlockingJobs(
+            tuple(each.id for each in ended), tuple(sorted(nodes)), session.nodes.future_idle_key(sorted(nodes))
+        )
 
     # Candidates to try ------------------------------------------------------------------------------------------------
 

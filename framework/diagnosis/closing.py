@@ -302,7 +302,7 @@ def _last_result(job: SessionJob, revision: int) -> LastResult:
         job.reasons.verdict,
         dict(job.reasons.eviction_refusals),
         dict(job.reasons.task_refusals),
-        job.reasons.remedy,
+        job.reasons.blocking_jobs,
         job.reasons.unschedulable_template,
         job.reasons.is_unschedulable_by_queue,
         job.all_refusals,

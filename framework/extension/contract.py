@@ -135,9 +135,9 @@ class Verb(Enum):
     """Operations on tasks. The value is the status of a task after the operation."""
 
     ALLOCATE = TaskStatus.ALLOCATED
-    """Placed on room that is free."""
+    """Placed on capacity that is free."""
     PIPELINE = TaskStatus.PIPELINED
-    """Placed on room that is being released."""
+    """Placed on capacity that is being released."""
     EVICT = TaskStatus.RELEASING
     """Asked to leave."""
 
@@ -194,7 +194,7 @@ class Change:
         self.totals: SealedList[int] = self.each if is_one else SealedList(self.amounts.tolist())
         """The sum as a list."""
         self.sign = -1 if verb is Verb.EVICT else 1
-        """+1 where the tasks take room, -1 where they give it up; `revert` counts the other way."""
+        """+1 where the tasks take capacity, -1 where they give it up; `revert` counts the other way."""
         self.template: TaskTemplate = tasks[0].template
 
 
@@ -273,7 +273,7 @@ class GangEviction:
     task: Task
     """A task of the beneficiary: the one for which a place is sought, or the first where one is sought for all."""
     is_reclaim: bool
-    """Whether room is taken from owners that have more than their share, else from less important pods of the queue."""
+    """Whether the victims' owners have more than their share; else the victims are less important pods of the queue."""
     within_queue: bool = False
     """For a reclaim: whether the owners divide the job's own queue, such as elastic quotas; else they are queues."""
 
@@ -399,7 +399,7 @@ class View:
     """What later functions see instead of a task and of nodes; a part that is None stays as it is.
 
     A view changes neither the cluster nor the books of the session. The request of the pod and the amounts of the node
-    decide whether the node has room, and these are what a placement counts. R resources, n columns.
+    decide whether the node has capacity, and these are what a placement counts. R resources, n columns.
     """
 
     labels: Mapping[str, str] | None = None
@@ -419,7 +419,7 @@ class View:
     releasing: IntArray | None = None
     """Amounts of the nodes that are being released, base units, shape (R, n)."""
     pipelined: IntArray | None = None
-    """Amounts of the nodes that wait for released room, base units, shape (R, n)."""
+    """Amounts of the nodes that wait for released capacity, base units, shape (R, n)."""
     facts: NodeFacts | None = None
     """Facts of all nodes of the session, in the order of their columns. Return the same object where nothing changed:
     it has a memo of what is derived from it."""
@@ -717,7 +717,7 @@ PRE_PREDICATE: Final = Point[PrePredicate]("pre_predicate", PrePredicate, flag="
 class PredicateOverNodes(Protocol):
     """Over arrays, as often as its locality says: which nodes take a task.
 
-    Answers verdicts, shape (columns,); None permits all. Registered with a locality. Room is judged apart. A
+    Answers verdicts, shape (columns,); None permits all. Registered with a locality. Capacity is judged apart. A
     verdict of 0 permits, n means the n-th of the reasons.
     """
 
@@ -743,7 +743,7 @@ class UseOfReservations(Protocol):
     """Once for a template, before its nodes are looked at: which Reservations its tasks may use.
 
     Answers a `ReservationUse`, which must be the same for all tasks of a template; None leaves the answer to the next
-    function. Room on a node with a usable Reservation includes what is left of it.
+    function. Capacity of a node with a usable Reservation includes what is left of it.
     """
 
     def __call__(self, task: Task, /) -> ReservationUse | None: ...
@@ -792,7 +792,7 @@ RESERVATION_RESTORE: Final = Point[RestoreReservations](
 
 
 class FilterReservation(Protocol):
-    """For each usable Reservation with enough room, whenever one of a node is nominated.
+    """For each usable Reservation with enough capacity, whenever one of a node is nominated.
 
     Answers whether the task may use it; a text or a `Reason` refuses, and is counted in messages. Asked again when the
     task is placed.
@@ -925,7 +925,7 @@ class HyperNodeGradientForJob(Protocol):
     """Before a job is placed: which topology domains to try.
 
     Answers the domains inside another by level, the best level first. The purpose is `allocate` for domains with
-    room, or `evict` for domains in which room can be made.
+    capacity, or `evict` for domains in which evictions can free capacity.
     """
 
     def __call__(self, job: SessionJob, domain: str, purpose: str, /) -> Sequence[Sequence[str]]: ...
@@ -992,7 +992,7 @@ SUB_JOB_READY: Final = Point[SubJobReady]("sub_job_ready", SubJobReady, flag="en
 
 
 class JobPipelined(Protocol):
-    """May places that wait for released room be held.
+    """May places that wait for released capacity be held.
 
     Answers a vote. Asked of a job that is not ready; yes where all abstain.
     """
@@ -1004,7 +1004,7 @@ JOB_PIPELINED: Final = Point[JobPipelined]("job_pipelined", JobPipelined, flag="
 
 
 class SubJobPipelined(Protocol):
-    """May places of a sub-job that wait for released room be held.
+    """May places of a sub-job that wait for released capacity be held.
 
     Answers a vote. Asked of jobs whose PodGroup divides them; others ask `JOB_PIPELINED`.
     """
@@ -1058,7 +1058,7 @@ JOB_ENQUEUED: Final = Point[JobEnqueued]("job_enqueued", JobEnqueued, flag="enab
 class Overused(Protocol):
     """Before a queue is served: True or a refusal means it has had enough.
 
-    Answers whether the queue has had enough. A refusal may be `lendable`: then it does not count while idle room is
+    Answers whether the queue has had enough. A refusal may be `lendable`: then it does not count while idle capacity is
     lent.
     """
 
@@ -1072,7 +1072,7 @@ class Allocatable(Protocol):
     """Before a task is placed on behalf of its queue.
 
     Answers whether the queue may take one more task. A refusal may be `lendable`: then it does not count while idle
-    room is lent. So limits are checked before shares.
+    capacity is lent. So limits are checked before shares.
     """
 
     def __call__(self, queue: Queue, task: Task, /) -> Answer: ...
@@ -1082,7 +1082,7 @@ ALLOCATABLE: Final = Point[Allocatable]("allocatable", Allocatable, flag="enable
 
 
 class Preemptive(Protocol):
-    """May the queue take room from others for these tasks.
+    """May the queue take capacity from others for these tasks.
 
     Answers whether the queue may take as much. The tasks are those that would be placed together.
     """

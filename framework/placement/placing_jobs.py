@@ -151,7 +151,7 @@ def _place_by_search(
     root = session.topology.domains_of(job).topology.root if attempt.root is None else attempt.root
     search = GangSearch(session, job, waiting, root=root)
     found = search.run(on_idle=True)
-    if not (found or waits) and session.nodes.releases_room:
+    if not (found or waits) and session.nodes.is_releasing:
         found = search.run(on_idle=False)
     job.reasons = attempt.reasons if found else reasons
     if found and _take(statement, job, found):

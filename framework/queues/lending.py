@@ -21,13 +21,13 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["lend_idle_room"]
+__all__ = ["lend_idle_capacity"]
 
 _ACTION: Final = "allocate"
 """The action whose rule this is; nothing is lent where it is not configured."""
 
 
-def lend_idle_room(session: Session) -> None:
+def lend_idle_capacity(session: Session) -> None:
     """Offer idle room to each job that only the share of its queue keeps from it."""
     if _ACTION not in session.extensions.profile.actions or _is_another_offer_due(session):
         return
@@ -52,12 +52,12 @@ def _kept_by_share(session: Session) -> list[SessionJob]:
         job.id: job for job in session.jobs.known().values() if job.kept_by_share and job.counts[TaskStatus.PENDING]
     }
     for task, jobs in session.jobs.skipped.passed_by_share:
-        passed = (session.jobs.get(each.id) for each in jobs) if _has_idle_room(session, task) else ()
+        passed = (session.jobs.get(each.id) for each in jobs) if _has_idle_capacity(session, task) else ()
         found |= {job.id: job for job in passed if job is not None and _may_run(session, job)}
     return [found[job_id] for job_id in sorted(found)]
 
 
-def _has_idle_room(session: Session, task: Task) -> bool:
+def _has_idle_capacity(session: Session, task: Task) -> bool:
     """Return whether some node might take a task of this template now."""
     if not session.candidates.has_room(task):
         return False
@@ -98,7 +98,7 @@ class _Lending:
             return False
         reasons = job.reasons.copy()
         with session.statement() as statement:
-            if place_job(session, statement, job, sheets) and _is_on_idle_room(statement):
+            if place_job(session, statement, job, sheets) and _is_on_idle_capacity(statement):
                 _settle(job)
                 session.jobs.skipped.take_up(job)
                 if job.relies_on_best_effort:
@@ -117,7 +117,7 @@ class _Lending:
         session = self._session
         if not (sheet and sheet.is_uniform):
             return bool(sheet)
-        return _has_idle_room(session, sheet.next_task)
+        return _has_idle_capacity(session, sheet.next_task)
 
     def _shape(self, job: SessionJob, sheets: list[Worksheet]) -> tuple[Any, ...] | None:
         """Return what decides whether a job of equal tasks finds places; None for other jobs."""
@@ -130,7 +130,7 @@ class _Lending:
         return job.queue, task.template.number, session.queues.kind(task), session.jobs.missing_of_job(job)
 
 
-def _is_on_idle_room(statement: Statement) -> bool:
+def _is_on_idle_capacity(statement: Statement) -> bool:
     """Return whether a statement places tasks, and all on idle room; room that is being released is not lent."""
     verbs = {operation.change.verb for operation in statement.operations}
     return verbs == {Verb.ALLOCATE}

@@ -40,7 +40,7 @@ def plan_of(
         cycle: Number of the cycle.
         configuration: Generation of the configuration.
         action: The action that decides.
-        is_lent: Whether the room is lent beyond a queue's share.
+        is_lent: Whether the capacity is lent beyond a queue's share.
         reserve_tasks: Name of the Reservation by the task that stands for it.
 
     Raises:

@@ -160,7 +160,7 @@ class SessionEvictions:
     def not_won(
         self, beneficiary: Task, candidates: Sequence[Task], *, between_queues: bool
     ) -> tuple[Sequence[Task], dict[TaskId, Refusal]]:
-        """Exclude candidates whose room the beneficiary lost to them by the same rule, and return the reasons."""
+        """Exclude candidates whose capacity the beneficiary lost to them by the same rule, and return the reasons."""
         refused: dict[TaskId, Refusal] = {}
         job = None if beneficiary.job is None else self._jobs.get(beneficiary.job)
         if job is None or not self._held:
@@ -191,7 +191,7 @@ class SessionEvictions:
             candidates: First to go first.
             gang: All tasks of a gang that would be evicted whole; otherwise empty.
             first_tier: Whether to ask the first tier with an answer alone.
-            protects_deserved: As for `reclaimable`, where room is taken from other queues.
+            protects_deserved: As for `reclaimable`, where capacity is taken from other queues.
         """
         between_queues = context.is_reclaim and not context.within_queue
         return self._victims(

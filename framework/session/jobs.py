@@ -75,7 +75,7 @@ class SessionJobs:
     def with_pending_tasks(self) -> Iterator[SessionJob]:
         """Iterate over jobs that have pending tasks in the snapshot, in the order of their ids.
 
-        Jobs that found no room in the last cycle are passed over while nothing of them changed and no node, or not
+        Jobs that found no place in the last cycle are passed over while nothing of them changed and no node, or not
         their queue, has capacity for any of their tasks. Another trial would have the same result, so their last
         reasons stand.
         """
@@ -311,7 +311,7 @@ class SessionJobs:
         )
 
     def job_pipelined(self, job: SessionJob) -> bool:
-        """Return whether a job's places may be held for room that is being released."""
+        """Return whether a job's places may be held for capacity that is being released."""
         return cast_votes(self._extensions.tiers(contract.JOB_PIPELINED), job, failed=self._failed)[0]
 
     def sub_job_pipelined(self, sub_job: SubJob) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from pyroclast.framework.session.held import HeldCapacity
-from pyroclast.framework.state.last_result import LastResult, Remedy
+from pyroclast.framework.state.last_result import BlockingJobs, LastResult
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job, JobTable
@@ -117,7 +117,7 @@ class Settled:
         "_refused",
         "_revisions",
         "_unschedulable_templates",
-        "remedies",
+        "blocking_jobs",
     )
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class Settled:
         self._unschedulable_templates: IntArray = np.full(0, _NEVER, dtype=np.int64)
         self._by_queue: BoolArray = np.zeros(0, dtype=np.bool_)
         self._last_results: dict[JobId, LastResult] = {}
-        self.remedies: dict[JobId, Remedy] = {}
+        self.blocking_jobs: dict[JobId, BlockingJobs] = {}
         """Last blocking jobs of each job."""
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
         self._facts: dict[str, tuple[IntArray, IntArray]] = {}
@@ -161,10 +161,10 @@ class Settled:
         """Store the result of a job."""
         self._fit(job.column + 1)
         self._last_results[job.id] = last_result
-        if last_result.remedy is not None:
-            self.remedies[job.id] = last_result.remedy
+        if last_result.blocking_jobs is not None:
+            self.blocking_jobs[job.id] = last_result.blocking_jobs
         else:
-            self.remedies.pop(job.id, None)
+            self.blocking_jobs.pop(job.id, None)
         unschedulable_template = last_result.unschedulable_template
         self._refused[job.column] = last_result.revision if unschedulable_template is not None else _NEVER
         self._unschedulable_templates[job.column] = _NEVER if unschedulable_template is None else unschedulable_template
@@ -219,7 +219,7 @@ class Settled:
         """Forget results of jobs that no longer exist."""
         if len(self._last_results) > len(jobs):
             self._last_results = {job_id: known for job_id, known in self._last_results.items() if job_id in jobs}
-            self.remedies = {job_id: known for job_id, known in self.remedies.items() if job_id in jobs}
+            self.blocking_jobs = {job_id: known for job_id, known in self.blocking_jobs.items() if job_id in jobs}
         self._published_about_jobs = {
             job_id: published for job_id, published in self._published_about_jobs.items() if job_id in jobs
         }

@@ -25,7 +25,7 @@ class SessionQueues:
         self._failed = extensions.note_failure
         self._caller = extensions.caller
         self.lends = False
-        """Whether idle room is being lent, so that shares do not count; see `framework.queues.lending`."""
+        """Whether idle capacity is being lent, so that shares do not count; see `framework.queues.lending`."""
 
     def overused(self, queue: Queue) -> Refusal | None:
         """Return the refusal if a queue is overused, or None."""
@@ -72,7 +72,7 @@ class SessionQueues:
         return all(each.headroom is not None for each in self._extensions.functions(contract.ALLOCATABLE))
 
     def preemptive(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
-        """Return whether a queue may take room from others for tasks: None, or why not."""
+        """Return whether a queue may take capacity from others for tasks: None, or why not."""
         return first_refusal(self._extensions.functions(contract.PREEMPTIVE), queue, tasks, failed=self._failed)
 
     def order_key(self, queue: Queue) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.jobs import SessionJob
-from pyroclast.framework.state.last_result import Remedy
+from pyroclast.framework.state.last_result import BlockingJobs
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId, QueueName
@@ -81,27 +81,27 @@ class SkippedJobs:
         self.out_of_reach = mask & too_great
         self.out_of_reach.setflags(write=False)
         mask |= self._still_kept_by_queue(waiting & by_queue, templates)
-        self._ask_again_about_remedies(mask)
+        self._check_blocking_jobs(mask)
         self.jobs = tuple(table.select(mask))
         return mask
 
-    def _ask_again_about_remedies(self, mask: BoolArray) -> None:
+    def _check_blocking_jobs(self, mask: BoolArray) -> None:
         """Remove from a mask, shape (J,), the jobs whose blocking jobs may have changed."""
         known: dict[int, bool] = {}
-        for job_id, remedy in self._settled.remedies.items():
+        for job_id, blocking in self._settled.blocking_jobs.items():
             job = self._snapshot.jobs.get(job_id)
             if job is not None and mask[job.column]:
-                if id(remedy) not in known:  # jobs that are alike share theirs
-                    known[id(remedy)] = self.stands(remedy)
-                mask[job.column] = known[id(remedy)]
+                if id(blocking) not in known:  # jobs that are alike share theirs
+                    known[id(blocking)] = self.still_block(blocking)
+                mask[job.column] = known[id(blocking)]
 
-    def stands(self, remedy: Remedy) -> bool:
+    def still_block(self, blocking: BlockingJobs) -> bool:
         """Return whether the last blocking jobs still hold, by free resources and by the jobs that should end."""
-        jobs = [self._snapshot.jobs.get(each) for each in remedy.jobs]
+        jobs = [self._snapshot.jobs.get(each) for each in blocking.jobs]
         allocated = self._snapshot.job_table.allocated
         if any(job is None or not allocated[:, job.column].any() for job in jobs):
             return False
-        return self._nodes.room_on(remedy.nodes) == remedy.room
+        return self._nodes.future_idle_key(blocking.nodes) == blocking.free
 
     def _still_kept_by_queue(self, mask: BoolArray, templates: IntArray) -> BoolArray:
         """Return which of some jobs their queue would refuse once more in the same words; what it has, only grows."""

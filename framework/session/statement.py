@@ -3,7 +3,7 @@
 A statement's life::
 
     OPEN ──commit──→ COMMITTED: its plan has been handed on
-      │ ──hold────→ HELD: places keep their room until the session closes, nothing is bound
+      │ ──hold────→ HELD: places keep their capacity until the session closes, nothing is bound
       └ ──undo────→ UNDONE: the session is as it was before, bit for bit
 
 A trial asks what would be possible and decides nothing: it can only be undone, and its changes are marked as a trial's.
@@ -90,7 +90,7 @@ class Statement:
         self.is_trial = is_trial
         """Whether it decides nothing: it is never committed, held or merged."""
         self.notes_places = not is_trial
-        """Whether messages may name the places that it took and gave back. Room that only evictions would have made is
+        """Whether messages may name the places that it took and gave back. Capacity that only evictions would free is
         not released when they are undone."""
         self.operations: SealedList[Operation] = SealedList()
         self.is_settled = False
@@ -108,13 +108,13 @@ class Statement:
             self.undo()
 
     def allocate(self, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int]) -> Refusal | None:
-        """Place pending tasks of one template on free room, one node each; None, or why nothing was placed."""
+        """Place pending tasks of one template on free capacity, one node each; None, or why nothing was placed."""
         return self._place(Verb.ALLOCATE, job, tasks, columns, evicts_for=False)
 
     def pipeline(
         self, job: SessionJob, tasks: Sequence[Task], columns: Sequence[int], *, evicts_for: bool = False
     ) -> Refusal | None:
-        """Place pending tasks of one template on room that is being released; None, or why nothing was placed."""
+        """Place pending tasks of one template on capacity that is being released; None, or why nothing was placed."""
         return self._place(Verb.PIPELINE, job, tasks, columns, evicts_for=evicts_for)
 
     def _place(

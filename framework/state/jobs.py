@@ -457,7 +457,7 @@ class SessionJob:
         if self.last_result is not None:
             self.reasons.refusals = self.reasons.refusals or SealedList(self.last_result.refusals)
             self.reasons.task_refusals = SealedDict({**self.last_result.task_refusals, **self.reasons.task_refusals})
-            self.reasons.remedy = self.last_result.remedy
+            self.reasons.blocking_jobs = self.last_result.blocking_jobs
             if not self.waiting_count:
                 self.reasons.unschedulable_template, self.reasons.is_unschedulable_by_queue = (
                     self.last_result.unschedulable_template,

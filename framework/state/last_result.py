@@ -1,4 +1,4 @@
-"""Standing: the result of a job in the last cycle, valid while the job does not change."""
+"""Last result: the result of a job in the last cycle, valid while the job does not change."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,16 +8,16 @@ from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
 
-__all__ = ["LastResult", "Remedy", "said_once"]
+__all__ = ["BlockingJobs", "LastResult", "said_once"]
 
 
-class Remedy(msgspec.Struct, frozen=True, gc=False):
+class BlockingJobs(msgspec.Struct, frozen=True, gc=False):
     """Jobs whose end would let a job run, and the nodes of that finding."""
 
     jobs: tuple[JobId, ...]
     nodes: tuple[NodeName, ...]
     """Nodes of these jobs."""
-    room: bytes
+    free: bytes
     """Capacity free now or later on these nodes: as long as it is the same, so is the answer."""
 
 
@@ -34,7 +34,7 @@ class LastResult(msgspec.Struct, frozen=True, gc=False):
     eviction_refusals: Mapping[str, Refusal]
     """Reasons that no pods are evicted for the job, by action."""
     task_refusals: Mapping[TaskId, Refusal]
-    remedy: Remedy | None
+    blocking_jobs: BlockingJobs | None
     """Jobs whose end would let it run, if known."""
     unschedulable_template: int | None
     """Number of the template of all its pending tasks, where no node, or the queue, had capacity for one."""

@@ -343,11 +343,11 @@ class SessionNodes:
         return self.supposing(index, self.state[:, index])
 
     @property
-    def releases_room(self) -> bool:
+    def is_releasing(self) -> bool:
         """Whether capacity is being released on some node."""
         return bool(self.state[self.rows.releasing].any())
 
-    def room_on(self, names: Sequence[NodeName]) -> bytes:
+    def future_idle_key(self, names: Sequence[NodeName]) -> bytes:
         """Return a key of the capacity that is free now or later on some nodes; empty if one of them is gone."""
         columns = [self.table.column.get(name) for name in names]
         if None in columns:

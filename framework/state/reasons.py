@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pyroclast.framework.state.last_result import Remedy
+from pyroclast.framework.state.last_result import BlockingJobs
 from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict, SealedList
@@ -18,12 +18,12 @@ class Reasons:
     """
 
     __slots__ = (
+        "blocking_jobs",
         "cause",
         "eviction_refusals",
         "is_unschedulable_by_queue",
         "last_places",
         "refusals",
-        "remedy",
         "task_refusals",
         "unschedulable_template",
         "verdict",
@@ -46,7 +46,7 @@ class Reasons:
         """Reason that it lacks its minimum, summarised when the session closes."""
         self.cause: Refusal | None = None
         """Reason that it can never run with the current nodes and queues, found when the session closes."""
-        self.remedy: Remedy | None = None
+        self.blocking_jobs: BlockingJobs | None = None
         """Jobs whose end would let it run, found when the session closes."""
 
     def copy(self) -> Self:
@@ -60,7 +60,7 @@ class Reasons:
             self.unschedulable_template,
             self.is_unschedulable_by_queue,
         )
-        other.verdict, other.cause, other.remedy = self.verdict, self.cause, self.remedy
+        other.verdict, other.cause, other.blocking_jobs = self.verdict, self.cause, self.blocking_jobs
         return other
 
     def forget_tasks(self) -> None:

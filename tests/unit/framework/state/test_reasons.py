@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.framework.state.last_result import Remedy
+from pyroclast.framework.state.last_result import BlockingJobs
 from pyroclast.framework.state.reasons import Reasons
 from pyroclast.model.refusals import Refusal
 from pyroclast.testing import Scenario, open_session
@@ -20,7 +20,7 @@ def written() -> Reasons:
     job.note_places([task])
     job.note_cause(FULL)
     job.reasons.unschedulable_template, job.reasons.is_unschedulable_by_queue = 1, True
-    job.reasons.verdict, job.reasons.remedy = FULL, Remedy(jobs=(), nodes=(), room=b"")
+    job.reasons.verdict, job.reasons.blocking_jobs = FULL, BlockingJobs(jobs=(), nodes=(), free=b"")
     return job.reasons
 
 
