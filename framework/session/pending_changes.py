@@ -5,31 +5,31 @@ A ledger that few sessions need builds its counts from the snapshot at the first
 
 from pyroclast.framework.extension.contract import Change
 
-__all__ = ["EarlyChanges"]
+__all__ = ["PendingChanges"]
 
 
-class EarlyChanges:
-    """Changes kept for a ledger until it is built."""
+class PendingChanges:
+    """Changes recorded for a ledger until it is built."""
 
-    __slots__ = ("_kept", "is_built")
+    __slots__ = ("_changes", "is_built")
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Change, int]] = []
+        self._changes: list[tuple[Change, int]] = []
         self.is_built = False
 
-    def keep(self, change: Change, sign: int) -> bool:
-        """Keep a change for later; False when the ledger is built and must count it itself."""
+    def record(self, change: Change, sign: int) -> bool:
+        """Record a change for later; False when the ledger is built and must count it itself."""
         if self.is_built:
             return False
-        # changes are undone in reverse order, so a session that only tries things out keeps nothing
-        if self._kept and self._kept[-1][0] is change and self._kept[-1][1] == -sign:
-            self._kept.pop()
+        # changes are undone in reverse order, so a session that only tries things out records nothing
+        if self._changes and self._changes[-1][0] is change and self._changes[-1][1] == -sign:
+            self._changes.pop()
         else:
-            self._kept.append((change, sign))
+            self._changes.append((change, sign))
         return True
 
     def build(self) -> list[tuple[Change, int]]:
         """Mark the ledger as built; returns what it missed, with signs, in order."""
         self.is_built = True
-        kept, self._kept = self._kept, []
-        return kept
+        changes, self._changes = self._changes, []
+        return changes

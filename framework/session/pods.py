@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import PendingChanges
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import TaskId
@@ -253,12 +253,12 @@ class SessionPods(Ledger):
         self._frozen_labels: dict[TaskId, _Labels] = {}
         self._terms: dict[Hashable, PodTerms] = {}
         self._label_bound: dict[int, bool] = {}
-        self._likes_early = EarlyChanges()
+        self._likes_pending = PendingChanges()
         self._likes: dict[tuple[str, _Labels, bool], _Likes] = {}
         self._likes_by_pair: _ByAnchor[_Likes] = _ByAnchor()
         self._selected: dict[tuple[Selection, bool], _Selected] = {}
         self._selected_by_anchor: _ByAnchor[_Selected] = _ByAnchor()
-        self._held_early = EarlyChanges()
+        self._held_pending = PendingChanges()
         self._held: dict[TermKind, dict[tuple[int, PodTerm], HeldTerm]] = {kind: {} for kind in TermKind}
         self._held_by_anchor: dict[TermKind, _ByAnchor[HeldTerm]] = {kind: _ByAnchor() for kind in TermKind}
         self._held_in: Counter[str] = Counter()
@@ -335,7 +335,7 @@ class SessionPods(Ledger):
 
         They are the first ones, of the oldest pods, if there are too many.
         """
-        if not self._held_early.is_built:
+        if not self._held_pending.is_built:
             self._open_held()
         if not self._held[kind]:
             return ()
@@ -370,15 +370,15 @@ class SessionPods(Ledger):
         self._follow(change, -change.sign)
 
     def _follow(self, change: Change, sign: int) -> None:
-        if not self._likes_early.keep(change, sign):
+        if not self._likes_pending.record(change, sign):
             self._shift_likes(change, sign)
-        if not self._held_early.keep(change, sign):
+        if not self._held_pending.record(change, sign):
             self._shift_held(change, sign)
 
     # Selections -------------------------------------------------------------------------------------------------------
 
     def _select(self, selection: Selection, *, counts_terminating: bool) -> _Selected:
-        if not self._likes_early.is_built:
+        if not self._likes_pending.is_built:
             self._open_likes()
         key = (selection, counts_terminating)
         known = self._selected.get(key)
@@ -399,7 +399,7 @@ class SessionPods(Ledger):
         return (likes for anchor in anchors for likes in self._likes_by_pair.get(anchor, ()))
 
     def _open_likes(self) -> None:
-        early = self._likes_early.build()
+        early = self._likes_pending.build()
         for column, tasks in enumerate(self._table.tasks):
             for task in tasks.values():
                 self._like(task, is_terminating=task.status is TaskStatus.RELEASING).columns.append(column)
@@ -427,9 +427,9 @@ class SessionPods(Ledger):
     # Held terms -------------------------------------------------------------------------------------------------------
 
     def _open_held(self) -> None:
-        if self._held_early.is_built:
+        if self._held_pending.is_built:
             return
-        early = self._held_early.build()
+        early = self._held_pending.build()
         for task in _in_order(self._snapshot.tasks_with_affinity):
             column = None if task.node is None else self._table.column.get(task.node)
             if column is not None:

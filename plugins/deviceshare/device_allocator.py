@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Verb
-from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import PendingChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.framework.state.reservations import ReservationView
@@ -49,7 +49,7 @@ class DeviceAllocator(Ledger):
         self._session = session
         self._demands: dict[int, Any] = {}
         self._faults: dict[int, str] = {}
-        self._early = EarlyChanges()
+        self._pending = PendingChanges()
         self._cards: list[Any] | None = None
         self._shelves: dict[int, Shelf] = {}
         """Allocated parts by column, for nodes with cards."""
@@ -110,7 +110,7 @@ class DeviceAllocator(Ledger):
     @property
     def shelves(self) -> Mapping[int, Shelf]:
         """Allocated parts by column, for nodes with cards. Read-only."""
-        if not self._early.is_built:
+        if not self._pending.is_built:
             self._build()
         return self._shelves
 
@@ -122,7 +122,7 @@ class DeviceAllocator(Ledger):
             shelf = self._shelves[column] = Shelf(self.family.count(cards))
             self._reserved.read(column, cards, table.tasks[column])
             self._read_held(column, cards, shelf, table.tasks[column].values())
-        for change, sign in self._early.build():
+        for change, sign in self._pending.build():
             self._leave(change) if sign < 0 else self._come_back(change)
 
     def _read_held(self, column: int, cards: Any, shelf: Shelf, tasks: Iterable[Task]) -> None:
@@ -339,7 +339,7 @@ class DeviceAllocator(Ledger):
     def apply(self, change: Change) -> Refusal | None:
         """Allocate cards to placed tasks, and release those of evicted ones. Refuse if there are no free cards."""
         if change.verb is Verb.EVICT:
-            if not self._early.keep(change, -1):
+            if not self._pending.record(change, -1):
                 self._leave(change)
             return None
         if self.demand_of(change.tasks[0]) is None:
@@ -354,7 +354,7 @@ class DeviceAllocator(Ledger):
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
         if change.verb is Verb.EVICT:
-            if not self._early.keep(change, 1):
+            if not self._pending.record(change, 1):
                 self._come_back(change)
         elif self.demand_of(change.tasks[0]) is not None:
             self._take_back(change, len(change.tasks))

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger, NumaHint, Verb
-from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import PendingChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.framework.state.reservations import ReservationView
@@ -70,7 +70,7 @@ class CpuAllocator(Ledger):
         self._cursor = len(session.nodes.log)
         self._demands: dict[int, CpuDemand | None] = {}
         self._faults: dict[int, str] = {}
-        self._early = EarlyChanges()
+        self._pending = PendingChanges()
         self._reserved = ReservedCpus(session)
         self._holders: dict[int, Holders] = {}
         """Holders by column, for nodes with CPUs or NUMA nodes that are known."""
@@ -220,7 +220,7 @@ class CpuAllocator(Ledger):
             column: Column of the node.
             in_future: Whether what is being released counts as free.
         """
-        if not self._early.is_built:
+        if not self._pending.is_built:
             self._build()
         return self._choice(task, column, self._reserved.source(task, column), in_future=in_future)
 
@@ -228,7 +228,7 @@ class CpuAllocator(Ledger):
         """Return why a task cannot use a Reservation because of its CPUs or NUMA nodes; None if it can (R31)."""
         if self.concern(task) is None or self._is_filtering:
             return None
-        if not self._early.is_built:
+        if not self._pending.is_built:
             self._build()
         source = self._reserved.source_in(reservation.id)
         if source is NO_SOURCE:
@@ -283,7 +283,7 @@ class CpuAllocator(Ledger):
         """Return the choice for a placement. Ledgers of other plugins may have counted it already, so it is kept."""
         key = (task.id, column, in_future, len(self._session.nodes.log))
         if self._planned is None or self._planned[0] != key:
-            if not self._early.is_built:
+            if not self._pending.is_built:
                 self._build()
             source = self._reserved.source_placed(task, column)
             self._planned = (key, self._choice(task, column, source, in_future=in_future))
@@ -294,7 +294,7 @@ class CpuAllocator(Ledger):
     @property
     def holders(self) -> Mapping[int, Holders]:
         """Holders by column. Read-only."""
-        if not self._early.is_built:
+        if not self._pending.is_built:
             self._build()
         return self._holders
 
@@ -315,7 +315,7 @@ class CpuAllocator(Ledger):
                 if RESOURCE_STATUS in task.pod.metadata.annotations and not self._reserved.keeps(task):
                     self._read_held(holders, column, task)
             self._reserved.count(column, holders)
-        for change, sign in self._early.build():
+        for change, sign in self._pending.build():
             self._release(change, sign)
 
     def _read_held(self, holders: Holders, column: int, task: Task) -> None:
@@ -349,7 +349,7 @@ class CpuAllocator(Ledger):
     def apply(self, change: Change) -> Refusal | None:
         """Allocate CPUs and amounts to placed tasks, and release those of evicted ones."""
         if change.verb is Verb.EVICT:
-            if not self._early.keep(change, -1):
+            if not self._pending.record(change, -1):
                 self._release(change, -1)
             return None
         if self.concern(change.tasks[0]) is None:
@@ -380,7 +380,7 @@ class CpuAllocator(Ledger):
         """Undo `apply`."""
         if change.verb is not Verb.EVICT:
             self._take_back(change.tasks)
-        elif not self._early.keep(change, 1):
+        elif not self._pending.record(change, 1):
             self._release(change, 1)
 
     def _put(self, task: Task, column: int, choice: CpuChoice) -> None:

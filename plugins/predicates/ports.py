@@ -6,14 +6,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import ReasonArray
-from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
+from pyroclast.plugins.predicates.usage import Usage
 
 __all__ = ["REASONS", "HostPort", "HostPorts", "requested_ports"]
 
@@ -44,13 +43,12 @@ def _are_rivals(one: HostPort, other: HostPort) -> bool:
     return is_same and (_EVERY_ADDRESS in {one.address, other.address} or one.address == other.address)
 
 
-class HostPorts(Ledger):
-    """Used host ports of each node, updated as a ledger of the session and built at the first use."""
+class HostPorts(Usage):
+    """Used host ports of each node."""
 
     def __init__(self, session: Session) -> None:
-        self._table = session.nodes.table
+        super().__init__(session)
         self._reserved = session.reserved
-        self._early = EarlyChanges()
         self._requested: dict[int, tuple[HostPort, ...]] = {}
         self._users: dict[tuple[str, int], dict[str, Counter[int]]] = {}
         """Number of pods by column, by address, by protocol and number."""
@@ -60,8 +58,7 @@ class HostPorts(Ledger):
         requested = self._ports(task.template)
         if not requested:
             return None
-        if not self._early.is_built:
-            self._build()
+        self.count()
         if len(columns) == 1:
             column = int(columns.index[0])
             taken = any(users[column] > 0 for port in requested for users in self._rivals(port))
@@ -97,31 +94,8 @@ class HostPorts(Ledger):
             known = self._requested[template.number] = requested_ports(template.spec)
         return known
 
-    def _build(self) -> None:
-        for column, tasks in enumerate(self._table.tasks):
-            for task in tasks.values():
-                self._shift(self._ports(task.template), column, 1)
-        for change, sign in self._early.build():
-            self._follow(change, sign)
-
-    def _shift(self, ports: tuple[HostPort, ...], column: int, sign: int) -> None:
-        for port in ports:
+    def shift(self, task: Task, column: int, sign: int) -> None:
+        """Count the ports of a task."""
+        for port in self._ports(task.template):
             by_address = self._users.setdefault((port.protocol, port.number), {})
             by_address.setdefault(port.address, Counter())[column] += sign
-
-    def apply(self, change: Change) -> Refusal | None:
-        """Count the ports of placed and evicted tasks; never refuse."""
-        if not self._early.keep(change, change.sign):
-            self._follow(change, change.sign)
-        return None
-
-    def revert(self, change: Change) -> None:
-        """Undo `apply`."""
-        if not self._early.keep(change, -change.sign):
-            self._follow(change, -change.sign)
-
-    def _follow(self, change: Change, sign: int) -> None:
-        ports = self._ports(change.template)
-        if ports:
-            for column in change.columns:
-                self._shift(ports, column, sign)

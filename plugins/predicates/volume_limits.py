@@ -10,17 +10,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pyroclast.framework.candidates.explaining import TOO_MANY_VOLUMES
-from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.pending_changes import EarlyChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray, ReasonArray
 from pyroclast.model.ids import NodeName
-from pyroclast.model.refusals import Reason, Refusal
+from pyroclast.model.refusals import Reason
 from pyroclast.model.resources import UNLIMITED
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.predicates.claims import class_name, named_claims
+from pyroclast.plugins.predicates.usage import Usage
 
 __all__ = ["REASONS", "Attachment", "VolumeLimits"]
 
@@ -34,13 +33,12 @@ class Attachment(NamedTuple):
     handle: str
 
 
-class VolumeLimits(Ledger):
-    """Attached volumes of each node, updated as a ledger of the session and built at the first use."""
+class VolumeLimits(Usage):
+    """Attached volumes of each node."""
 
     def __init__(self, session: Session) -> None:
-        self._table = session.nodes.table
+        super().__init__(session)
         self._objects = session.snapshot.objects
-        self._early = EarlyChanges()
         self._users: dict[Attachment, Counter[int]] = {}
         """Number of pods and attachments by column, for each volume; no zero counts."""
         self._attached: dict[str, IntArray] = {}
@@ -64,8 +62,7 @@ class VolumeLimits(Ledger):
         volumes = self._volumes(task.pod)
         if not volumes:
             return None
-        if not self._early.is_built:
-            self._build()
+        self.count()
         refused = np.zeros(len(self._table), dtype=np.bool_)
         for driver in sorted({volume.driver for volume in volumes}):
             coming = self._new_on_nodes([volume for volume in volumes if volume.driver == driver])
@@ -118,21 +115,18 @@ class VolumeLimits(Ledger):
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
-        for column, tasks in enumerate(self._table.tasks):
-            for task in tasks.values():
-                self._shift(task.pod, column, 1)
+    def count_objects(self) -> None:
+        """Count volumes that are attached without a pod."""
         for attachment in self._objects.volume_attachments.values():
             at = self._table.column.get(NodeName(attachment.spec.node_name))
             volume = self._objects.volumes.get(attachment.spec.source.persistent_volume_name)
             attached = None if volume is None else _of_volume(volume)
             if at is not None and attached is not None:
                 self._add(attached, at, 1)
-        for change, sign in self._early.build():
-            self._follow(change, sign)
 
-    def _shift(self, pod: wire.Pod, column: int, sign: int) -> None:
-        for volume in self._volumes(pod):
+    def shift(self, task: Task, column: int, sign: int) -> None:
+        """Count the volumes of a task."""
+        for volume in self._volumes(task.pod):
             self._add(volume, column, sign)
 
     def _add(self, volume: Attachment, column: int, sign: int) -> None:
@@ -144,21 +138,6 @@ class VolumeLimits(Ledger):
             del users[column]
         if (before > 0) != (before + sign > 0):
             self._attached_by(volume.driver)[column] += sign
-
-    def apply(self, change: Change) -> Refusal | None:
-        """Count the volumes of placed and evicted tasks; never refuse."""
-        if not self._early.keep(change, change.sign):
-            self._follow(change, change.sign)
-        return None
-
-    def revert(self, change: Change) -> None:
-        """Undo `apply`."""
-        if not self._early.keep(change, -change.sign):
-            self._follow(change, -change.sign)
-
-    def _follow(self, change: Change, sign: int) -> None:
-        for task, column in zip(change.tasks, change.columns, strict=True):
-            self._shift(task.pod, column, sign)
 
 
 _IN_TREE: Final = {

@@ -1,27 +1,27 @@
-"""Changes kept for ledgers that are built lazily."""
+"""Changes recorded for ledgers that are built lazily."""
 
 from typing import Any
 
-from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import PendingChanges
 
 
-def test_changes_are_kept_until_the_ledger_is_built() -> None:
+def test_changes_are_recorded_until_the_ledger_is_built() -> None:
     """Afterwards the ledger counts them itself."""
     first: Any = object()
-    early = EarlyChanges()
+    pending = PendingChanges()
 
-    assert early.keep(first, 1)
-    assert early.build() == [(first, 1)]
-    assert not early.keep(first, -1)
-    assert early.build() == []
+    assert pending.record(first, 1)
+    assert pending.build() == [(first, 1)]
+    assert not pending.record(first, -1)
+    assert pending.build() == []
 
 
 def test_change_that_is_undone_at_once_is_forgotten() -> None:
     """Undoing in reverse order leaves nothing behind; anything else is kept in order."""
     first: Any = object()
     second: Any = object()
-    early = EarlyChanges()
+    pending = PendingChanges()
     for change, sign in ((first, 1), (second, 1), (second, -1), (first, -1), (first, 1), (second, -1), (first, -1)):
-        assert early.keep(change, sign)
+        assert pending.record(change, sign)
 
-    assert early.build() == [(first, 1), (second, -1), (first, -1)]
+    assert pending.build() == [(first, 1), (second, -1), (first, -1)]
