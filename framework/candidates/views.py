@@ -109,7 +109,7 @@ class SessionViews:
     def __init__(self, extensions: Extensions, nodes: SessionNodes) -> None:
         self._extensions, self._nodes = extensions, nodes
         self._functions: dict[str, tuple[Registered[Any], ...]] | None = None
-        self._pending: dict[int, _Seen] = {}
+        self._early: dict[int, _Seen] = {}
         self._seen: dict[int, _Seen] = {}
         self._early_of_task: dict[TaskId, _Seen] = {}
         self._seen_of_task: dict[TaskId, _Seen] = {}
@@ -132,7 +132,7 @@ class SessionViews:
         for name in ("is_active", "asks_each_task", "predicates"):
             self.__dict__.pop(name, None)
         for known in (
-            self._pending,
+            self._early,
             self._seen,
             self._early_of_task,
             self._seen_of_task,
@@ -196,10 +196,10 @@ class SessionViews:
 
     def _before(self, task: Task) -> _Seen:
         by_task = self._early_of_task.get(task.id) if self.asks_each_task else None
-        known = by_task or (None if self.asks_each_task else self._pending.get(self._own_number(task)))
+        known = by_task or (None if self.asks_each_task else self._early.get(self._own_number(task)))
         if known is None:
             known = self._transform_early(task)
-            self._store(self._pending, self._early_of_task, task, known)
+            self._store(self._early, self._early_of_task, task, known)
         return known
 
     def _after(self, task: Task) -> _Seen:
