@@ -18,7 +18,7 @@ SERVED: Final[Mapping[str, frozenset[str]]] = {
         "enableQueueOrder enablePreemptable",
         "cdp": "enablePreemptable enableReclaimable",
         "conformance": "enablePreemptable enableReclaimable",
-        "coscheduling": "enableTaskOrder",
+        "coscheduling": "enableTaskOrder enableNodeOrder",
         "deviceshare": "enablePredicate enableNodeOrder",
         "drf": "enablePreemptable enableJobOrder enableQueueOrder enableReclaimable",
         "elastic-quota": "enabledAllocatable enableJobEnqueued enablePreemptable enableReclaimable enabledVictim",

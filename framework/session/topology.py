@@ -17,7 +17,7 @@ from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.texts import quoted
 from pyroclast.model.topology.labels import topology_of_label
 from pyroclast.model.topology.layers import CLUSTER_LAYER, DEFAULT, NODE_LAYER, topology_of_layers
-from pyroclast.model.topology.tree import topology_of
+from pyroclast.model.topology.tree import Topology, topology_of
 
 __all__ = ["SessionTopology"]
 
@@ -79,10 +79,14 @@ class SessionTopology:
             return {}
         return {tier: name for name, tier in self.domains_of(job).topology.tier_by_name.items()}
 
+    def tree_of_layers(self) -> Topology:
+        """Return the domains of the cluster's layers; single nodes below the root if there are no layers."""
+        facts, layers = self._nodes.facts, self._snapshot.layers or ()
+        return facts.derive(("topology of layers", layers), lambda: topology_of_layers(layers, facts))
+
     def _domains_of_layers(self, gathering: Gathering) -> Domains:
         """Return the domains of the cluster's layers, up to the lowest layer in which the gang must be."""
-        facts, layers = self._nodes.facts, self._snapshot.layers or ()
-        topology = facts.derive(("topology of layers", layers), lambda: topology_of_layers(layers, facts))
+        topology = self.tree_of_layers()
         tiers = topology.tier_by_name
         limit = min((tiers[name] for name in gathering.musts if name in tiers), default=topology.tiers[-1])
         known = self._by_layers.get(limit)

@@ -20,6 +20,7 @@ __all__ = [
     "ONLY_WAITING",
     "STRICT",
     "TOPOLOGY_INDEX",
+    "TOPOLOGY_SELECTOR",
     "TOTAL_NUMBER",
     "WAITING_AND_RUNNING",
     "WAITING_TIME",
@@ -53,6 +54,9 @@ MATCH_POLICY: Final = f"{_PREFIX}match-policy"
 """Annotation: which members count towards the minimum."""
 TOPOLOGY_INDEX: Final = f"{_PREFIX}network-topology-index"
 """Annotation of a pod: its rank inside its gang."""
+
+TOPOLOGY_SELECTOR: Final = "scheduling.koordinator.sh/network-topology-selector"
+"""Annotation of a pod: pods with an equal value are placed close to each other, in all namespaces."""
 
 STRICT: Final = "Strict"
 NON_STRICT: Final = "NonStrict"

@@ -109,6 +109,18 @@ class Topology:
         """The domain of the lowest tier that holds each node, `NONE` where that tier has none, shape (N,)."""
         return self.at_tier(self.tiers[0])
 
+    @cached_property
+    def chain(self) -> tuple[IntArray, ...]:
+        """The domain of each node at each tier, ascending, shape (N,) each.
+
+        A node without a domain at a tier has that of the tier below.
+        """
+        levels = [self.lowest]
+        for tier in self.tiers[1:]:
+            numbers = self.at_tier(tier)
+            levels.append(np.where(numbers == NONE, levels[-1], numbers))
+        return tuple(levels)
+
     def at_tier(self, tier: int) -> IntArray:
         """Return the domain of a tier that holds each node, `NONE` where there is none, shape (N,)."""
         numbers = np.full(self.nodes, NONE, dtype=np.int64)

@@ -39,6 +39,8 @@ class CoschedulingArgs:
     """Has no effect: the actions preempt and gangpreempt evict for gangs."""
     gathers: bool = argument("awareNetworkTopology", False)
     """Whether gangs are gathered by the layers of the ClusterNetworkTopology."""
+    selector_weight: int = argument("networkTopologySelector.weight", 1, least=0)
+    """Weight of the score by `network-topology-selector`; 0 disables it."""
     skips_check: bool = argument("skipCheckScheduleCycle", False)
     """Has no effect, as in Koordinator."""
 

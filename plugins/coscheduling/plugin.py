@@ -3,7 +3,7 @@
 The gangs of a job are its roles, and the plugin `gang` enforces their minimums. This plugin does the rest: incomplete
 groups wait, members are ordered by gang, and members that are bound together are annotated.
 
-Points: job valid, task order; annotations of bindings; events about invalid gangs.
+Points: job valid, task order, node order; annotations of bindings; events about invalid gangs.
 Arguments: `CoschedulingArgs`.  Rules and example: docs/plugins/coscheduling.md.
 """
 
@@ -12,10 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+
 from pyroclast.framework.extension import contract
-from pyroclast.framework.extension.contract import Plugin
+from pyroclast.framework.extension.contract import Locality, Plugin
+from pyroclast.framework.placement.topology.attraction import (
+    attraction_of,
+    closeness_ranks,
+    count_attraction,
+    selector_of,
+)
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.framework.state.nodes import NodeColumns
+from pyroclast.model.arrays import FloatArray
 from pyroclast.model.gangs import GangGroup
 from pyroclast.model.gangs.names import BIND_ANNOTATIONS
 from pyroclast.model.gangs.parser import read_index
@@ -30,6 +40,7 @@ from pyroclast.plugins.coscheduling.settings import NAME
 
 __all__ = ["Coscheduling"]
 
+MAX_SCORE: Final = 100
 GANG_NOT_COMPLETE: Final = "GangNotComplete"
 INVALID: Final = "GangInvalid"
 """Reason of events."""
@@ -51,6 +62,8 @@ class Coscheduling(Plugin):
         """Register every extension point this plugin serves; none if the cluster has no gangs."""
         if self.args.gathers:
             session.extensions.register_rule(self.name, GATHERING)
+            if session.snapshot.layers is not None:
+                self._attract(session)
         gangs = session.snapshot.gangs
         if not gangs:
             return
@@ -58,6 +71,30 @@ class Coscheduling(Plugin):
         session.extensions.register(contract.TASK_ORDER, self.name, lambda task: rank(gangs, task), within_job=True)
         session.extensions.register_plan_annotations(self.name, lambda tasks: group_annotations(gangs, tasks))
         session.extensions.on_close(self.name, lambda: record_faults(session, gangs))
+
+    def _attract(self, session: Session) -> None:
+        count_attraction(session, self.name)
+        weight = self.args.selector_weight
+        if weight:
+            session.extensions.register(
+                contract.NODE_ORDER,
+                self.name,
+                lambda task, columns: closeness_scores(session, task, columns, weight),
+                locality=Locality.GLOBAL,
+                cares=lambda task: bool(selector_of(task)),
+                weight=weight,
+                part="network topology selector",
+            )
+
+
+def closeness_scores(session: Session, task: Task, columns: NodeColumns, weight: int) -> FloatArray | None:
+    """Score candidates by their rank, from the weight times 100 for the first down to 0, shape (columns,)."""
+    attraction = attraction_of(session, task)
+    if attraction is None:
+        return None
+    ranks = closeness_ranks(session.topology.tree_of_layers(), attraction, columns.index)
+    scores: FloatArray = weight * (MAX_SCORE - MAX_SCORE * ranks // max(len(columns) - 1, 1)).astype(np.float64)
+    return scores
 
 
 def refuse_incomplete(gangs: Mapping[JobId, GangGroup], job: SessionJob) -> Refusal | None:

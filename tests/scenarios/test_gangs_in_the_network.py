@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from pyroclast.model.gangs.names import TOPOLOGY_SELECTOR
 from pyroclast.testing import Outcome, Scenario
 from tests.gangs import annotated
 from tests.network_layers import gathered, network_topology
@@ -228,3 +229,62 @@ def test_gathering_must_be_enabled() -> None:
     assert "awareNetworkTopology is not enabled" in waiting.condition_message("g-0")
 
     assert places(run(gang(scenario, 2, more=gathered()), arguments={"coscheduling": {}})) == ["n1", "n3"]
+
+
+NEAR = {"coscheduling": {"awareNetworkTopology": True, "networkTopologySelector.weight": 10}}
+
+
+def attracted(scenario: Scenario, name: str, value: str, **more: Any) -> Scenario:
+    """Add a gang of one pod that is attracted by pods with an equal value."""
+    return scenario.pod(name, annotations=annotated(name, 1, more={TOPOLOGY_SELECTOR: value}), cpu=1, **more)
+
+
+def test_pods_with_an_equal_selector_are_placed_close_to_each_other() -> None:
+    """The node of a running pod first, then its block, then its spine; pods of other values attract nothing."""
+    scenario = cluster(n1=3, n2=3, n3=2, n4=1, n5=3).pod("full", node="n3", cpu=1)
+    scenario = attracted(scenario, "there", "a", node="n4", namespace="other", scheduler="default-scheduler")
+    scenario = attracted(scenario, "elsewhere", "b", node="n5")
+    for name in ("first", "second"):
+        scenario = attracted(scenario, name, "a")
+    binds = run(scenario, arguments=NEAR).bindings
+
+    assert binds["first"] == "n3"
+    assert binds["second"] in ("n1", "n2")
+
+
+def test_a_pod_attracts_those_placed_after_it_in_the_cycle() -> None:
+    """Without running pods, the smallest block takes the first pod, and the others follow it."""
+    scenario = cluster(n1=3, n2=3, n3=3, n4=3, n5=3)
+    for number in range(4):
+        scenario = attracted(scenario, f"p-{number}", "a")
+
+    assert places(run(scenario, arguments=NEAR)) == ["n1", "n5", "n5", "n5"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"awareNetworkTopology": True, "networkTopologySelector.weight": 0}],
+    ids=["off", "without weight"],
+)
+def test_a_selector_without_effect_leaves_the_choice_to_other_plugins(arguments: dict[str, Any]) -> None:
+    """With awareNetworkTopology off, or the weight 0, the least allocated node takes the pod."""
+    scenario = attracted(cluster(n1=8, n5=2).pod("load", node="n5", cpu=1), "there", "a", node="n5")
+    outcome = run(attracted(scenario, "p", "a"), arguments={"coscheduling": arguments})
+
+    assert outcome.bindings["p"] == "n1"
+
+
+def test_a_selector_outweighs_other_scores_by_its_weight() -> None:
+    """The more allocated node has the pod that attracts."""
+    scenario = attracted(cluster(n1=8, n5=4), "there", "a", node="n5")
+
+    assert run(attracted(scenario, "p", "a"), arguments=NEAR).bindings["p"] == "n5"
+
+
+def test_a_gang_is_gathered_where_pods_attract_it() -> None:
+    """Block b1 is tighter; b2 has a pod with the selector of the gang, which is used in its node first."""
+    scenario = attracted(cluster(n1=2, n2=1, n3=2, n4=3), "there", "a", node="n4")
+    near = gang(scenario, 3, more={**gathered("BlockLayer"), TOPOLOGY_SELECTOR: "a"})
+
+    assert places(run(gang(scenario, 3, more=gathered("BlockLayer")))) == ["n1", "n1", "n2"]
+    assert places(run(near)) == ["n3", "n4", "n4"]

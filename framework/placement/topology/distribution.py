@@ -19,7 +19,15 @@ __all__ = ["Distribution"]
 class Distribution:
     """The domains of one tree, and how many tasks each can take. N nodes, D domains."""
 
-    def __init__(self, tree: Topology, offers: IntArray, *, multiples: Mapping[int, int], scores: FloatArray) -> None:
+    def __init__(
+        self,
+        tree: Topology,
+        offers: IntArray,
+        *,
+        multiples: Mapping[int, int],
+        scores: FloatArray,
+        attraction: IntArray | None = None,
+    ) -> None:
         """Add up what nodes can take.
 
         Args:
@@ -27,8 +35,10 @@ class Distribution:
             offers: How many of the tasks each node can take, shape (N,).
             multiples: Number by tier of which the number of tasks in each domain is a multiple.
             scores: Score of each node for the first task, shape (N,).
+            attraction: Pods on each node that attract the tasks, shape (N,); domains with most of them come first.
         """
         self._tree, self._multiples, self._scores = tree, multiples, scores
+        self._attraction = None if attraction is None else tree.sums(attraction)
         self._taken = self._offers(offers)
 
     def offer(self, number: int) -> int:
@@ -68,12 +78,18 @@ class Distribution:
         return self._multiples.get(tier, 1)
 
     def _rank(self, number: int) -> tuple[Any, ...]:
-        taken = [int(self._taken[each]) for each in self._tree.ancestors(number)]
-        return taken, -self._score(number), self._tree.domains[number].name
+        around = list(self._tree.ancestors(number))
+        attraction = [-self._attraction_of(each) for each in around]
+        taken = [int(self._taken[each]) for each in around]
+        return attraction, taken, -self._score(number), self._tree.domains[number].name
 
     def _rank_inside(self, number: int) -> tuple[Any, ...]:
         domain = self._tree.domains[number]
-        return -domain.tier, -int(self._taken[number]), -self._score(number), domain.name  # nodes without labels last
+        attraction, taken = self._attraction_of(number), int(self._taken[number])
+        return -domain.tier, -attraction, -taken, -self._score(number), domain.name  # nodes without labels last
+
+    def _attraction_of(self, number: int) -> int:
+        return 0 if self._attraction is None else int(self._attraction[number])
 
     def _score(self, number: int) -> float:
         return float(self._scores[self._tree.domains[number].columns].sum())

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
+from pyroclast.framework.placement.topology.attraction import attraction_of
 from pyroclast.framework.placement.topology.capacity import most_per_node
 from pyroclast.framework.placement.topology.distribution import Distribution
 from pyroclast.framework.session.session import Session
@@ -87,9 +88,10 @@ class _Trial:
         assert limit is not None, "a gathered job has a limit"
         allowed = domains.allowed(limit=limit, held=-1, root=tree.root)
         offers, scores = _offers(session, self._tasks), _scores(session, self._tasks[0])
+        attraction = attraction_of(session, self._tasks[0])
         before, reasons = len(self._statement.operations), job.reasons.copy()
         for _ in range(_MOST_TRIES):
-            found = Distribution(tree, offers, multiples=self._multiples, scores=scores)
+            found = Distribution(tree, offers, multiples=self._multiples, scores=scores, attraction=attraction)
             places = found.places(len(self._tasks), allowed)
             if places is None:
                 self.is_exhaustive = True

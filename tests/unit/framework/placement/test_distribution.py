@@ -35,6 +35,17 @@ def distribution(
     return Distribution(spine(), np.array(offers, dtype=np.int64), multiples=multiples or {}, scores=np.array(scores))
 
 
+def attracted(offers: list[int], attraction: list[int]) -> Distribution:
+    """The distribution over the spine, where nodes have pods that attract the tasks."""
+    return Distribution(
+        spine(),
+        np.array(offers, dtype=np.int64),
+        multiples={},
+        scores=np.zeros(4),
+        attraction=np.array(attraction, dtype=np.int64),
+    )
+
+
 def counts(found: list[tuple[int, int]] | None) -> list[int] | None:
     """Tasks of each node, in the order of nodes."""
     if found is None:
@@ -92,3 +103,18 @@ def test_scores_decide_among_equal_offers() -> None:
     assert counts(distribution([5, 5, 5, 5], scores=(0, 0, 0, 1)).places(5, range(8))) == [0, 0, 0, 5]
     assert counts(distribution([5, 5, 5, 5], scores=(0, 1, 0, 0)).places(6, range(8))) == [1, 5, 0, 0]
     assert counts(distribution([5, 5, 5, 5], scores=(0, 0, 0, 1)).places(6, range(8))) == [0, 0, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("count", "attraction", "expected"),
+    [
+        (5, [0, 0, 0, 0], [0, 0, 5, 0]),
+        (5, [1, 0, 0, 0], [5, 0, 0, 0]),
+        (5, [0, 0, 0, 1], [0, 0, 5, 0]),
+        (8, [2, 0, 1, 0], [5, 3, 0, 0]),
+        (8, [0, 0, 1, 2], [0, 0, 4, 4]),
+    ],
+)
+def test_domains_with_pods_that_attract_come_first(count: int, attraction: list[int], expected: list[int]) -> None:
+    """The domain itself decides before those around it, and inside it its nodes with most such pods come first."""
+    assert counts(attracted([5, 7, 5, 4], attraction).places(count, range(8))) == expected
