@@ -25,7 +25,7 @@ from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.preemption.domains import domains_of
 from pyroclast.framework.preemption.namespace_turns import MOST_STEPS, NamespaceTurns
-from pyroclast.framework.preemption.plans import PreemptionPlanner
+from pyroclast.framework.preemption.plans.planner import PreemptionPlanner
 from pyroclast.framework.preemption.refusals import no_domain
 from pyroclast.framework.preemption.victim_rules import Looks, Rule, Vetoes
 from pyroclast.framework.session.session import Session

@@ -12,7 +12,8 @@ import numpy as np
 from pyroclast.framework.extension.contract import GangEviction
 from pyroclast.framework.preemption.domains import VictimDomain, masks_for, numbers_for
 from pyroclast.framework.preemption.harm import HarmLimits
-from pyroclast.framework.preemption.plans import PlanBuilder, PreemptionPlanner
+from pyroclast.framework.preemption.plans.builder import PlanBuilder
+from pyroclast.framework.preemption.plans.planner import PreemptionPlanner
 from pyroclast.framework.preemption.refusals import (
     ALL_SPARED,
     NO_ROOM,
@@ -123,7 +124,7 @@ class GangPlanner:
             for domain in domains:
                 with self._session.statement() as statement:
                     attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs), domain.mask)
-                    self._planner.note_vetoes(attempt, tasks[0])
+                    self._planner.victims.note_vetoes(attempt, tasks[0])
                     why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
                     if why is None and self._planner.finish(attempt):
                         return None
@@ -139,7 +140,7 @@ class GangPlanner:
         where = {id(domain.mask): domain for domain in domains}
 
         def in_turn(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
-            self._planner.note_vetoes(attempt, order[0])
+            self._planner.victims.note_vetoes(attempt, order[0])
             why = self._make_room_unless_in_vain(attempt, where[id(attempt.domain)], order, goes_on)
             is_settled = why is None and self._planner.settles(attempt)
             if not is_settled:
@@ -196,7 +197,7 @@ class GangPlanner:
         roles = tuple((role, least, job.role_count(role)) for role, least in job.job.min_by_role.items())
         minimum = (job.min_available - job.ready_count, roles)
         where = domain.number, job.topology_key
-        key, moment = (*self._planner.key(attempt, tasks[0]), where, like, minimum), len(session.nodes.log)
+        key, moment = (*self._planner.searches.key(attempt, tasks[0]), where, like, minimum), len(session.nodes.log)
         known = self._failed.get(key)
         if known is not None and known[0] == moment:
             return known[1]
@@ -212,7 +213,7 @@ class GangPlanner:
         """Evict until the minimum has its places, over the whole domain or node by node; None, or why it gets none."""
         if self._place_all(attempt, domain, tasks, goes_on):
             return None
-        freed_at_most = self._planner.freed(attempt)
+        freed_at_most = self._planner.victims.freed(attempt)
         inside = freed_at_most if domain.mask is None else freed_at_most[:, domain.mask]
         if not self._could_hold(attempt, tasks, freed_at_most):
             return NO_ROOM if inside.any() else NO_VICTIMS
@@ -228,10 +229,10 @@ class GangPlanner:
     ) -> str | None:
         """Evict one unit after the other, whichever its node."""
         trials = _Trials(self._lacking(attempt, tasks))
-        for victims, is_last in self._planner.permitted_in_turn(attempt, tasks[0]):
+        for victims, is_last in self._planner.victims.permitted_in_turn(attempt, tasks[0]):
             trials.begin()
             ask = self._rule.ask if is_last or self._rule.ask_first is None else self._rule.ask_first
-            for unit in self._planner.evict_in_turn(attempt, tasks[0], victims, ask):
+            for unit in self._planner.victims.evict_in_turn(attempt, tasks[0], victims, ask):
                 freed = np.sum([self._session.nodes.needs(task.template).request for task in unit], axis=0)
                 if trials.is_due(freed) and self._place_all(attempt, domain, tasks, goes_on):
                     return None
@@ -253,7 +254,7 @@ class GangPlanner:
         """
 
         def place(task: Task) -> bool:
-            return self._planner.place_by_evicting(attempt, task) is None
+            return self._planner.tasks.place_by_evicting(attempt, task) is None
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         return bool(attempt.places) and not goes_on() and self._planner.completes(attempt)
@@ -291,7 +292,9 @@ class GangPlanner:
         mark = attempt.mark()
 
         def place(task: Task) -> bool:
-            return self._session.candidates.pre_predicate(task) is None and self._planner.place_without(attempt, task)
+            return self._session.candidates.pre_predicate(task) is None and self._planner.tasks.place_without(
+                attempt, task
+            )
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         if attempt.places and not goes_on() and self._planner.completes(attempt):
