@@ -133,19 +133,19 @@ class CpuAllocator(Ledger):
 
         def verdict(place: int, column: int) -> int:
             if self.nodes[column].cpu_ratio is not None:
-                left = int(allocatable[place] - viewed[place]) - self.amplification(column, demand, in_future=True)
+                left = int(allocatable[place] - viewed[place]) - self.amplification(task, column, in_future=True)
                 if demand.cpu_millis > left:
                     return reasons.now(texts, reasons.AMPLIFIED)
             choice = self.choice(task, column, in_future=True)
             return reasons.now(texts, choice) if isinstance(choice, str) else 0
 
-        return self.by_state(demand, columns.index, verdict).astype(np.uint8)
+        return self.by_state(task, columns.index, verdict).astype(np.uint8)
 
-    def by_state(self, demand: CpuDemand, index: IntArray, ask: Callable[[int, int], float]) -> FloatArray:
+    def by_state(self, task: Task, index: IntArray, ask: Callable[[int, int], float]) -> FloatArray:
         """Call a function once for all nodes in an equal state, and for each node whose answer depends on more.
 
         Args:
-            demand: What it is asked for.
+            task: The task for which it is called; this plugin decides about it.
             index: Columns, shape (n,).
             ask: Given the position of a node and its column, returns the answer.
 
@@ -154,7 +154,7 @@ class CpuAllocator(Ledger):
         """
         if index.size == 1:
             return np.array([ask(0, int(index[0]))], dtype=np.float64)
-        states, alone = self._states()[index], self._is_alone(demand)[index]
+        states, alone = self._states()[index], self._is_alone(task)[index]
         answers = np.zeros(index.size)
         for place in np.flatnonzero(alone).tolist():
             answers[place] = ask(place, int(index[place]))
@@ -178,13 +178,13 @@ class CpuAllocator(Ledger):
         state = (int(self._kind_of[column]), self.usage(column, in_future=True))
         return self._numbers.setdefault(state, len(self._numbers))
 
-    def _is_alone(self, demand: CpuDemand) -> BoolArray:
+    def _is_alone(self, task: Task) -> BoolArray:
         """Return which nodes may answer otherwise than others in their state, shape (N,).
 
         Amplified CPU is compared with the amounts of the node. Reservations and devices differ.
         """
-        alone = self._is_amplified | self._reserved.is_on(len(self.nodes))
-        if self._session.extensions.gives_numa_hints:
+        demand, alone = self.demand(task), self._is_amplified | self._reserved.differs_on(task, len(self.nodes))
+        if self._session.extensions.gives_numa_hints and demand is not None:
             alone |= bool(demand.numa.policy) | self._is_aligned
         return alone
 
@@ -202,11 +202,26 @@ class CpuAllocator(Ledger):
         found: BoolArray = self._is_aligned[index]
         return np.ones_like(found) if demand.numa.policy else found
 
-    def amplification(self, column: int, demand: CpuDemand, *, in_future: bool) -> int:
-        """Return the CPU that counts in addition to requests, since CPUs of pods' own count amplified, thousandths."""
-        node = self.nodes[column]
-        bound = self.usage(column, in_future=in_future).cpus.bit_count() * MILLI
+    def amplification(self, task: Task, column: int, *, in_future: bool, is_placed: bool = False) -> int:
+        """Return the CPU that counts in addition to requests, since CPUs of pods' own count amplified, thousandths.
+
+        CPUs that the task gets of a Reservation count once.
+
+        Args:
+            task: A task that this plugin decides about, with its own CPUs.
+            column: Column of the node.
+            in_future: Whether what is being released counts as free.
+            is_placed: Whether the task has its capacity of a Reservation already.
+        """
+        node, demand, holders = self.nodes[column], self.demand(task), self.holders.get(column)
+        assert demand is not None, "a task without a demand has no CPUs"
+        source = (self._reserved.source_placed if is_placed else self._reserved.source)(task, column, holders)
         own = demand.cpu_millis if node.binds(demand) else 0
+        bound = 0
+        if holders is not None:
+            cpus = holders.usage(in_future=in_future).cpus
+            others = holders.usage(in_future=in_future, without=source.without).cpus
+            bound = max(cpus.bit_count() * MILLI - own, others.bit_count() * MILLI)
         ratio = node.cpu_ratio
         return amplified(bound, ratio) - bound + amplified(own, ratio) - own
 
@@ -222,7 +237,9 @@ class CpuAllocator(Ledger):
         """
         if not self._pending.is_built:
             self._build()
-        return self._choice(task, column, self._reserved.source(task, column), in_future=in_future)
+        return self._choice(
+            task, column, self._reserved.source(task, column, self._holders.get(column)), in_future=in_future
+        )
 
     def refuse_reservation(self, task: Task, reservation: ReservationView) -> str | None:
         """Return why a task cannot use a Reservation because of its CPUs or NUMA nodes; None if it can (R31)."""
@@ -285,7 +302,7 @@ class CpuAllocator(Ledger):
         if self._planned is None or self._planned[0] != key:
             if not self._pending.is_built:
                 self._build()
-            source = self._reserved.source_placed(task, column)
+            source = self._reserved.source_placed(task, column, self._holders.get(column))
             self._planned = (key, self._choice(task, column, source, in_future=in_future))
         return self._planned[1]
 
@@ -374,7 +391,7 @@ class CpuAllocator(Ledger):
         if demand is None or not demand.cpu_millis or self.nodes[column].cpu_ratio is None:
             return False
         idle = int(self._session.nodes.one(column).idle[self._session.resources.rows[CPU], 0])
-        return self.amplification(column, demand, in_future=False) > idle
+        return self.amplification(task, column, in_future=False, is_placed=True) > idle
 
     def revert(self, change: Change) -> None:
         """Undo `apply`."""
@@ -391,6 +408,7 @@ class CpuAllocator(Ledger):
             holding = Holding(choice.cpus, choice.amounts, demand.exclusive if choice.cpus else "")
             holders.put(task.id, holding)
             self._reserved.note(holders, column, task, holding)
+            self._reserved.take_over(holders, task, holding)
 
     def _take_back(self, tasks: Sequence[Task]) -> None:
         self._planned = None
@@ -398,6 +416,7 @@ class CpuAllocator(Ledger):
             given = self._given.pop(task.id, None)
             holders = None if given is None else self.holders.get(given[0])
             if holders is not None:
+                self._reserved.leave_alone(task)
                 holders.take(task.id)
                 self._reserved.forget(holders, task)
 

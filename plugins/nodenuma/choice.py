@@ -135,7 +135,7 @@ class NodeState:
             if more is None:
                 return reasons.NOT_ENOUGH_CPUS
             taken |= more
-        if taken.bit_count() != demand.cpus:
+        if taken.bit_count() != demand.cpus or self._source.taken_over.cpus & ~taken:
             return reasons.NOT_ENOUGH_CPUS
         return taken if satisfies(layout, taken, self._required) else reasons.unsatisfied_policy(self._required)
 
@@ -170,8 +170,43 @@ class NodeState:
             return 1
         return MILLI * cpus_per_core(layout) if self._required == FULL_PCPUS else MILLI
 
+    @cached_property
+    def _taken_over(self) -> Spread:
+        """Parts of the request that pods have which the Reservation takes over: it has them where the pods are."""
+        layout, (cpus, amounts, _) = self._node.topology.layout, self._source.taken_over
+        left = dict(self._demand.request)
+        found: Spread = {}
+        if self._binds and layout is not None:
+            for node, there in layout.numa:
+                if there & cpus and CPU in self._node.allocatable.get(node, {}):
+                    found[node] = {CPU: (there & cpus).bit_count() * MILLI}
+        for node, each in amounts:
+            for name, amount in each:
+                part = min(amount, left.get(name, 0))
+                if part and not (self._binds and name == CPU):
+                    left[name] -= part
+                    found.setdefault(node, {})[name] = part
+        return found
+
     def _spread(self, nodes: Sequence[int]) -> tuple[Spread, tuple[str, ...]]:
-        return spread(self._demand.request, self._free, nodes, self._cpu_step)
+        """Spread the request over NUMA nodes. Parts of pods that are taken over stay where they are."""
+        taken, request, free = self._taken_over, self._demand.request, self._free
+        if not taken:
+            return spread(request, free, nodes, self._cpu_step)
+        outside = [name for node, part in taken.items() if node not in nodes for name in part]
+        if outside:
+            return {}, tuple(outside)
+        rest = {name: amount - sum(part.get(name, 0) for part in taken.values()) for name, amount in request.items()}
+        left = {
+            node: {name: max(amount - taken.get(node, {}).get(name, 0), 0) for name, amount in each.items()}
+            for node, each in free.items()
+        }
+        parts, lacking = spread(rest, left, nodes, self._cpu_step)
+        for node, part in taken.items():
+            whole = parts.setdefault(node, {})
+            for name, amount in part.items():
+                whole[name] = whole.get(name, 0) + amount
+        return parts, lacking
 
     def _best_nodes(self, policy: str, hints: dict[str, list[NumaHint]], devices: Hints) -> int:
         """Return the best set of NUMA nodes as a mask; 0 if the policy admits none.

@@ -37,11 +37,11 @@ class Scores:
         used, row = self._used(task, columns), self._session.resources.rows[CPU]
         amplified, aligned = self._allocator.amplified(columns.index), self._allocator.aligned(demand, columns.index)
         for place in np.flatnonzero(amplified & ~aligned).tolist():
-            used[row, place] += self._allocator.amplification(int(columns.index[place]), demand, in_future=True)
+            used[row, place] += self._allocator.amplification(task, int(columns.index[place]), in_future=True)
         scores = self._of_nodes(task, columns, used)
         if aligned.any():
             scores[aligned] = self._allocator.by_state(
-                demand, columns.index[aligned], lambda _place, column: self._of_numa_nodes(task, column, demand)
+                task, columns.index[aligned], lambda _place, column: self._of_numa_nodes(task, column, demand)
             )
         return scores * self._weight
 

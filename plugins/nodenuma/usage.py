@@ -22,7 +22,7 @@ from pyroclast.model.resources import CPU, MILLI
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.nodenuma.hints import NumaUse
 
-__all__ = ["NOTHING_USED", "CpuUsage", "Holders", "Holding", "holding_of"]
+__all__ = ["NOTHING_USED", "CpuUsage", "Holders", "Holding", "add_amounts", "holding_of"]
 
 
 class Holding(NamedTuple):
@@ -112,12 +112,17 @@ def _sum(held: Iterable[Holding], layout: CpuLayout | None) -> CpuUsage:
                 shared |= 1 << numa
             else:
                 single |= 1 << numa
-        for numa, each in holding.amounts:
-            known = amounts.setdefault(numa, {})
-            for name, amount in each:
-                known[name] = known.get(name, 0) + amount
+        add_amounts(amounts, holding.amounts)
     summed = tuple((numa, tuple(sorted(each.items()))) for numa, each in sorted(amounts.items()))
     return CpuUsage(cpus, exclusive_cores, exclusive_numa, NumaUse(single, shared), summed)
+
+
+def add_amounts(total: dict[int, dict[str, int]], amounts: NumaAmounts) -> None:
+    """Add amounts to a sum by NUMA node and resource."""
+    for numa, each in amounts:
+        known = total.setdefault(numa, {})
+        for name, amount in each:
+            known[name] = known.get(name, 0) + amount
 
 
 def holding_of(task: Task, status: ResourceStatus, layout: CpuLayout | None, request: Mapping[str, int]) -> Holding:

@@ -215,3 +215,99 @@ def test_restricted_restricts_amounts_that_it_has_on_numa_nodes() -> None:
     (each,) = [bind for done in outcome.rounds for plan in done.plans for bind in plan.binds]
     told = json.loads(each.annotations[STATUS])["numaNodeResources"]
     assert told == [{"node": 1, "resources": {"cpu": "2", "memory": "1Gi"}}]
+
+
+def taking(cpu: int, **spec: Any) -> dict[str, Any]:
+    """A Reservation with CPUs of its own that may take over a pod."""
+    return reservation(
+        "r",
+        cpu=cpu,
+        template_metadata={"labels": {QOS: "LSR"}, "annotations": spec.pop("policies", {})},
+        **{"preAllocation": True, "allocatePolicy": "Restricted", "allocateOnce": False, **spec},
+    )
+
+
+def old(scenario: Scenario, cpus: str, count: int, name: str = "old", app: str = "a", **more: Any) -> Scenario:
+    """Add a running pod with CPUs of its own that matches the owners."""
+    told = {STATUS: json.dumps({"cpuset": cpus, **more})}
+    return scenario.running(name, on=["n1"], cpu=count, labels={"app": app, QOS: "LSR"}, annotations=told)
+
+
+def reserved(outcome: Outcome) -> dict[str, Any]:
+    """What the Reservation that was placed has of CPUs and NUMA nodes; empty if it was not."""
+    binds = [bind for each in outcome.rounds for plan in each.plans for bind in plan.binds]
+    found: dict[str, Any] = next((json.loads(bind.annotations[STATUS]) for bind in binds if bind.reservation), {})
+    return found
+
+
+def test_a_reservation_takes_over_the_cpus_of_a_pod() -> None:
+    """All CPUs are in use: the Reservation gets those of the pod, and its next owner gets them when the pod is gone."""
+    there = old(old(node(), "1-3,5-7", 6, "stranger", "b"), "0,4", 2)
+    outcome = decided(there.add(taking(2)), cycles=2)
+
+    assert reserved(outcome)["cpuset"] == "0,4"
+    (room,) = outcome.rounds[-1].snapshot.reservations.values()
+    assert len(room.users) == 1
+
+
+def test_a_reservation_gets_free_cpus_beside_those_that_it_takes_over() -> None:
+    """A pod has core 3, and the Reservation needs two cores."""
+    assert reserved(decided(old(node(), "3,7", 2).add(taking(4))))["cpuset"] == "0,3-4,7"
+
+
+def test_several_pods_leave_their_cpus_to_a_reservation() -> None:
+    """Three of four cores are used, two of them by pods that match."""
+    there = old(old(old(node(), "0,4", 2, "stranger", "b"), "1,5", 2, "x"), "3,7", 2, "y")
+    outcome = decided(there.add(taking(6, preAllocationPolicy={"enableMultiple": True})))
+
+    assert reserved(outcome)["cpuset"] == "1-3,5-7"
+
+
+def test_a_reservation_without_all_cpus_of_the_pod_is_not_placed() -> None:
+    """The pod has a half of two cores, a stranger the others, and the Reservation requires whole cores."""
+    there = old(old(node(), "4-5", 2, "stranger", "b"), "0-1", 2)
+
+    assert reserved(decided(there.add(taking(2))))["cpuset"] == "0-1"
+    assert reserved(decided(there.add(taking(2, policies=policies(required="FullPCPUs"))))) == {}
+
+
+def test_a_reservation_is_aligned_with_the_pod_that_it_takes_over() -> None:
+    """NUMA node 0 is empty, and the pod has CPUs and an amount on the other one."""
+    aligned = policies(numa="SingleNUMANode")
+    there = old(node(), "2,6", 2, numaNodeResources=[{"node": 1, "resources": {"cpu": "2"}}])
+    four = decided(there.add(taking(4, policies=aligned)))
+    more = old(there, "3", 1, "stranger", "b", numaNodeResources=[{"node": 1, "resources": {"cpu": "1"}}])
+
+    assert reserved(four) == {"cpuset": "2-3,6-7", "numaNodeResources": [{"node": 1, "resources": {"cpu": "4"}}]}
+    assert reserved(decided(more.add(taking(4, policies=aligned)))) == {}
+
+
+def test_amounts_that_are_taken_over_count_once_in_their_cycle() -> None:
+    """The pod has half of NUMA node 1, and the Reservation the same half: the plan of the cycle uses the other one."""
+    full, half = ([{"node": numa, "resources": {"cpu": cpu}}] for numa, cpu in ((0, "4"), (1, "2")))
+    there = old(node(), "0-1,4-5", 4, "stranger", "b", numaNodeResources=full)
+    there = old(there, "2,6", 2, numaNodeResources=half)
+    there = pinned(there.add(taking(2, policies=policies(numa="Restricted"))), "p", 2, numa="SingleNUMANode")
+    binds = [bind for plan in decided(there).rounds[0].report.plans for bind in plan.binds]
+
+    assert {bind.name: json.loads(bind.annotations[STATUS])["cpuset"] for bind in binds} == {
+        "uid-r": "2,6",
+        "p-0": "3,7",
+    }
+
+
+def test_cpus_of_a_reservation_are_amplified_once() -> None:
+    """Four of eight CPUs are reserved and four in use, which is all of the amplified node: the owner still fits."""
+    there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu": 1.5}'})
+    there = holding(there, "held", "0-1,4-5", 4).add(kept("2-3,6-7", 4))
+
+    assert cpus_of(decided(owner(there, 4))) == "2-3,6-7"
+    assert "p-0" not in decided(pinned(there, "p", 1)).bindings
+
+
+def test_cpus_that_are_taken_over_are_amplified_once() -> None:
+    """As for owners: a pod that matches has four CPUs, a stranger the others."""
+    there = node(offers=12, notes={"resource-amplification-ratio": '{"cpu": 1.5}'})
+    there = old(holding(there, "held", "0-1,4-5", 4), "2-3,6-7", 4)
+
+    assert reserved(decided(there.add(taking(4))))["cpuset"] == "2-3,6-7"
