@@ -442,7 +442,7 @@ class ClusterState:
         """Copy the stored objects, and return a function that makes a state of them. Another thread may call it."""
         copied = ClusterState(self.options)
         copied._lookups, copied._priorities = self._lookups.copy(), self._priorities.copy()
-        copied._pods.objects = dict(self._pods.objects)
+        copied._pods.objects = dict(self._pods_of_server)  # pods that stand for Reservations are made again
         copied._node_objects, copied._group_objects = dict(self._node_objects), dict(self._group_objects)
         copied._queues.objects = dict(self._queues.objects)
         copied._assumptions = self._assumptions.copy()

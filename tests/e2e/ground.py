@@ -46,12 +46,25 @@ class Ground:
 
     @contextmanager
     def daemon(
-        self, folder: Path, *flags: str, environment: Mapping[str, str] | None = None, is_alone: bool = True
+        self,
+        folder: Path,
+        *flags: str,
+        environment: Mapping[str, str] | None = None,
+        is_alone: bool = True,
+        seen: Cluster | None = None,
     ) -> Iterator[Daemon]:
-        """Run a daemon for this ground; where it is not alone, it needs a lease."""
+        """Run a daemon for this ground.
+
+        Args:
+            folder: Where its log and its dumps go.
+            flags: Its command line, beside the usual flags of tests.
+            environment: Variables it sees beside those of the tests.
+            is_alone: Whether it needs no lease.
+            seen: The cluster as it sees it; as the test sees it where None.
+        """
         alone = ("--leader-elect=false",) if is_alone else ()
         mine = (f"--scheduler-name={self.name}", f"--node-selector={LABEL}:{self.name}")
-        daemon = Daemon(self.cluster, folder, *mine, *alone, *flags, environment=environment)
+        daemon = Daemon(seen or self.cluster, folder, *mine, *alone, *flags, environment=environment)
         try:
             daemon.wait_ready()
             yield daemon

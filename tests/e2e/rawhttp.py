@@ -16,7 +16,7 @@ import yaml
 
 from tests.e2e.cluster import Cluster
 
-__all__ = ["Answer", "Client"]
+__all__ = ["Answer", "Client", "tls_of"]
 
 CREATED = 201
 REQUEST_SECONDS = 30.0
@@ -48,6 +48,18 @@ def connection(url: str, tls: ssl.SSLContext | None) -> http.client.HTTPConnecti
     return http.client.HTTPSConnection(address, timeout=REQUEST_SECONDS, context=tls)
 
 
+def tls_of(cluster: Cluster) -> ssl.SSLContext | None:
+    """Return the certificates of a kubeconfig; None for a server without TLS."""
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    there = config["clusters"][0]["cluster"]
+    if not there["server"].startswith("https:"):
+        return None
+    tls = ssl.create_default_context(cafile=there["certificate-authority"])
+    user = config["users"][0]["user"]
+    tls.load_cert_chain(user["client-certificate"], user["client-key"])
+    return tls
+
+
 class OfThread(threading.local):
     """One connection for each thread: a connection carries one request at a time."""
 
@@ -63,11 +75,7 @@ class Client:
         """Read address and certificates from the kubeconfig."""
         config = yaml.safe_load(cluster.kubeconfig.read_text())
         self._url: str = config["clusters"][0]["cluster"]["server"]
-        tls = None
-        if self._url.startswith("https:"):
-            tls = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
-            user = config["users"][0]["user"]
-            tls.load_cert_chain(user["client-certificate"], user["client-key"])
+        tls = tls_of(cluster)
         self._of_thread = OfThread(self._url, tls)
         """Kept open: a handshake costs the server more than most requests."""
         self._opener = urllib.request.build_opener(

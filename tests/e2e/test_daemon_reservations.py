@@ -12,15 +12,8 @@ from tests.devices import CORE, RATIO, device, gpu
 from tests.e2e.cluster import Cluster
 from tests.e2e.controllersprocess import controllers
 from tests.e2e.ground import Ground, standing_on
-from tests.reservations import ALLOCATED, affinity, reservation
-
-CONFIGURATION = """\
-actions: enqueue, allocate
-tiers:
-- plugins: [{name: gang}, {name: predicates}, {name: reservation}]
-"""
-LABELS = {"app": "a"}
-RESERVATIONS = "reservations.scheduling.koordinator.sh"
+from tests.e2e.reserving import CONFIGURATION, CONTROLLER, LABELS, RESERVATIONS, reserve, status
+from tests.reservations import ALLOCATED, affinity
 
 
 @pytest.fixture(scope="module")
@@ -29,26 +22,9 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("reservations")
     with (
         standing_on(cluster_with_crds, "reservations", folder=folder, nodes=1) as ground,
-        controllers(cluster_with_crds, folder, "--controllers=reservation-controller"),
+        controllers(cluster_with_crds, folder, CONTROLLER),
     ):
         yield ground
-
-
-def reserve(ground: Ground, name: str, **fields: Any) -> None:
-    """Create a Reservation of this test's scheduler."""
-    wanted = reservation(name, template={"schedulerName": ground.name}, **fields)
-    wanted.pop("status")
-    wanted["metadata"] = {"name": name}
-    ground.kubectl("apply", "-f", "-", input=json.dumps(wanted))
-
-
-def status(ground: Ground, name: str) -> dict[str, Any]:
-    """Return the status of a Reservation."""
-    found: dict[str, Any] = json.loads(
-        ground.kubectl("get", "reservations.scheduling.koordinator.sh", name, "-o", "json")
-    )
-    shown: dict[str, Any] = found.get("status", {})
-    return shown
 
 
 def test_a_reservation_is_placed_used_and_ended(

@@ -47,8 +47,10 @@ def state_with(*reservations: wire.Reservation, pods: tuple[wire.Pod, ...] = ())
 
 
 def is_same_when_built_again(state: ClusterState) -> bool:
-    """Return whether the objects alone give the same snapshot."""
-    return differences(state.snapshot(), state.rebuild().snapshot()) == []
+    """Return whether the objects alone give the same snapshot, and whether an audit finds nothing."""
+    snapshot = state.snapshot()
+    built = (state.rebuild(), state.copy_of_objects()())
+    return all(differences(snapshot, each.snapshot()) == [] for each in built)
 
 
 def test_a_waiting_reservation_is_a_job_of_its_own() -> None:
