@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.pending_changes import EarlyChanges
+from pyroclast.framework.session.pending_changes import PendingChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.model.arrays import IntArray
@@ -51,12 +51,12 @@ class _Attraction(Ledger):
 
     def __init__(self, session: Session) -> None:
         self._table = session.nodes.table
-        self._early = EarlyChanges()
+        self._pending = PendingChanges()
         self._columns: dict[str, Counter[int]] = {}
 
     def of(self, selector: str) -> IntArray:
         """Return the number of pods with a selector on each node, shape (N,)."""
-        if not self._early.is_built:
+        if not self._pending.is_built:
             self._build()
         counts = np.zeros(len(self._table), dtype=np.int64)
         found: Mapping[int, int] = self._columns.get(selector, {})
@@ -73,11 +73,11 @@ class _Attraction(Ledger):
         self._follow(change, -change.sign)
 
     def _follow(self, change: Change, sign: int) -> None:
-        if not self._early.keep(change, sign):
+        if not self._pending.record(change, sign):
             self._count(change, sign)
 
     def _build(self) -> None:
-        early = self._early.build()
+        early = self._pending.build()
         for column, tasks in enumerate(self._table.tasks):
             for task in tasks.values():
                 self._add(task, column, 1)
