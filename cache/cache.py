@@ -10,7 +10,7 @@ API server shows the change or refuses it, or until a pod that is read again con
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from pyroclast.cache.sync.wake_triggers import OnTrigger
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.errors import ApiError
-from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.reflector import Handler, ObjectLimit, Reflector
 from pyroclast.kube.resources import NODES, PODS, RESERVATIONS, Resource
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError, PyroclastError
@@ -182,9 +182,19 @@ class SchedulerCache:
         """Return whether the root or the default queue is missing. Without admission webhooks they can be deleted."""
         return not {ROOT_QUEUE, self.state.options.default_queue} <= self.state.stored("Queue").keys()
 
-    def on_demand_informer(self, resource: Resource[Any]) -> OnDemandInformer:
+    def on_demand_informer(
+        self, resource: Resource[Any], *, handlers: Sequence[Handler[Any]] = (), limit: ObjectLimit | None = None
+    ) -> OnDemandInformer:
         """Return an informer that watches a kind only while it is required. `background` must run it."""
-        return OnDemandInformer(self.state, self._client, resource, on_broken=self._on_fault, clock=self._clock)
+        return OnDemandInformer(
+            self.state,
+            self._client,
+            resource,
+            handlers=handlers,
+            limit=limit,
+            on_broken=self._on_fault,
+            clock=self._clock,
+        )
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now."""

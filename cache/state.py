@@ -65,6 +65,7 @@ from pyroclast.model.resources import Amounts, ResourceSpace
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.model.usage import NO_USAGE, NodeUsage
+from pyroclast.model.watched import is_watched
 from pyroclast.model.wire.sealing import seal
 
 __all__ = ["ClusterState"]
@@ -145,7 +146,7 @@ class ClusterState:
         The mappings of the object become read-only, because cycles share them and plugins read them.
         """
         new.metadata.freeze()
-        if kind not in _NOT_SEALED:
+        if kind not in _NOT_SEALED and not is_watched(kind):
             seal(new)
         match kind:
             case "Pod":
@@ -159,7 +160,7 @@ class ClusterState:
             case "PriorityClass":
                 if self._priorities.set(new):
                     self._mark_all_jobs()
-            case _ if kind in LOOKUP_KINDS:
+            case _ if kind in LOOKUP_KINDS or is_watched(kind):
                 known = self._lookups.of(kind).get(new.metadata.key)
                 if self._lookups.put(kind, new.metadata, new):
                     self._update_dependents(kind, known, new)
@@ -178,7 +179,7 @@ class ClusterState:
             case "PriorityClass":
                 if self._priorities.remove(old.metadata.name):
                     self._mark_all_jobs()
-            case _ if kind in LOOKUP_KINDS:
+            case _ if kind in LOOKUP_KINDS or is_watched(kind):
                 known = self._lookups.of(kind).get(old.metadata.key)
                 if self._lookups.drop(kind, old.metadata):
                     self._update_dependents(kind, known, None)
@@ -328,6 +329,10 @@ class ClusterState:
             case _:
                 objects = self._lookups.of(kind)
         return cast("Mapping[str, Any]", objects)
+
+    def watched_objects(self) -> list[tuple[str, Any]]:
+        """Return the objects of the kinds that plugins watch, with the names of the declarations."""
+        return [(kind, each) for kind, each in self._lookups.everything() if is_watched(kind)]
 
     def reservation_of(self, task: TaskId) -> wire.Reservation | None:
         """Return the Reservation for which a task stands; None if the task is a pod."""

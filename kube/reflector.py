@@ -15,8 +15,9 @@ logged. A kind that the server lacks counts as synced and empty until it appears
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import aiohttp
 import msgspec
@@ -32,7 +33,7 @@ from pyroclast.kube.resources import Resource
 from pyroclast.model.errors import CacheError, ObjectError
 from pyroclast.model.wire import Broken, ObjectMeta, StatusEvent
 
-__all__ = ["Handler", "HasMetadata", "Reflector"]
+__all__ = ["Handler", "HasMetadata", "ObjectLimit", "Reflector"]
 
 _SILENCE_SECONDS: Final = 150.0
 """Bookmarks come about every minute: a watch that is silent for longer than two is dead."""
@@ -81,6 +82,16 @@ class Handler(Protocol[T_contra]):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectLimit:
+    """Maximum of what a reflector holds. Objects beyond it are left out until others are deleted."""
+
+    objects: int
+    bytes: int
+    size: Callable[[Any], int]
+    """Returns the bytes of an object."""
+
+
 class _ExpiredError(Exception):
     """The version to resume from is too old: list again."""
 
@@ -101,6 +112,7 @@ class Reflector(Generic[T]):
         label_selector: str = "",
         field_selector: str = "",
         page_size: int = 500,
+        limit: ObjectLimit | None = None,
         on_broken: Callable[[ObjectError], None] | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
@@ -115,6 +127,7 @@ class Reflector(Generic[T]):
             label_selector: Only objects with these labels.
             field_selector: Only objects with these fields.
             page_size: Objects a page.
+            limit: Maximum of objects that are held; None for no maximum.
             on_broken: Called for each object that does not fit its kind.
             clock: Clock for waiting.
             chance: Source of jitter.
@@ -130,6 +143,8 @@ class Reflector(Generic[T]):
         """Whether the server has the kind."""
         self.resource_version = ""
         """Version of `objects`."""
+        self.is_full = False
+        """Whether objects are left out because of the limit."""
         self.trouble: ApiError | CacheError | None = None
         """Current error, until progress is made."""
         self._failing_since: float | None = None
@@ -153,6 +168,9 @@ class Reflector(Generic[T]):
             key: value for key, value in (("labelSelector", label_selector), ("fieldSelector", field_selector)) if value
         }
         self._page_size = page_size
+        self._limit = limit
+        self._bytes = 0
+        """Bytes of `objects`, if there is a limit."""
         self._on_broken = on_broken
         self._clock = clock or SystemClock()
         self._chance = chance or random.Random()
@@ -240,6 +258,7 @@ class Reflector(Generic[T]):
         """List everything and notify the handlers of the difference."""
         objects: dict[str, T] = {}
         broken: dict[str, ObjectError] = {}
+        size, is_full = 0, False
         params = dict(self._selectors)
         if not self._pages_expired:
             params["limit"] = str(self._page_size)
@@ -255,9 +274,13 @@ class Reflector(Generic[T]):
                 raise
             with collector_off():
                 page = self.resource.decoder.page(body)
-            objects.update((item.metadata.key, self._in_version(item)) for item in page.items)
+            for item in page.items:
+                size += self._size(item)
+                if is_full := is_full or self._exceeds(len(objects) + 1, size):
+                    break
+                objects[item.metadata.key] = self._in_version(item)
             broken.update((entry.metadata.key, entry.error) for entry in page.broken)
-            if not page.continue_token:
+            if is_full or not page.continue_token:
                 break
             params["continue"] = page.continue_token
         self.is_present = True
@@ -269,7 +292,10 @@ class Reflector(Generic[T]):
         if self._is_rewound:
             self._restart("rewound")
             self._log.warning("server_rewound", seen_before=self.resource_version, now=page.resource_version)
+        self.is_full &= is_full
         await self._replace(objects, broken)
+        if is_full:
+            self._leave_out()
         self._is_rewound = False
         self.resource_version = page.resource_version
         self._listed_at = self._clock.monotonic()
@@ -370,7 +396,8 @@ class Reflector(Generic[T]):
         self._check_order(metadata.resource_version)
         if event.type == "DELETED":
             self._mend(key)
-            self._forget(key)
+            if self._forget(key) and self.is_full:
+                raise _ExpiredError  # an object that was left out may fit now
         elif event.type != "BOOKMARK":
             self._mend(key)
             self._learn(key, self._in_version(event.object))
@@ -411,25 +438,39 @@ class Reflector(Generic[T]):
     def _learn(self, key: str, new: T) -> bool:
         """Store the current state of an object. Return whether it changed."""
         old = self.objects.get(key)
-        if old is None:
-            self.objects[key] = new
-            self._notify(lambda handler: handler.added(new))
-            return True
-        if old.metadata.uid != new.metadata.uid:
+        if old is not None and old.metadata.uid != new.metadata.uid:
             # Deleted and created again under the same name between two observations.
             self._forget(key)
             return self._learn(key, new)
-        if old.metadata.resource_version == new.metadata.resource_version and not (self._is_rewound and old != new):
+        is_same = old is not None and old.metadata.resource_version == new.metadata.resource_version
+        if is_same and not (self._is_rewound and old != new):
             return False  # versions name one state, unless the server's history is another one
+        size = self._bytes + self._size(new) - (0 if old is None else self._size(old))
+        if self._exceeds(len(self.objects) + (old is None), size):
+            self._leave_out()
+            return self._forget(key)
+        self._bytes = size
         self.objects[key] = new
-        self._notify(lambda handler: handler.updated(old, new))
+        self._notify(lambda handler: handler.added(new) if old is None else handler.updated(old, new))
         return True
+
+    def _size(self, item: T) -> int:
+        return 0 if self._limit is None else self._limit.size(item)
+
+    def _exceeds(self, objects: int, size: int) -> bool:
+        return self._limit is not None and (objects > self._limit.objects or size > self._limit.bytes)
+
+    def _leave_out(self) -> None:
+        if not self.is_full:
+            self._log.error("objects_left_out", objects=len(self.objects), bytes=self._bytes)
+        self.is_full = True
 
     def _forget(self, key: str) -> bool:
         """Remove an object. Return whether it was known."""
         old = self.objects.pop(key, None)
         if old is None:
             return False
+        self._bytes -= self._size(old)
         self._notify(lambda handler: handler.deleted(old))
         return True
 

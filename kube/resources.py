@@ -10,7 +10,9 @@ from pyroclast.model.api.batch import CronJob, Job
 from pyroclast.model.api.bus import Command
 from pyroclast.model.api.definitions import KubernetesObject
 from pyroclast.model.api.flow import JobFlow, JobTemplate
+from pyroclast.model.watched import Unstructured, WatchedKind
 from pyroclast.model.wire import Decoder
+from pyroclast.model.wire.unstructured import UnstructuredDecoder
 
 __all__ = [
     "ALL",
@@ -61,6 +63,7 @@ __all__ = [
     "WHILE_WANTED",
     "WORKLOADS",
     "Resource",
+    "resource_of",
 ]
 
 T = TypeVar("T")
@@ -87,7 +90,9 @@ class Resource(Generic[T]):
 
     def __post_init__(self) -> None:
         """Make the decoder."""
-        object.__setattr__(self, "decoder", Decoder(self.kind, self.struct))
+        is_plain = self.struct is Unstructured
+        decoder = UnstructuredDecoder(self.kind, self.api_version) if is_plain else Decoder(self.kind, self.struct)
+        object.__setattr__(self, "decoder", decoder)
 
     @property
     def name(self) -> str:
@@ -146,6 +151,20 @@ def _custom(struct: type[K]) -> Resource[K]:
         struct=struct,
         is_namespaced=definition.is_namespaced,
         is_optional=True,
+    )
+
+
+def resource_of(kind: WatchedKind) -> Resource[Unstructured]:
+    """Return a kind that a plugin declares. Its name is that of the declaration."""
+    return Resource(
+        group=kind.group,
+        version=kind.version,
+        plural=kind.resource,
+        kind=kind.kind,
+        struct=Unstructured,
+        is_namespaced=kind.is_namespaced,
+        is_optional=True,
+        alias=kind.name,
     )
 
 

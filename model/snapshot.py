@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray
@@ -22,8 +23,11 @@ from pyroclast.model.tasks import Task
 from pyroclast.model.topology.layers import Layer
 from pyroclast.model.topology.tree import Topology
 from pyroclast.model.usage import NO_USAGE, NodeUsage
+from pyroclast.model.watched import Unstructured, WatchedKind
 
 __all__ = ["ClusterObjects", "OrphanPod", "Snapshot"]
+
+_NO_OBJECTS: Final[Mapping[str, Unstructured]] = SealedDict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,6 +65,15 @@ class ClusterObjects:
     """Koordinator's, by node; nodes have theirs, too."""
     reservations: Mapping[str, wire.Reservation] = field(default_factory=SealedDict)
     network_topologies: Mapping[str, wire.ClusterNetworkTopology] = field(default_factory=SealedDict)
+    watched: Mapping[str, Mapping[str, Unstructured]] = field(default_factory=SealedDict)
+    """Objects of the kinds that plugins watch, by the name of the declaration; see `of`."""
+
+    def of(self, kind: WatchedKind) -> Mapping[str, Unstructured]:
+        """Return the objects of a kind that a plugin watches, in the order of their keys.
+
+        The mapping is empty for a kind that no plugin watches, that the server lacks, or that could not be listed yet.
+        """
+        return self.watched.get(kind.name, _NO_OBJECTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,7 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.resources import Amounts, ResourceSpace
 from pyroclast.model.snapshot import ClusterObjects, Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+from pyroclast.model.watched import Unstructured, WatchedKind
 
 __all__ = [
     "Action",
@@ -111,8 +112,10 @@ __all__ = [
     "TaskId",
     "TaskStatus",
     "TaskTemplate",
+    "Unstructured",
     "Verb",
     "Vote",
+    "WatchedKind",
     "contract",
     "register_action",
     "register_binder",

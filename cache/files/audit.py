@@ -158,10 +158,11 @@ def _by_id(tasks: tuple[Task, ...]) -> dict[Hashable, object]:
 
 def _lookups(snapshot: Snapshot) -> dict[Hashable, object]:
     objects = snapshot.objects
+    by_field = {name: getattr(objects, name) for name in objects.__dataclass_fields__ if name != "watched"}
     return {
         (name, key): each.metadata.resource_version
-        for name in objects.__dataclass_fields__
-        for key, each in getattr(objects, name).items()
+        for name, found in {**by_field, **objects.watched}.items()
+        for key, each in found.items()
     }
 
 

@@ -17,6 +17,7 @@ from pyroclast.cache.state import ClusterState
 from pyroclast.kube import resources
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
+from pyroclast.model.watched import is_watched
 
 __all__ = ["Dump", "take_dump"]
 
@@ -58,6 +59,9 @@ class Dump:
 
     def _lines(self) -> Iterator[bytes]:
         for kind, each in self._objects:
+            if is_watched(kind):
+                yield _ENCODER.encode(each)
+                continue
             head = _HEADS[kind]
             if getattr(each, "api_version", ""):  # a kind of several versions, whose object has its own
                 head = _ENCODER.encode({"kind": _RESOURCES[kind].kind})[:-1]
@@ -68,6 +72,7 @@ def take_dump(state: ClusterState, now: float) -> Dump:
     """Return a dump of the current state; `now` is in seconds since 1970."""
     assumed = state.assumed()
     objects = [(kind, each) for kind in KINDS if kind != "Pod" for each in state.stored(kind).values()]
+    objects += state.watched_objects()
     objects += [("Pod", _with_assumption(pod, assumed.get(TaskId(uid)))) for uid, pod in state.stored("Pod").items()]
     return Dump([*objects, *measured_objects(state.usage)], now)
 

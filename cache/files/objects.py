@@ -5,7 +5,7 @@ filled in as the API server does. A broken object is reported and ignored. Kinds
 noted and ignored. Measurements of node usage are allowed among the objects (`cache.files.measurements`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pyroclast.cache.files.measurements import MEASURED, NodeMeasurement, measurements
@@ -16,6 +16,8 @@ from pyroclast.kube import resources
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.native.reading import template_fault
+from pyroclast.model.watched import Unstructured, WatchedKind, is_watched
+from pyroclast.model.wire.unstructured import UnstructuredDecoder
 
 __all__ = ["KINDS", "decoded", "decoder_of", "state_from_objects", "unfolded"]
 
@@ -41,7 +43,7 @@ _ORDER: Final = {kind: position for position, kind in enumerate(_DECODERS)}
 
 def decoder_of(kind: str) -> wire.Decoder[Any]:
     """Return the decoder of a kind that the cluster state stores."""
-    return _DECODERS[kind]
+    return UnstructuredDecoder() if is_watched(kind) else _DECODERS[kind]
 
 
 def state_from_objects(
@@ -70,19 +72,27 @@ def state_from_objects(
 def decoded(
     objects: Iterable[Mapping[str, Any]],
     *,
+    watched: Collection[WatchedKind] = (),
     report: Callable[[ObjectError], None] | None = None,
     note: Callable[[str], None] | None = None,
 ) -> list[tuple[str, Any]]:
-    """Return the structs of dictionaries with their kinds, in the best order to apply them."""
+    """Return the structs of dictionaries with their kinds, in the best order to apply them.
+
+    Objects of the kinds in `watched` come as they are, under the names of the declarations.
+    """
     found: list[tuple[str, Any]] = []
     foreign: set[str] = set()
     for each in unfolded(objects):
         kind = _kind(each)
-        if kind is None:
-            foreign.add(f"{each.get('apiVersion', '')} {each.get('kind', '(no kind)')}")
-            continue
+        declared = [
+            name for name in watched if (name.kind, name.api_version) == (each.get("kind"), each.get("apiVersion"))
+        ]
         try:
-            found.append((kind, _named(kind, _DECODERS[kind].convert(_filled_in(kind, each)))))
+            found += _of_watched(each, declared)
+            if kind is not None:
+                found.append((kind, _named(kind, _DECODERS[kind].convert(_filled_in(kind, each)))))
+            elif not declared:
+                foreign.add(f"{each.get('apiVersion', '')} {each.get('kind', '(no kind)')}")
         except ObjectError as error:
             if report is not None:
                 report(error)
@@ -92,7 +102,17 @@ def decoded(
     if report is not None:
         for fault in _template_faults(found):
             report(fault)
-    return sorted(found, key=lambda pair: _ORDER[pair[0]])
+    return sorted(found, key=lambda pair: _ORDER.get(pair[0], -1))
+
+
+def _of_watched(each: Mapping[str, Any], declared: Iterable[WatchedKind]) -> Iterator[tuple[str, Unstructured]]:
+    """Yield an object once for each declaration that selects it, under its name."""
+    for kind in declared:
+        item = _named(
+            kind.kind, UnstructuredDecoder(kind.kind).convert(_identified(each, kind.kind, kind.is_namespaced))
+        )
+        if kind.selects(item, item.metadata):
+            yield kind.name, item
 
 
 def _template_faults(found: Iterable[tuple[str, Any]]) -> Iterator[ObjectError]:
@@ -149,12 +169,16 @@ def _kind(each: Mapping[str, Any]) -> str | None:
 
 
 def _filled_in(kind: str, each: Mapping[str, Any]) -> Mapping[str, Any]:
+    is_namespaced = kind in _RESOURCES and _RESOURCES[kind].is_namespaced
+    return _identified(each, kind, is_namespaced)
+
+
+def _identified(each: Mapping[str, Any], kind: str, is_namespaced: bool) -> Mapping[str, Any]:
     """Fill in a missing namespace and a missing UID, as the API server does."""
     metadata = each.get("metadata")
     if not isinstance(metadata, Mapping):
         return each
     filled = dict(metadata)
-    is_namespaced = kind in _RESOURCES and _RESOURCES[kind].is_namespaced
     if is_namespaced and not filled.get("namespace"):
         filled["namespace"] = "default"
     if not filled.get("uid"):

@@ -42,10 +42,12 @@ LOOKUP_KINDS: Final[Mapping[str, str]] = {
     "ClusterNetworkTopology": "network_topologies",
 }
 """The field of `ClusterObjects` for each kind."""
+_WATCHED: Final = "watched"
+"""The field of `ClusterObjects` for kinds that plugins watch."""
 
 
 class ObjectLookups:
-    """Objects by kind and name. Only the kinds that changed are copied for a snapshot."""
+    """Objects by kind and name, also of kinds that plugins watch. Only the kinds that changed are copied."""
 
     def __init__(self) -> None:
         """Start without objects."""
@@ -55,31 +57,43 @@ class ObjectLookups:
 
     def of(self, kind: str) -> Mapping[str, Any]:
         """Return the live objects of a kind."""
-        return self._objects[kind]
+        return self._objects.get(kind, {})
 
     def put(self, kind: str, metadata: wire.ObjectMeta, new: Any) -> bool:
         """Add or replace an object, and return whether its version is new."""
-        known = self._objects[kind].get(metadata.key)
+        objects = self._objects.setdefault(kind, {})
+        known = objects.get(metadata.key)
         version = metadata.resource_version
         if known is not None and version and known.metadata.resource_version == version:
             return False
-        self._objects[kind][metadata.key] = new
+        objects[metadata.key] = new
         self._changed.add(kind)
         return True
 
     def drop(self, kind: str, metadata: wire.ObjectMeta) -> bool:
         """Remove an object, and return whether it was known."""
-        if self._objects[kind].pop(metadata.key, None) is None:
+        objects = self._objects.get(kind, {})
+        if objects.pop(metadata.key, None) is None:
             return False
+        if not objects and kind not in LOOKUP_KINDS:
+            del self._objects[kind]
         self._changed.add(kind)
         return True
 
     def frozen(self) -> ClusterObjects:
         """Return a copy of all objects, in the order of their names."""
         if self._changed:
-            parts = {field: getattr(self._frozen, field) for field in LOOKUP_KINDS.values()}
-            for kind in self._changed:
-                parts[LOOKUP_KINDS[kind]] = SealedDict(sorted(self._objects[kind].items()))
+            parts = {field: getattr(self._frozen, field) for field in (*LOOKUP_KINDS.values(), _WATCHED)}
+            watched = dict(parts[_WATCHED])
+            for kind in sorted(self._changed):
+                objects = SealedDict(sorted(self._objects.get(kind, {}).items()))
+                if kind in LOOKUP_KINDS:
+                    parts[LOOKUP_KINDS[kind]] = objects
+                elif objects:
+                    watched[kind] = objects
+                else:
+                    watched.pop(kind, None)
+            parts[_WATCHED] = SealedDict(sorted(watched.items()))
             self._frozen = ClusterObjects(**parts)
             self._changed.clear()
         return self._frozen
@@ -94,5 +108,5 @@ class ObjectLookups:
         """Return an independent copy."""
         copied = ObjectLookups()
         copied._objects = {kind: dict(objects) for kind, objects in self._objects.items()}
-        copied._changed = set(LOOKUP_KINDS)
+        copied._changed = {*LOOKUP_KINDS, *self._objects}
         return copied

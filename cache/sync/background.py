@@ -50,9 +50,9 @@ class Background:
         self._running: set[asyncio.Task[None]] = set()
         self._failures: dict[str, _Failure] = {}
 
-    def keep(self, name: str, work: Work) -> None:
-        """Start work, and restart it whenever an exception ends it."""
-        self._begin(self._keep(name, work))
+    def keep(self, name: str, work: Work) -> asyncio.Task[None]:
+        """Start work, and restart it whenever an exception ends it. Return its task, which may be cancelled."""
+        return self._begin(self._keep(name, work))
 
     def once(self, name: str, work: Work) -> None:
         """Start work that is not restarted. An exception is logged and counted."""
@@ -101,7 +101,8 @@ class Background:
             return error
         return None
 
-    def _begin(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        return task

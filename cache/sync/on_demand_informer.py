@@ -8,7 +8,7 @@ If only one object is required, the right to read that object is enough: the lis
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -17,11 +17,15 @@ from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.event_handlers import EventHandlers
 from pyroclast.kube.client import Client
 from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.reflector import Handler, ObjectLimit, Reflector
 from pyroclast.kube.resources import Resource
 from pyroclast.model.errors import ObjectError
 
 __all__ = ["EVERY_OBJECT", "OnDemandInformer", "RequiredObjects"]
+
+_PAGE_SIZE: Final = 500
+_LIMITED_PAGE_SIZE: Final = 50
+"""Objects a page of a kind with a limit: at most 75 MiB, because etcd takes objects of 1.5 MiB."""
 
 _log = structlog.get_logger(__name__)
 
@@ -33,6 +37,8 @@ class RequiredObjects(NamedTuple):
     """Their namespace; empty for all namespaces."""
     name: str = ""
     """The name of the only required object; empty for all objects."""
+    label_selector: str = ""
+    """Only objects with these labels are required."""
 
 
 EVERY_OBJECT: Final = RequiredObjects()
@@ -47,11 +53,26 @@ class OnDemandInformer:
         client: Client,
         resource: Resource[Any],
         *,
+        handlers: Sequence[Handler[Any]] = (),
+        limit: ObjectLimit | None = None,
         on_broken: Callable[[ObjectError], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Prepare to watch; `run` starts the watch, and `on_broken` receives each object that cannot be decoded."""
+        """Prepare to watch; `run` starts the watch.
+
+        Args:
+            state: Receives the objects.
+            client: The client of the API server.
+            resource: The kind.
+            handlers: Receive changes after the state.
+            limit: Maximum of objects that are held.
+            on_broken: Receives each object that cannot be decoded.
+            clock: Clock for waits.
+        """
         self._state, self._client, self._resource = state, client, resource
+        self._handlers, self._limit = tuple(handlers), limit
+        self.reflector: Reflector[Any] | None = None
+        """The reflector while it watches."""
         self._on_broken = on_broken
         self._clock = clock or SystemClock()
         self._required: RequiredObjects | None = None
@@ -73,6 +94,11 @@ class OnDemandInformer:
                 await self._is_synced.wait()
         except TimeoutError:
             _log.warning("required_objects_slow", kind=self._resource.kind, required=self._required)
+        return self.is_synced
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether the required objects are applied to the cluster state."""
         return self._is_synced.is_set()
 
     async def run(self) -> None:
@@ -88,13 +114,16 @@ class OnDemandInformer:
 
     async def _watch(self, required: RequiredObjects) -> None:
         """Watch objects until other objects are required."""
-        kind = self._resource.kind
-        reflector = Reflector(
+        kind = self._resource.name
+        reflector = self.reflector = Reflector(
             self._client,
             self._resource,
-            [EventHandlers(kind, self._state)],
+            [EventHandlers(kind, self._state), *self._handlers],
             namespace=required.namespace,
+            label_selector=required.label_selector,
             field_selector=f"metadata.name={required.name}" if required.name else "",
+            page_size=_PAGE_SIZE if self._limit is None else _LIMITED_PAGE_SIZE,
+            limit=self._limit,
             on_broken=self._on_broken,
             clock=self._clock,
         )
@@ -111,6 +140,7 @@ class OnDemandInformer:
             for each in (watching, syncing, changing):
                 each.cancel()
             await asyncio.gather(watching, syncing, changing, return_exceptions=True)
+            self.reflector = None
             for known in list(self._state.stored(kind).values()):
                 self._state.remove(kind, known)
 

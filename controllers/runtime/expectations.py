@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.controllers.runtime.metrics import EXPECTATIONS_EXPIRED
+from pyroclast.controllers.runtime.operator_metrics import EXPECTATIONS_EXPIRED
 from pyroclast.controllers.runtime.store import Key, Store
 from pyroclast.kube.clock import Clock, SystemClock
 from pyroclast.kube.reflector import HasMetadata

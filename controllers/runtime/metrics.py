@@ -1,12 +1,9 @@
-"""Metrics: metrics of the controllers. Work queues have the names and buckets of Kubernetes' own controllers."""
+"""Metrics of work queues, with the names and buckets of Kubernetes' own controllers. The scheduler has them too."""
 
 from prometheus_client import Counter, Gauge, Histogram
 
 __all__ = [
-    "EXPECTATIONS_EXPIRED",
-    "LEADER",
     "RECONCILES",
-    "WATCH_LAG",
     "WORK_ADDS",
     "WORK_DELAYED",
     "WORK_DEPTH",
@@ -33,15 +30,6 @@ WORK_LONGEST = Gauge(
     "Seconds since the start of the oldest running reconciliation.",
     ["name"],
 )
-LEADER = Gauge("pyroclast_controllers_leader", "1 while this process reconciles, 0 while it stands by.")
 RECONCILES = Counter(
     "pyroclast_reconciles_total", "Reconciliations by controller and result, `done` or `failed`.", ["name", "result"]
-)
-WATCH_LAG = Gauge(
-    "pyroclast_watch_lag_seconds", "Seconds since the last event of a watch, including bookmarks.", ["resource"]
-)
-EXPECTATIONS_EXPIRED = Counter(
-    "pyroclast_expectations_expired_total",
-    "Own writes that a store did not show before the timeout, by resource.",
-    ["resource"],
 )

@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from pyroclast.controllers.runtime.expectations import Expectations
-from pyroclast.controllers.runtime.metrics import LEADER
+from pyroclast.controllers.runtime.operator_metrics import LEADER
 from pyroclast.controllers.runtime.reconciler import Reconciler, Watch
 from pyroclast.controllers.runtime.store import Index, Store
 from pyroclast.controllers.runtime.work_queue import WorkQueue

@@ -29,7 +29,7 @@ each                all functions are called, and answer nothing
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, Final, Generic, Literal, NamedTuple, Protocol, TypedDict, TypeVar
@@ -50,6 +50,7 @@ from pyroclast.model.resources import Amounts
 from pyroclast.model.sealed import SealedDict, SealedList
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.model.tasks import Task, TaskStatus, TaskTemplate
+from pyroclast.model.watched import WatchedKind
 from pyroclast.model.wire import PodSpec
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -84,6 +85,65 @@ Endpoint = Callable[[EndpointRequest], Any]
 """Returns values that JSON supports, or None if there is no such thing. It reads its arguments alone."""
 
 
+class ObjectClient(Protocol):
+    """Reads and writes objects of any kind for a controller, as the service account of the scheduler.
+
+    Each write may be repeated, and none affects another object of the same name. Objects are plain JSON. Calls raise
+    `ApiError` if the server refuses, and `NotLeadingError` if the controller was stopped.
+    """
+
+    async def read(self, kind: WatchedKind, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """Return an object as the server has it; None if there is none."""
+        ...
+
+    async def create(self, kind: WatchedKind, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Create an object, with its name in `metadata`. Return it, or the one that has its name."""
+        ...
+
+    async def merge(
+        self, kind: WatchedKind, existing: Mapping[str, Any], change: Mapping[str, Any], *, subresource: str = ""
+    ) -> Mapping[str, Any]:
+        """Apply a merge patch to an existing object, or to its subresource (`status`), and return the result."""
+        ...
+
+    async def delete(self, kind: WatchedKind, existing: Mapping[str, Any]) -> bool:
+        """Delete an existing object. Return whether it existed."""
+        ...
+
+
+class ReconcileRequest(NamedTuple):
+    """One object that a controller reconciles."""
+
+    namespace: str
+    """Empty for an object without a namespace."""
+    name: str
+    object: Mapping[str, Any] | None
+    """The object as the watch last showed it, read-only; None if it was deleted."""
+    objects: Callable[[WatchedKind], Mapping[str, Mapping[str, Any]]]
+    """Returns the objects of a kind that the plugin watches, by `namespace/name`, as the watch shows them now."""
+    api: ObjectClient
+
+
+Reconcile = Callable[[ReconcileRequest], Awaitable[float | None]]
+"""Takes the next step for an object. It returns the seconds until the next call even if nothing happens, or None.
+
+An exception means that the step failed: the next call follows after a wait that grows with each failure in a row. Calls
+for one object do not overlap. Each step may have been taken already by a process that was killed right after it.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginController:
+    """A controller of a plugin: it runs while the scheduler leads, and is called for each object of a kind."""
+
+    name: str
+    """Its name within the plugin."""
+    kind: WatchedKind
+    reconcile: Reconcile
+    workers: int = 1
+    """Maximum number of objects that are reconciled at a time, 1 to 8."""
+
+
 class Plugin:
     """A policy; the configuration makes one anew for each cycle.
 
@@ -115,6 +175,14 @@ class Plugin:
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return HTTP endpoints by the pattern of their paths below `/apis/v1/plugins/<name>/`; by default none."""
         return {}
+
+    def watched_kinds(self) -> Sequence[WatchedKind]:
+        """Return further kinds of objects that the plugin reads from `session.snapshot.objects.of`; by default none."""
+        return ()
+
+    def controllers(self) -> Sequence[PluginController]:
+        """Return controllers, whose kinds are watched too; by default none."""
+        return ()
 
 
 class Action:

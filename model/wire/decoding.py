@@ -130,9 +130,9 @@ class Decoder(Generic[T]):
         try:
             return self._decoder.decode(data)
         except RecursionError:
-            return self.decode(_pruned(data))
+            return self.decode(pruned(data))
         except msgspec.ValidationError:
-            return self.convert(_decode_json(_pruned(data)))
+            return self.convert(_decode_json(pruned(data)))
         except msgspec.DecodeError as error:
             raise CacheError(f"{self.kind}: not JSON: {error}") from error
 
@@ -159,7 +159,7 @@ class Decoder(Generic[T]):
         try:
             page = self._page.decode(data)
         except RecursionError:
-            return self.page(_pruned(data))
+            return self.page(pruned(data))
         except msgspec.ValidationError:
             return self._page_by_item(data)  # one item at fault must not cost the others
         except msgspec.DecodeError as error:
@@ -180,7 +180,7 @@ class Decoder(Generic[T]):
         try:
             event = self._event.decode(line)
         except RecursionError:
-            return self.event(_pruned(line))
+            return self.event(pruned(line))
         except msgspec.ValidationError:
             return self._event_in_parts(line)
         except msgspec.DecodeError as error:
@@ -191,7 +191,7 @@ class Decoder(Generic[T]):
         try:
             page = _RAW_PAGE.decode(data)
         except RecursionError:
-            return self._page_by_item(_pruned(data))
+            return self._page_by_item(pruned(data))
         except msgspec.DecodeError as error:
             raise CacheError(f"list of {self.kind}: {error}") from error
         items: list[T] = []
@@ -214,7 +214,7 @@ class Decoder(Generic[T]):
             if event.type == "ERROR":
                 return _STATUS_EVENT.decode(line)
         except RecursionError:
-            return self._event_in_parts(_pruned(line))
+            return self._event_in_parts(pruned(line))
         except msgspec.DecodeError as error:
             raise CacheError(f"watch of {self.kind}: {error}") from error
         try:
@@ -261,7 +261,7 @@ def _metadata(value: object) -> ObjectMeta:
     )
 
 
-def _pruned(data: bytes | memoryview) -> bytes:
+def pruned(data: bytes | memoryview) -> bytes:
     """Return JSON with `null` in place of every object and array below `_MOST_LEVELS` levels."""
     text = bytes(data)
     pieces, kept_from, level = [], 0, 0

@@ -1,22 +1,29 @@
 """The cluster of a test, created from the objects of a scenario."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pyroclast.cache.options import StateOptions
 from pyroclast.model.queues import ROOT_QUEUE
+from pyroclast.model.watched import WatchedKind
 from pyroclast.scheduler.simulation.cluster import SimulatedCluster
 
 __all__ = ["cluster_of"]
 
 
 def cluster_of(
-    objects: Sequence[Mapping[str, Any]], *, shard_mode: str, shard: str, warnings: list[str]
+    objects: Sequence[Mapping[str, Any]],
+    *,
+    watched: Collection[WatchedKind] = (),
+    shard_mode: str,
+    shard: str,
+    warnings: list[str],
 ) -> SimulatedCluster:
     """Return a cluster of objects; missing queues of groups, and a missing root that queues name, are created.
 
     Args:
         objects: Kubernetes objects.
+        watched: Kinds that plugins watch.
         shard_mode: Mode of sharding.
         shard: NodeShard of this scheduler.
         warnings: List to which warnings about objects are appended.
@@ -32,6 +39,7 @@ def cluster_of(
     return SimulatedCluster(
         [*objects, *missing],
         StateOptions(shard_mode=shard_mode, shard_name=shard),
+        watched=watched,
         report=lambda fault: warnings.append(str(fault)),
         note=warnings.append,
     )

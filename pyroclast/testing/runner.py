@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyroclast.framework.extension.declarations import declared
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.scheduler.monitoring.stopwatch import Stopwatch
 from pyroclast.scheduler.simulation.case import moment_after
@@ -33,7 +34,13 @@ def run(
     parsed, registry = configured(actions, plugins, arguments)
     warnings = list(parsed.warnings)
     rounds = run_rounds(
-        cluster_of(objects, shard_mode=shard_mode, shard=shard, warnings=warnings),
+        cluster_of(
+            objects,
+            watched=declared(parsed.configuration, registry).kinds.values(),
+            shard_mode=shard_mode,
+            shard=shard,
+            warnings=warnings,
+        ),
         parsed.configuration,
         registry,
         rounds=cycles,

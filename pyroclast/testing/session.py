@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyroclast.framework.cycle import Silent, open_plugins
+from pyroclast.framework.extension.declarations import declared
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
@@ -45,7 +46,10 @@ def open_session(
     """
     parsed, registry = configured(actions, plugins, arguments or {})
     configuration = parsed.configuration
-    cluster = cluster_of(scenario.objects, shard_mode=scenario.shard_mode, shard=scenario.shard, warnings=[])
+    watched = declared(configuration, registry).kinds.values()
+    cluster = cluster_of(
+        scenario.objects, watched=watched, shard_mode=scenario.shard_mode, shard=scenario.shard, warnings=[]
+    )
     profile = configuration.profiles[0]
     cluster.follow_gangs(gang_rules(profile))
     session = Session(

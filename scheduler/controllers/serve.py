@@ -20,8 +20,8 @@ from prometheus_client import REGISTRY, Metric, disable_created_metrics, generat
 from prometheus_client.registry import Collector
 
 from pyroclast.controllers.admission.process import Admission
-from pyroclast.controllers.runtime.metrics import LEADER, WATCH_LAG
 from pyroclast.controllers.runtime.operator import Operator
+from pyroclast.controllers.runtime.operator_metrics import LEADER, WATCH_LAG
 from pyroclast.kube.client import Client
 from pyroclast.kube.collector import settle
 from pyroclast.kube.configuration import ClusterOptions, connect

@@ -53,6 +53,7 @@ from pyroclast.scheduler.daemon.sync_diagnostics import Trouble, failing_watches
 from pyroclast.scheduler.extenders.binding import ExtenderBinding
 from pyroclast.scheduler.extenders.client import ExtenderClient
 from pyroclast.scheduler.extenders.thread_client import Waiting
+from pyroclast.scheduler.handles.handles import PluginHandles
 from pyroclast.scheduler.monitoring.cycle_metrics import observe_gangs, observe_placements, set_cycle_metrics
 from pyroclast.scheduler.monitoring.debug_endpoints import looks
 from pyroclast.scheduler.monitoring.debug_flags import DebugFlags, flag_handlers
@@ -148,6 +149,9 @@ class _Process:
             on_failure=lambda source: self._metrics.add("pyroclast_usage_failures_total", 1, source),
         )
         self._on_demand = OnDemandWatches(self._cache)
+        self._handles = PluginHandles(
+            self._cache, client, self._metrics, is_leader=lambda: leadership.is_leader, warn=self._warn
+        )
         self._device_figures = DeviceFigures(self._metrics)
         self._slow_call: SlowCall | None = None
         """The plugin call that currently exceeds the time limit."""
@@ -217,6 +221,7 @@ class _Process:
         self._follow(configuration, self._required)  # standbys watch too
         self._cache.background.keep("measure-usage", self._usage.run)
         self._on_demand.start(self._cache.background)
+        await self._handles.follow(self._settings.declared)
         await self._on_demand.wait()
         # Objects of the first lists live long: later garbage collections skip them.
         settle(has_own_full_collections=True)
@@ -251,6 +256,7 @@ class _Process:
         self._metrics.put("pyroclast_leader", 1)
         if self._gates is not None:
             self._gates.start()
+        self._handles.controllers.lead()
         try:
             async with asyncio.TaskGroup() as group:
                 beginning = group.create_task(self._take_over())
@@ -263,6 +269,7 @@ class _Process:
             await self._daemon.abandon()
             raise
         finally:
+            await self._handles.controllers.retire()
             self._metrics.put("pyroclast_leader", 0)
             self._daemon.stop()
             self._waiting.stop()
@@ -311,6 +318,7 @@ class _Process:
         required, before = required_kinds(configuration, self._cards), self._required
         self._required = required
         self._follow(configuration, required)
+        await self._handles.follow(self._settings.declared)
         if required != before:
             # A cycle without these objects would allocate shared devices as whole ones, and would ignore node load.
             await self._on_demand.wait()
@@ -469,6 +477,7 @@ class _Process:
                 self._metrics.put("pyroclast_watch_lag_seconds", seconds, kind)
             self._metrics.put("pyroclast_assumed_tasks", len(self._cache.state.assumed()))
             self._metrics.put("pyroclast_binds_per_second", self._rate.per_second())
+            self._handles.report()
             await asyncio.sleep(_FIGURES_SECONDS)
 
     def _follow_signals(self, stack: AsyncExitStack) -> None:

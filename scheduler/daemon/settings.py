@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from pyroclast.framework.configuration import Configuration, Parsed, parse
+from pyroclast.framework.extension.declarations import NOTHING_DECLARED, Declared, declared
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.gangs import GangRules
@@ -59,12 +60,15 @@ class Settings:
         """
         self._metrics, self._names, self._refused, self._wall = metrics, scheduler_names, refused, wall
         self._text, self._registry = "", plugins.registry()
+        self.declared: Declared = NOTHING_DECLARED
+        """What the plugins of the configuration in force watch and control."""
         self._plugin_sources = plugins.sources
 
         def read(text: str, generation: int) -> Parsed:
             registry = plugins.registry()
             parsed = read_configuration(text, registry, strict=strict, generation=generation)
-            self._choose(parsed.configuration)
+            declarations = declared(self._choose(parsed.configuration), registry)
+            self.declared = declarations
             self._text, self._registry, self._plugin_sources = text, registry, plugins.sources
             return parsed
 

@@ -192,6 +192,10 @@ OURS: Final[Mapping[str, Shape]] = {
     "pyroclast_plugin_slow_calls_total": Shape(
         "counter", ("plugin",), "Calls of a plugin that lasted for longer than --plugin-call-limit."
     ),
+    "pyroclast_plugin_watched_objects": Shape("gauge", ("kind",), "Objects of a kind that plugins watch."),
+    "pyroclast_plugin_controller_running": Shape(
+        "gauge", ("plugin", "controller"), "1 for each controller of a plugin while this process leads."
+    ),
     "pyroclast_usage_failures_total": Shape(
         "counter", ("source",), "Collections of node usage that failed; earlier measurements stay until they are old."
     ),

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from pyroclast.framework.configuration import Configuration, Parsed, parse
+from pyroclast.framework.extension.declarations import declared
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError, PyroclastError
@@ -49,7 +50,11 @@ def simulate(case: Case, registry: Registry, default_config: str, answering: Ans
     configuration = with_profiles_for(parsed.configuration, case.scheduler_names)
     warnings = [*case.warnings, *parsed.warnings]
     cluster = SimulatedCluster(
-        case.objects, case.state, report=lambda error: warnings.append(str(error)), note=warnings.append
+        case.objects,
+        case.state,
+        watched=declared(configuration, registry).kinds.values(),
+        report=lambda error: warnings.append(str(error)),
+        note=warnings.append,
     )
     stopwatch = Stopwatch()
     rounds = run_rounds(

@@ -5,7 +5,7 @@ the objects contain what the cycle wrote. The cluster state changes as it does w
 then the changed objects arrive.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from pyroclast.model.report import CycleReport, GroupStatus, NativeGroupStatus, 
 from pyroclast.model.requests import resource_list
 from pyroclast.model.reservations.status import available, next_status, unschedulable, users_of
 from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.watched import WatchedKind
 
 __all__ = ["SimulatedCluster"]
 
@@ -42,6 +43,7 @@ class SimulatedCluster:
         objects: Iterable[Mapping[str, Any]],
         options: StateOptions,
         *,
+        watched: Collection[WatchedKind] = (),
         report: Callable[[ObjectError], None],
         note: Callable[[str], None],
     ) -> None:
@@ -50,10 +52,12 @@ class SimulatedCluster:
         Args:
             objects: Kubernetes objects with their kinds. Lists are unfolded.
             options: Options of the cluster state.
+            watched: Kinds that plugins watch.
             report: Called for each faulty object and field.
             note: Called for kinds that scheduling does not use.
         """
         self._state = ClusterState(options, report)
+        self._watched = watched
         self._report = report
         self._note = note
         self._objects: dict[str, dict[str, Any]] = {}
@@ -64,7 +68,9 @@ class SimulatedCluster:
 
     def add(self, objects: Iterable[Mapping[str, Any]]) -> None:
         """Add further objects. An object with a known name is replaced."""
-        found = decoded(_within_bounds(objects, self._report), report=self._report, note=self._note)
+        found = decoded(
+            _within_bounds(objects, self._report), watched=self._watched, report=self._report, note=self._note
+        )
         if any(kind == MEASURED for kind, _ in found):  # a new set of measurements replaces the old one
             self._state.measure(measurements(found, self._report))
         for kind, each in found:

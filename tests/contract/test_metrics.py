@@ -11,6 +11,7 @@ import pyroclast.controllers.jobflows.metrics
 import pyroclast.controllers.jobs.metrics
 import pyroclast.controllers.queues.metrics
 import pyroclast.controllers.runtime.metrics
+import pyroclast.controllers.runtime.operator_metrics
 import pyroclast.kube.metrics
 from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
@@ -21,6 +22,7 @@ MODULES = (
     pyroclast.controllers.jobflows.metrics,
     pyroclast.controllers.jobs.metrics,
     pyroclast.controllers.runtime.metrics,
+    pyroclast.controllers.runtime.operator_metrics,
     pyroclast.controllers.queues.metrics,
 )
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)

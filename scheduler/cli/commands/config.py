@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyroclast.framework.configuration import Parsed
 from pyroclast.framework.diagnosis.lint import Finding, Severity, check
+from pyroclast.framework.extension.declarations import declared
+from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.file_errors import why
 from pyroclast.scheduler.daemon.settings import read_configuration, unreachable_profiles, with_profiles_for
@@ -29,11 +32,18 @@ def main(arguments: Sequence[str]) -> int:
         return _print_findings(given.file, [Finding.of_sentence(Severity.FAULT, fault) for fault in error.faults])
     # Read the file without --strict, so that a file with warnings is still checked to its end.
     warned = Severity.FAULT if given.strict else Severity.WARNING
-    read = partial(read_configuration, registry=registry)
+    read = partial(_read, registry=registry)
     findings = check(text, read, warned=warned, skipped=Severity.FAULT)
     if given.scheduler_name:
         findings += _unserved(text, read, given.scheduler_name, warned)
     return _print_findings(given.file, findings)
+
+
+def _read(text: str | Mapping[str, Any], registry: Registry) -> Parsed:
+    """Read a configuration, and what its plugins declare."""
+    parsed = read_configuration(text, registry)
+    declared(parsed.configuration, registry)
+    return parsed
 
 
 def _unserved(
