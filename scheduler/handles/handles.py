@@ -58,7 +58,7 @@ class PluginHandles:
         if declared is self._declared:
             return
         await self.controllers.replace({})
-        has_new = declared.kinds.keys() > self._declared.kinds.keys()
+        has_new = bool(declared.kinds.keys() - self._declared.kinds.keys())
         self._declared = declared
         await self._watches.follow(declared.kinds)
         if has_new:

@@ -262,6 +262,18 @@ def test_plugins_that_label_pods_need_a_right_of_their_own() -> None:
     assert after - without == {("", "pods", "patch")}
 
 
+def test_kinds_of_plugins_need_rules_of_their_own() -> None:
+    """As written in the values."""
+    rule = "scheduler.additionalRules[0]"
+    values = (f"{rule}.{each}" for each in ("apiGroups={example.com}", "resources={licences}", "verbs={list,watch}"))
+    plain, more = rendered(), rendered(*values)
+    after, without = (
+        kinds_of(by_kind(objects, "ClusterRole", "pyro-pyroclast-scheduler")) for objects in (more, plain)
+    )
+
+    assert after - without == {("example.com", "licences", "list"), ("example.com", "licences", "watch")}
+
+
 def rights(objects: list[dict[str, Any]], name: str) -> set[tuple[str, str, str]]:
     """Return what the roles of this name allow, wherever."""
     roles = [each for each in objects if each["kind"] in {"Role", "ClusterRole"} and each["metadata"]["name"] == name]
