@@ -80,7 +80,7 @@ def test_a_gang_that_does_not_fit_gives_its_seats_back() -> None:
 
 
 async def test_the_controller_writes_the_number_of_used_seats_once() -> None:
-    """Of pods on nodes that have not ended."""
+    """Pods on nodes that have not ended count."""
     written: list[Any] = []
 
     class Api:

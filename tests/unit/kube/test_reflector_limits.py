@@ -26,7 +26,7 @@ def limited(world: World, size: Any = lambda _: 1, **limit: int) -> Reflector[An
 
 @pytest.mark.parametrize("limit", [{"objects": 3}, {"objects": 100, "bytes": 3}])
 async def test_a_list_is_read_up_to_the_limit(world: World, limit: dict[str, int]) -> None:
-    """By number, or by bytes."""
+    """The limit is a number of objects, or of bytes."""
     for name in "abcdefg":
         await world.pod(name)
     pods = limited(world, **limit)

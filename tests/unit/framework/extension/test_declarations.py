@@ -1,6 +1,7 @@
 """What plugins declare: kinds and controllers."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from pyroclast.framework.extension.contract import Plugin, PluginController
 from pyroclast.framework.extension.declarations import Declared, declared
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.watched import WatchedKind
+from pyroclast.scheduler.cli.commands.config import main
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
 
@@ -25,7 +27,8 @@ async def idle(_: Any) -> None:
 
 def controller(name: str = "count", **parts: Any) -> PluginController:
     """Return a controller."""
-    return PluginController(**{"name": name, "kind": kind(), "reconcile": idle} | parts)
+    given: dict[str, Any] = {"name": name, "kind": kind(), "reconcile": idle}
+    return PluginController(**given | parts)
 
 
 def plugin(name: str, kinds: Callable[[], Any] = tuple, controllers: Callable[[], Any] = tuple) -> type[Plugin]:
@@ -102,3 +105,18 @@ def test_an_endless_declaration_is_cut() -> None:
 
     with pytest.raises(ConfigError, match="more than 16"):
         read(plugin("a", endless))
+
+
+def test_the_check_of_a_configuration_reports_a_wrong_declaration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the scheduler would refuse the file."""
+    (tmp_path / "wrong.py").write_text(
+        "from pyroclast import Plugin\n\n\nclass Wrong(Plugin):\n    name = 'wrong'\n\n"
+        "    def on_session_open(self, session): ...\n\n    def watched_kinds(self):\n        return ['pods']\n"
+    )
+    file = tmp_path / "scheduler.yaml"
+    file.write_text("actions: allocate\ntiers:\n- plugins: [{name: wrong}]\n")
+
+    assert main(["check", "--plugins-dir", str(tmp_path), str(file)]) == 1
+    assert "plugin 'wrong': watched_kinds() returned a str, expected a WatchedKind" in capsys.readouterr().out

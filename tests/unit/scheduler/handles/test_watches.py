@@ -37,7 +37,7 @@ async def test_a_kind_that_is_not_declared_any_more_leaves_the_snapshot(handled:
 
 
 async def test_only_selected_objects_are_watched(handled: Handled) -> None:
-    """By labels and by namespace; each selection is a kind of its own."""
+    """Labels and namespaces select them; each selection is a kind of its own."""
     for name in ("a", "b"):
         await handled.cluster.world.post(
             f"/api/v1/namespaces/{'default' if name == 'a' else 'kube-system'}/configmaps",
