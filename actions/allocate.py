@@ -18,6 +18,7 @@ from pyroclast.framework.extension.contract import Action
 from pyroclast.framework.placement.placing import Worksheet, best_effort_members_fit, complete_deferred
 from pyroclast.framework.placement.placing_jobs import place_job, worksheets_of
 from pyroclast.framework.placement.topology.required import unserved_topology
+from pyroclast.framework.placement.topology.turns import begin_turns
 from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.reservations.waiting_gangs import keep_places
 from pyroclast.framework.session.namespace_windows import window
@@ -44,6 +45,7 @@ class Allocate(Action):
     def execute(self, session: Session) -> None:
         """Offer idle resources to each pending job in turn."""
         session.searches_gangs = self.args.gangSearch
+        turns = begin_turns(session, self.args.namespaceTrials)
         order = WorkOrder(session, workable_jobs(session, self.args.namespaceTemplates))
         worksheets: dict[JobId, list[Worksheet]] = {}
         behind_gates: list[SessionJob] = []
@@ -66,6 +68,7 @@ class Allocate(Action):
         for job in behind_gates:
             # Its next turn may lift gates, even if no node fits its ungated tasks.
             job.reasons.unschedulable_template = None
+        turns.close()
         if not backfill_follows(session.following_actions):
             complete_deferred(session)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pyroclast.framework.configuration.arguments import argument
+from pyroclast.framework.placement.topology.turns import MOST_STEPS
 from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES
 
 __all__ = ["AllocateArgs", "PlacingArgs"]
@@ -25,4 +26,8 @@ class AllocateArgs(PlacingArgs):
     namespaceTemplates: int = argument("namespaceTemplates", MOST_TEMPLATES, least=0)  # noqa: N815  # as above
     """Distinct templates of one namespace's waiting jobs that are tried in a cycle, before its other jobs wait for a
     later cycle; 0 for no limit.
+    """
+    namespaceTrials: int = argument("namespaceTrials", MOST_STEPS, least=0)  # noqa: N815  # as above
+    """Steps of trials of topology domains for one namespace in a cycle, before its other jobs wait for a later cycle;
+    0 for no limit. A step is a trial of a domain, or a task that is tried in it.
     """

@@ -206,7 +206,7 @@ def _owes_turns(session: Session) -> bool:
     if not session.jobs.window.is_whole(session.snapshot.generation):
         return True
     turns = (turn for by_job in session.report.turns.values() for turn in by_job.values())
-    return any(turn.passed or turn.snapshot != session.snapshot.generation for turn in turns)
+    return any(turn.passed or turn.domains or turn.snapshot != session.snapshot.generation for turn in turns)
 
 
 @contextmanager

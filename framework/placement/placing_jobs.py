@@ -9,6 +9,7 @@ from pyroclast.framework.placement.placing import Worksheet, place_tasks
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
 from pyroclast.framework.placement.topology.gathering import gather, has_multiples
 from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by_domains
+from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
@@ -86,17 +87,36 @@ def place_job(
         sheets: The tasks, by sub-job; after a successful second trial, the tasks that remain.
         root: Number of the domain in which to look, where it goes by domains; all of them if None.
     """
+    if not _goes_by_domains(session, job):
+        return _place_job(session, statement, job, sheets, root)
+    turns, reasons = domain_turns(session), job.reasons.copy()
+    is_placed = turns.may_begin(job) and _place_job(session, statement, job, sheets, root)
+    if is_placed:
+        turns.of(job).end()
+    elif turns.waits(job):
+        job.reasons = reasons
+        turns.defer(job, sheets)
+    return is_placed
+
+
+def _place_job(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
+) -> bool:
     attempt = _Attempt(len(statement.operations), job.reasons.copy(), root)
     if _place_in_order(session, statement, job, sheets, root):
         return True
     return bool(sheets) and _place_by_search(session, statement, job, sheets, attempt)
 
 
+def _goes_by_domains(session: Session, job: SessionJob) -> bool:
+    return session.topology.serves(job) and goes_by_domains(session, job)
+
+
 def _place_in_order(
     session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None
 ) -> bool:
     before, refusals = len(statement.operations), SealedList(job.reasons.refusals)
-    _place(session, statement, job, sheets, root)
+    _place(session, statement, job, sheets, root, phase="in order")
     if (
         session.jobs.job_ready(job)
         or session.jobs.job_pipelined(job)
@@ -109,7 +129,7 @@ def _place_in_order(
     job.reasons.refusals = refusals
     by_need = worksheets_by_need(session, job)
     if by_need:
-        _place(session, statement, job, by_need, root)
+        _place(session, statement, job, by_need, root, phase="by need")
     if session.jobs.job_ready(job) or session.jobs.job_pipelined(job):
         sheets[:] = by_need
     else:
@@ -137,6 +157,8 @@ def _place_by_search(
     tasks are refused with reasons for the current cluster.
     """
     tasks = [task for sheet in sheets for task in sheet.tasks]
+    if domain_turns(session).waits(job):
+        return False
     if has_multiples(session, job):
         return False
     if not session.searches_gangs or not may_be_missed(session, job, tasks, is_uniform=_is_uniform(sheets)):
@@ -180,11 +202,13 @@ def _is_uniform(sheets: list[Worksheet]) -> bool:
     return all(sheet.is_uniform for sheet in sheets) and len({sheet.tasks[0].template.number for sheet in sheets}) <= 1
 
 
-def _place(session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None) -> None:
-    if session.topology.serves(job) and goes_by_domains(session, job):
+def _place(
+    session: Session, statement: Statement, job: SessionJob, sheets: list[Worksheet], root: int | None, *, phase: str
+) -> None:
+    if _goes_by_domains(session, job):
         if root is None and gather(session, statement, job, sheets[0]):
             return
-        DomainSearch(session, statement, job, sheets, root=root).place()
+        DomainSearch(session, statement, job, sheets, phase=phase, root=root).place()
     elif job.has_sub_group_policy:
         place_parts(session, job, sheets, lambda sheet: place_part(session, statement, job, sheet))
     else:

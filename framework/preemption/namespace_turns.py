@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from pyroclast.framework.preemption.harm import UNLIMITED, effort_of
-from pyroclast.framework.session.memory import Turn
+from pyroclast.framework.session.memory import NO_TURN, Turn
 from pyroclast.framework.session.namespace_windows import (
     namespaces_in_turn,
     share_far_beyond,
@@ -37,7 +37,6 @@ _MOST_STEPS_OF_JOB: Final = 20_000
 """The same for one job, after which its search gives up."""
 _MANY_JOBS: Final = 64
 """Jobs in turns beyond which a namespace has a smaller share."""
-_FIRST: Final = Turn(is_over=False, snapshot=-1, refusal=None)
 
 
 class NamespaceTurns:
@@ -84,7 +83,7 @@ class NamespaceTurns:
 
     def first(self) -> list[SessionJob]:
         """Return the jobs that are to be tried in this cycle as far as shares go."""
-        had_turn = {job.id for job in self._jobs if self._known.get(job.id, _FIRST).is_over}
+        had_turn = {job.id for job in self._jobs if self._known.get(job.id, NO_TURN).is_over}
         in_round = {job.job.namespace for job in self._jobs if job.id not in had_turn}
         self._waits = {job.id for job in self._jobs if job.id in had_turn and job.job.namespace in in_round}
         return [job for job in self._jobs if job.id not in self._waits]
@@ -103,7 +102,7 @@ class NamespaceTurns:
     @contextmanager
     def turn(self, job: SessionJob) -> Iterator[None]:
         """Count what an attempt for a job costs, unless it made a plan: victims bound how often that comes."""
-        namespace, passed = job.job.namespace, self._known.get(job.id, _FIRST).passed
+        namespace, passed = job.job.namespace, self._known.get(job.id, NO_TURN).passed
         effort, plans = effort_of(self._session.scratch, namespace), len(self._session.plans)
         steps, in_vain = effort.steps, effort.in_vain
         most_now = self._shares[namespace] - self._spent[namespace]
@@ -125,19 +124,19 @@ class NamespaceTurns:
         deferred = [job for job in self._jobs if job.id in self._late or job.id in self._waits or job.id in self._cut]
         namespaces = Counter(job.job.namespace for job in deferred)
         for job in deferred:
-            last = self._known.get(job.id, _FIRST).refusal
+            last = self._known.get(job.id, NO_TURN).refusal
             job.refuse_eviction(self._action, last or share_used(self._action, self._action, job.job.namespace))
         for namespace, count in sorted(namespaces.items()):
             labels = {"action": self._action, "namespace": namespace}
             self._session.report.sample("deferred_jobs_total", count, kind="counter", **labels)
         # a job keeps its reason while its turns take several cycles, which all see the same cluster in the end
-        long = (job for job in self._jobs if job.id in self._begun and self._known.get(job.id, _FIRST).passed)
+        long = (job for job in self._jobs if job.id in self._begun and self._known.get(job.id, NO_TURN).passed)
         in_turn = set(namespaces).union(job.job.namespace for job in long)
         turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in in_turn}
         dict.__setitem__(self._session.report.turns, self._action, SealedDict(turns))
 
     def _turn_of(self, job: SessionJob) -> Turn:
-        known = self._known.get(job.id, _FIRST)
+        known = self._known.get(job.id, NO_TURN)
         if job.id in self._late or job.id in self._waits:
             return msgspec.structs.replace(known, is_over=job.id in self._waits)
         since = known.snapshot if known.passed else self._session.snapshot.generation

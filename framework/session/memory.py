@@ -19,7 +19,7 @@ from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import Job, JobTable
 from pyroclast.model.refusals import Refusal
 
-__all__ = ["Assignment", "Memory", "Round", "Settled", "Turn"]
+__all__ = ["NO_TURN", "Assignment", "Memory", "Round", "Settled", "Turn"]
 
 _NEVER: Final = -1
 """A revision that no job has."""
@@ -41,6 +41,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Reason that no pods were evicted for it."""
     passed: tuple[int, ...] = ()
     """Progress of an unfinished turn, see `framework.preemption.harm.NodeSearch`; empty if no turn is unfinished."""
+    domains: tuple[str, ...] = ()
+    """Domains tried in an unfinished turn, see `framework.placement.topology.turns`."""
+
+
+NO_TURN: Final = Turn(is_over=False, snapshot=-1, refusal=None)
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -80,7 +85,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     admission_rounds: Mapping[str, Round] = {}
     """The same for jobs at admission; see `framework.queues.admission_turns`."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
-    """Jobs of namespaces that used up their share, by action; see `framework.preemption.namespace_turns`."""
+    """Jobs of namespaces that used up their share, by action; see `framework.preemption.namespace_turns`. Searches by
+    domains have the key `domains`, see `framework.placement.topology.turns`."""
 
     def is_quiet(self, snapshot: int, configuration: int, now: float) -> bool:
         """Return whether a cycle on this snapshot, with this configuration, would decide nothing."""

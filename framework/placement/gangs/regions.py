@@ -17,6 +17,7 @@ from pyroclast.framework.placement.gangs.problem import AssignmentProblem
 from pyroclast.framework.placement.gangs.tree_search import TreeSearch, tightest_first
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
 from pyroclast.framework.placement.topology.placing import goes_by_domains
+from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.domains import ALLOCATE
 from pyroclast.framework.state.jobs import SessionJob
@@ -38,24 +39,41 @@ _STEPS_PER_LOOK: Final = 10
 
 
 def regions_of(
-    session: Session, job: SessionJob, members: Members, room: IntArray, *, root: int, count: Count
+    session: Session, job: SessionJob, members: Members, room: IntArray, *, root: int, phase: str, count: Count
 ) -> Iterator[Masks]:
     """Yield where the sub-jobs of a job may run, best first; once without limits where no topology asks for them.
 
-    Where `count` ends the search, further regions may exist.
+    Where `count` or the turn of the job ends the search, further regions may exist.
     """
     if not (session.topology.serves(job) and goes_by_domains(session, job)):
         yield {}
         return
     for level in session.topology.gradients_for_job(job, root, ALLOCATE):
         if job.has_sub_group_policy:
-            for number in level:
+            for number in _in_turn(session, job, members, level, phase):
                 yield from _inside(session, job, members, room, number=number, count=count)
         else:
-            yield from _whole(session, job, members, level, root)
+            yield from _whole(session, job, members, level, root=root, phase=phase)
 
 
-def _whole(session: Session, job: SessionJob, members: Members, level: Sequence[int], root: int) -> Iterator[Masks]:
+def _in_turn(session: Session, job: SessionJob, members: Members, level: Sequence[int], phase: str) -> Iterator[int]:
+    """Yield the domains of a level that the turn of the job permits. The next one is taken if one fails."""
+    turn, domains = domain_turns(session).of(job), session.topology.domains_of(job).topology.domains
+    turn.begin(phase)
+    for number in level:
+        name = domains[number].name
+        if turn.has_tried(name):
+            continue
+        if not turn.may_try():
+            return
+        yield number
+        turn.count(len(members.kinds))
+        turn.note(name)
+
+
+def _whole(
+    session: Session, job: SessionJob, members: Members, level: Sequence[int], *, root: int, phase: str
+) -> Iterator[Masks]:
     """Yield the domains of a level that may have capacity, for a job that nothing divides, best score first."""
     part = next(iter(job.sub_jobs.values()))
     fit = level
@@ -68,8 +86,9 @@ def _whole(session: Session, job: SessionJob, members: Members, level: Sequence[
         inner = {number for each in session.topology.gradients_for_part(part, root, ALLOCATE) for number in each}
         fit = [number for number in fit if number in inner]
     scores = session.topology.domain_scores(part, fit)
-    for at in np.argsort(-scores, kind="stable").tolist():
-        yield {part.id: session.topology.domains_of(job).mask(fit[at])}
+    best_first = [fit[at] for at in np.argsort(-scores, kind="stable").tolist()]
+    for number in _in_turn(session, job, members, best_first, phase):
+        yield {part.id: session.topology.domains_of(job).mask(number)}
 
 
 def _inside(

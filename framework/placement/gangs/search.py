@@ -102,6 +102,7 @@ class GangSearch:
         if not self._is_elastic and len(self._tasks) < len(tasks):
             self._tasks = []
         self._root = root
+        self._phase = ""
         self._steps = 0
         self._steps_to_regions = 0
         self._is_exhaustive = True
@@ -114,6 +115,7 @@ class GangSearch:
         Args:
             on_idle: Whether only capacity counts that is free now, else also capacity that is being released.
         """
+        self._phase = "on idle" if on_idle else "in future"
         with self._session.statement(trial=True) as self._statement:
             return self._places() if self._search(on_idle=on_idle) else []
 
@@ -172,7 +174,7 @@ class GangSearch:
             options = {part: within.domains[part] for part in members.parts if part is not None}
             problem = self._inside(problem_of(self._session, members, room, {}))
             return regions_inside(self._session, members, problem, options, count)
-        return regions_of(self._session, self._job, members, room, root=self._root, count=count)
+        return regions_of(self._session, self._job, members, room, root=self._root, phase=self._phase, count=count)
 
     def _inside(self, problem: AssignmentProblem) -> AssignmentProblem:
         if self._within is None:

@@ -14,6 +14,7 @@ from pyroclast.framework.placement.placing import Worksheet, place_tasks
 from pyroclast.framework.placement.topology.attraction import attraction_of
 from pyroclast.framework.placement.topology.capacity import most_per_node
 from pyroclast.framework.placement.topology.distribution import Distribution
+from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
@@ -25,6 +26,8 @@ __all__ = ["gather", "has_multiples"]
 
 _MOST_TRIES: Final = 32
 """Distributions that are tried for a gang in a cycle."""
+_DOMAINS_PER_STEP: Final = 128
+"""Domains that are ranked for a distribution in the time of one trial of a domain."""
 
 
 def gather(session: Session, statement: Statement, job: SessionJob, sheet: Worksheet) -> bool:
@@ -45,16 +48,22 @@ def gather(session: Session, statement: Statement, job: SessionJob, sheet: Works
     multiples = {tiers[name]: count for name, count in gathering.multiples.items() if name in tiers}
     tasks, mark = sheet.left(), sheet.mark()
     needed = max(session.jobs.missing_of_job(job), 1)
-    is_exhaustive = True
-    for count in dict.fromkeys((len(tasks), min(needed, len(tasks)))):
+    turn = domain_turns(session).of(job)
+    turn.begin("gathered")
+    counts = () if turn.has_tried("") else dict.fromkeys((len(tasks), min(needed, len(tasks))))
+    open_tries = 0
+    for count in counts:
         trial = _Trial(session, statement, job, tasks[:count], multiples)
         if trial.place():
             sheet.take(count)
+            turn.end()
             return True
-        is_exhaustive = is_exhaustive and trial.is_exhaustive
+        if not trial.is_exhaustive:
+            open_tries = max(open_tries, trial.tries)
         sheet.return_to(mark)
+    turn.note("")  # the turn goes on with single domains
     if multiples:
-        _refuse(job, sheet, gathering.multiples, is_exhaustive=is_exhaustive)
+        _refuse(job, sheet, gathering.multiples, open_tries=open_tries)
     return bool(multiples)
 
 
@@ -79,6 +88,8 @@ class _Trial:
         self._tasks, self._multiples = tasks, multiples
         self.is_exhaustive = False
         """Whether no other distribution could be tried."""
+        self.tries = 0
+        """Number of distributions that were tried."""
 
     def place(self) -> bool:
         """Place all tasks, and return whether the job is ready; else nothing is placed."""
@@ -90,7 +101,10 @@ class _Trial:
         offers, scores = _offers(session, self._tasks), _scores(session, self._tasks[0])
         attraction = attraction_of(session, self._tasks[0])
         before, reasons = len(self._statement.operations), job.reasons.copy()
-        for _ in range(_MOST_TRIES):
+        turn = domain_turns(session).of(job)
+        while self.tries < _MOST_TRIES and turn.has_share:
+            self.tries += 1
+            turn.count(len(self._tasks) + len(allowed) // _DOMAINS_PER_STEP)
             found = Distribution(tree, offers, multiples=self._multiples, scores=scores, attraction=attraction)
             places = found.places(len(self._tasks), allowed)
             if places is None:
@@ -159,12 +173,12 @@ def _scores(session: Session, task: Task) -> FloatArray:
     return scores
 
 
-def _refuse(job: SessionJob, sheet: Worksheet, multiples: Mapping[str, int], *, is_exhaustive: bool) -> None:
-    """Refuse the tasks of a gang whose numbers of tasks by layer cannot be had, or were not found."""
+def _refuse(job: SessionJob, sheet: Worksheet, multiples: Mapping[str, int], *, open_tries: int) -> None:
+    """Refuse the tasks of a gang whose numbers of tasks by layer cannot be had, or were not found in some tries."""
     numbers = ", ".join(f"{count} in each domain of {name}" for name, count in sorted(multiples.items()))
     message = f"no domain of the network takes {len(sheet.left())} tasks in multiples of {numbers}"
-    if not is_exhaustive:
-        message = f"{message}, as far as {_MOST_TRIES} tries show"
+    if open_tries:
+        message = f"{message}, as far as {open_tries} tries show"
     refusal = Refusal(plugin="coscheduling", reason="NoDomainFits", message=message)
     job.refuse(refusal)
     for task in sheet.left():

@@ -16,6 +16,7 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.placing import Worksheet
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
+from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statement import Statement
 from pyroclast.framework.state.domains import ALLOCATE, Domains
@@ -26,6 +27,8 @@ from pyroclast.model.sealed import SealedDict
 __all__ = ["DomainSearch", "goes_by_domains"]
 
 NO_DOMAIN_FITS: Final = "NoDomainFits"
+_SUCCESSES_PER_TRIAL: Final = 8
+"""Placements that count as one in a domain that takes a whole job. The best of such domains is used."""
 
 
 def goes_by_domains(session: Session, job: SessionJob) -> bool:
@@ -46,8 +49,19 @@ class DomainSearch:
         job: SessionJob,
         sheets: list[Worksheet],
         *,
+        phase: str,
         root: int | None = None,
     ) -> None:
+        """Begin.
+
+        Args:
+            session: The session.
+            statement: Takes the placements.
+            job: The job.
+            sheets: Its tasks, by sub-job.
+            phase: Kind of the search, for the turn of the job.
+            root: Number of the domain in which to look; all of them if None.
+        """
         self._session = session
         self._domains = session.topology.domains_of(job)
         self._root = self._domains.topology.root if root is None else root
@@ -58,6 +72,8 @@ class DomainSearch:
         self._refusals_before = dict(job.reasons.task_refusals)
         self._is_tried = False
         self._for_part: frozenset[int] | None = None
+        self._turn = domain_turns(session).of(job)
+        self._turn.begin(phase)
 
     def place(self) -> bool:
         """Place tasks in the best domain. Return whether the job is ready."""
@@ -72,6 +88,9 @@ class DomainSearch:
             for needed in sorted({missing, room.size}, reverse=True) if job.topology_key else (missing,):
                 enough = room.hold(level, needed)
                 if enough and place(enough):
+                    self._turn.end()
+                    return session.jobs.job_ready(job)
+                if self._turn.is_cut:
                     return session.jobs.job_ready(job)
         self._refuse(room)
         return session.jobs.job_ready(job)
@@ -87,21 +106,28 @@ class DomainSearch:
         # if no plugin is asked about sub-jobs, they use the job's own domains
         is_anywhere = not self._session.extensions.functions(contract.HYPER_NODE_GRADIENT_FOR_SUB_JOB)
         fit = [number for number in level if is_anywhere or number in self._for_part]
-        return self._place_sheet(sheet, fit) is not None
+        return self._place_sheet(sheet, self._untried(fit)) is not None
+
+    def _untried(self, level: Sequence[int]) -> list[int]:
+        """Return the domains that were not tried in this turn of the job."""
+        domains = self._domains.topology.domains
+        return [number for number in level if not self._turn.has_tried(domains[number].name)]
 
     def _place_sheet(self, sheet: Worksheet, level: Sequence[int]) -> float | None:
         """Place tasks of a sub-job in the best of some domains that takes them; its score, or None if none does."""
         session = self._session
-        left = list(level)
         mark = sheet.mark()
-        while left:
-            scores = session.topology.domain_scores(sheet.sub_job, left)
-            best = int(np.argmax(scores))
+        scores = session.topology.domain_scores(sheet.sub_job, level) if level else np.zeros(0)
+        for best in np.argsort(-scores, kind="stable").tolist():
+            if not self._turn.may_try():
+                break
             sheet.return_to(mark)
             self._begin_trial(sheet)
-            if place_part(session, self._statement, self._job, sheet, self._domains.mask(left[best])):
+            if place_part(session, self._statement, self._job, sheet, self._domains.mask(level[best])):
                 return float(scores[best])
-            del left[best]
+            self._turn.count(sheet.position - mark[0])
+            if not self._job.has_sub_group_policy:
+                self._turn.note(self._domains.topology.domains[level[best]].name)
         sheet.return_to(mark)  # a wider domain begins with all of it
         return None
 
@@ -118,15 +144,24 @@ class DomainSearch:
     def _best_of(self, level: list[int]) -> bool:
         """Try the whole job in each domain of a level, and place it in the best."""
         best: tuple[float, int] | None = None
-        for number in level:
-            before = len(self._statement.operations)
+        for number in self._untried(level):
+            if not self._turn.may_try():
+                break
+            has_whole_share, before = self._turn.has_whole_share, len(self._statement.operations)
             score = self._place_all(number)
             if score is not None and len(level) == 1:
                 return True
             self._statement.undo_to(before)
+            tasks = sum(len(sheet.tasks) for sheet in self._sheets)
+            self._turn.count(0 if score is None else tasks // _SUCCESSES_PER_TRIAL)
             if score is not None and (best is None or score > best[0]):
                 best = score, number
-        return best is not None and self._place_all(best[1]) is not None
+            elif score is None and (has_whole_share or not self._turn.is_cut):
+                self._turn.note(self._domains.topology.domains[number].name)
+        if best is None:
+            return False
+        with self._turn.uncut():
+            return self._place_all(best[1]) is not None
 
     def _place_all(self, number: int) -> float | None:
         """Place the sub-jobs inside a domain; the sum of their scores, or None if that does not serve the job."""

@@ -68,7 +68,7 @@ def test_domains_without_capacity_are_no_regions() -> None:
     tasks = session.jobs.pending_tasks(job)
     members, room = members_of(session, job, tasks), room_of(session, tasks, on_idle=True)
     root = session.topology.domains_of(job).topology.root
-    regions = regions_of(session, job, members, room, root=root, count=lambda _: True)
+    regions = regions_of(session, job, members, room, root=root, phase="", count=lambda _: True)
     names = session.nodes.table.names
 
     assert [[names[column] for column in np.flatnonzero(mask)] for region in regions for mask in region.values()] == [
