@@ -13,8 +13,8 @@ import aiohttp
 import msgspec
 import uvloop
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 
 CONNECTIONS = 32
 

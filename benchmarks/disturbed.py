@@ -24,9 +24,9 @@ from benchmarks.processes import cpu_seconds
 from benchmarks.reaction import daemon, emulated, reactions
 from benchmarks.results import Budget, Result, below, stated
 from benchmarks.tenants import unlike_job, unlike_jobs
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import POD_GROUPS, PODS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import POD_GROUPS, PODS
 
 __all__ = ["BENCHMARKS"]
 

@@ -30,9 +30,9 @@ from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.inputs import Input
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import Result, at_least
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import POD_GROUPS, PODS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import POD_GROUPS, PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
 __all__ = ["BENCHMARKS", "INPUTS", "PodEvent", "is_synced", "wait_until"]

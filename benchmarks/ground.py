@@ -10,8 +10,8 @@ import msgspec
 from benchmarks import clusters
 from benchmarks.clusters import Object
 from benchmarks.cycles import DEFAULT
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.resources import NODES, POD_GROUPS, PODS, QUEUES
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.resources import NODES, POD_GROUPS, PODS, QUEUES
 from pyroclast.scheduler.data import custom_resource_definitions
 
 __all__ = ["UNLIMITED", "WAIT_SECONDS", "Ground"]

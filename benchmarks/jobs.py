@@ -28,9 +28,9 @@ from pyroclast.controllers.jobs.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.emulator.hollow.kubelets import DURATION
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import JOBS, NODES
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import JOBS, NODES
 
 NAMESPACE = "default"
 WAIT_SECONDS = 1800.0

@@ -26,10 +26,10 @@ import uvloop
 from benchmarks.processes import resident_megabytes
 from benchmarks.results import describe_machine
 from pyroclast.emulator.hollow.kubelets import DURATION
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import JOBS, PRIORITY_CLASSES
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import JOBS, PRIORITY_CLASSES
 
 NAMESPACE = "default"
 PODS = 10

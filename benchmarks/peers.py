@@ -29,7 +29,7 @@ import uvloop
 from benchmarks.clusters import queues
 from benchmarks.endtoend import NODE_COUNT, POD_COUNT, Course, Spent, laid
 from benchmarks.results import describe_machine, speed_now, spread
-from pyroclast.kube.resources import QUEUES
+from pyroclast.kube.api.resources import QUEUES
 from tests.e2e.controlplane import assets_folder, missing_binaries
 
 QPS = 10_000

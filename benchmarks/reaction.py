@@ -24,9 +24,9 @@ from benchmarks.emulator import site
 from benchmarks.endtoend import PodEvent, is_synced, wait_until
 from benchmarks.ground import WAIT_SECONDS, Ground
 from benchmarks.results import Result, below
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import PODS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import PODS
 from tests.e2e.controlplane import ControlPlane, assets_folder, missing_binaries
 
 __all__ = ["BENCHMARKS", "daemon", "emulated", "reactions"]

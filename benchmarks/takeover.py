@@ -37,9 +37,9 @@ from benchmarks.clusters import Object
 from benchmarks.ground import UNLIMITED, WAIT_SECONDS, Ground
 from benchmarks.processes import cpu_seconds
 from benchmarks.results import describe_machine, speed_now, spread
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import PODS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import PODS
 from pyroclast.model.wire import Pod
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.emulatorprocess import running_emulator

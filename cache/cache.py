@@ -31,11 +31,11 @@ from pyroclast.cache.sync.event_handlers import WATCHED_KINDS, EventHandlers, Pe
 from pyroclast.cache.sync.on_demand_informer import OnDemandInformer
 from pyroclast.cache.sync.shards import SHARDED_MODES
 from pyroclast.cache.sync.wake_triggers import OnTrigger
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NODES, PODS, RESERVATIONS, Resource
 from pyroclast.kube.reflector import Handler, ObjectLimit, Reflector
-from pyroclast.kube.resources import NODES, PODS, RESERVATIONS, Resource
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError, PyroclastError
 from pyroclast.model.ids import TaskId

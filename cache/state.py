@@ -23,24 +23,24 @@ from pyroclast.cache.carried_state import CarriedState
 from pyroclast.cache.execution.plan_faults import bind_faults, eviction_faults
 from pyroclast.cache.options import SINGLE, StateOptions
 from pyroclast.cache.stores.affinities import PlacedAffinities
-from pyroclast.cache.stores.broken_gangs import BrokenGangs
-from pyroclast.cache.stores.departed import DepartedMembers
-from pyroclast.cache.stores.gangs import GangStore
+from pyroclast.cache.stores.amounts.resource_rows import ResourceRows
+from pyroclast.cache.stores.amounts.uncounted import Uncounted
+from pyroclast.cache.stores.gangs.broken_gangs import BrokenGangs
+from pyroclast.cache.stores.gangs.departed import DepartedMembers
+from pyroclast.cache.stores.gangs.gangs import GangStore
+from pyroclast.cache.stores.gangs.native_groups import NativeGroupStore
+from pyroclast.cache.stores.gangs.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.job_store import JobStore
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS, ObjectLookups
-from pyroclast.cache.stores.native_groups import NativeGroupStore
 from pyroclast.cache.stores.node_store import NodeStore, occupies_node
-from pyroclast.cache.stores.orphan_pods import NO_GROUP, broken_pod, orphan_pods
 from pyroclast.cache.stores.parsed_by_node import ParsedByNode
 from pyroclast.cache.stores.pod_dependents import PodDependents, either
 from pyroclast.cache.stores.pods import PodsOfServer, PodStore
 from pyroclast.cache.stores.priorities import PriorityClasses
 from pyroclast.cache.stores.queues import QueueStore
 from pyroclast.cache.stores.quotas import QuotaStore, UsesByClaim
-from pyroclast.cache.stores.reservations import ReservationStore
-from pyroclast.cache.stores.resource_rows import ResourceRows
+from pyroclast.cache.stores.reservations.reservations import ReservationStore
 from pyroclast.cache.stores.topology import TopologyStore
-from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.stores.volumes import VolumeLookup, driver_amounts
 from pyroclast.cache.sync.heartbeats import is_device_heartbeat, is_node_heartbeat
 from pyroclast.cache.sync.object_filter import ObjectFilter

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Final
 
-from pyroclast.emulator.quantities import amount
+from pyroclast.emulator.kinds.quantities import amount
 
 __all__ = ["MOST_PORTS", "pair", "quantity", "seconds", "whole"]
 

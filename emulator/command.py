@@ -18,9 +18,9 @@ from typing import Any
 import uvloop
 
 from pyroclast.emulator.arguments import MOST_PORTS, whole
-from pyroclast.emulator.podgroups import NATIVE_VERSIONS
+from pyroclast.emulator.kinds.podgroups import NATIVE_VERSIONS
 from pyroclast.emulator.run import Emulator
-from pyroclast.emulator.store import HISTORY
+from pyroclast.emulator.storage.store import HISTORY
 
 __all__ = ["UnusableError", "add_flags", "emulator_of", "listening", "until_signal", "write_kubeconfig_for"]
 

@@ -10,23 +10,23 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from pyroclast.emulator.budgets import BudgetStrategy
+from pyroclast.emulator.api.fast_path import FastServer
+from pyroclast.emulator.api.server import LARGEST_BODY_BYTES, ApiServer
 from pyroclast.emulator.clock import Clock
-from pyroclast.emulator.cluster import Cluster
-from pyroclast.emulator.collector import Collector
-from pyroclast.emulator.customresources import Definitions, DefinitionStrategy
-from pyroclast.emulator.defaults import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
-from pyroclast.emulator.disruption import Budgets
-from pyroclast.emulator.fast_path import FastServer
 from pyroclast.emulator.faults import Faults
-from pyroclast.emulator.leases import LeaseStrategy
-from pyroclast.emulator.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
-from pyroclast.emulator.podgroups import PodGroupStrategy, WorkloadStrategy, native_kinds
-from pyroclast.emulator.pods import PodStrategy
-from pyroclast.emulator.priorities import PriorityClassStrategy
-from pyroclast.emulator.server import LARGEST_BODY_BYTES, ApiServer
-from pyroclast.emulator.store import HISTORY, Store
-from pyroclast.emulator.watches import BOOKMARK_SECONDS
+from pyroclast.emulator.kinds.budgets import BudgetStrategy
+from pyroclast.emulator.kinds.defaults import JobStrategy, SecretStrategy, ServiceStrategy, VolumeStrategy
+from pyroclast.emulator.kinds.disruption import Budgets
+from pyroclast.emulator.kinds.leases import LeaseStrategy
+from pyroclast.emulator.kinds.namespaces import FIRST_NAMESPACES, NamespaceStrategy, Terminator, first_namespace
+from pyroclast.emulator.kinds.podgroups import PodGroupStrategy, WorkloadStrategy, native_kinds
+from pyroclast.emulator.kinds.pods import PodStrategy
+from pyroclast.emulator.kinds.priorities import PriorityClassStrategy
+from pyroclast.emulator.operations.cluster import Cluster
+from pyroclast.emulator.operations.collector import Collector
+from pyroclast.emulator.operations.customresources import Definitions, DefinitionStrategy
+from pyroclast.emulator.storage.store import HISTORY, Store
+from pyroclast.emulator.storage.watches import BOOKMARK_SECONDS
 
 __all__ = ["Emulator", "write_kubeconfig"]
 

@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.kube.client import Client, Lane
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.errors import ApiError, NoAnswerError
-from pyroclast.kube.resources import LEASES
+from pyroclast.kube.api.client import Client, Lane
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiError, NoAnswerError
+from pyroclast.kube.api.resources import LEASES
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.wire import micro_time
 

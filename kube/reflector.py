@@ -23,13 +23,13 @@ import aiohttp
 import msgspec
 import structlog
 
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.metrics import BROKEN_OBJECTS, HANDLER_ERRORS, REFLECTOR_RESTARTS
+from pyroclast.kube.api.resources import Resource
 from pyroclast.kube.collector import collector_off
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.metrics import BROKEN_OBJECTS, HANDLER_ERRORS, REFLECTOR_RESTARTS
-from pyroclast.kube.resources import Resource
 from pyroclast.model.errors import CacheError, ObjectError
 from pyroclast.model.wire import Broken, ObjectMeta, StatusEvent
 

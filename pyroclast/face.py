@@ -33,7 +33,7 @@ from pyroclast.framework.session.topology import SessionTopology
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes
 from pyroclast.framework.state.reservations import ReservationView
-from pyroclast.kube.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
+from pyroclast.kube.writes.binding import Binder, BindOutcome, PlanOutcome, Preparer, register_binder, register_preparer
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray, ReasonArray
 from pyroclast.model.errors import ArgumentError, ConfigError, PyroclastError

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube.evictor import BUDGET, EvictionOutcome, Evictor
+from pyroclast.kube.writes.evictor import BUDGET, EvictionOutcome, Evictor
 from pyroclast.model import wire
 from pyroclast.model.matching.selectors import Selector
 from pyroclast.model.plan import Eviction, Plan

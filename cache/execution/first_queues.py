@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import QUEUES
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import QUEUES
 from pyroclast.model.ids import QueueName
 from pyroclast.model.queues import ROOT_QUEUE
 

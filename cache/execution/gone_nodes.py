@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.kube.client import Client, Lane
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NUMATOPOLOGIES
+from pyroclast.kube.api.client import Client, Lane
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NUMATOPOLOGIES
 from pyroclast.model import wire
 
 __all__ = ["GoneNodes"]

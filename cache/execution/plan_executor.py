@@ -12,10 +12,10 @@ import structlog
 from pyroclast.cache.execution.eviction_dry_run import blocked_evictions, outcomes_of
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube.binding import BindOutcome, PlanOutcome, refused
-from pyroclast.kube.events import regarding
-from pyroclast.kube.evictor import BUDGET, EvictionOutcome
-from pyroclast.kube.resources import POD_GROUPS, PODS, RESERVATIONS
+from pyroclast.kube.api.resources import POD_GROUPS, PODS, RESERVATIONS
+from pyroclast.kube.writes.binding import BindOutcome, PlanOutcome, refused
+from pyroclast.kube.writes.events import regarding
+from pyroclast.kube.writes.evictor import BUDGET, EvictionOutcome
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Eviction, Plan

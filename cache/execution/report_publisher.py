@@ -5,8 +5,8 @@ from typing import Final
 
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube.events import Regarding, regarding
-from pyroclast.kube.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, RESERVATIONS
+from pyroclast.kube.api.resources import ELASTIC_QUOTAS, POD_GROUPS, PODS, QUEUES, RESERVATIONS
+from pyroclast.kube.writes.events import Regarding, regarding
 from pyroclast.model import report, wire
 from pyroclast.model.elastic.names import (
     ALLOCATED,

@@ -9,9 +9,9 @@ from typing import Any
 import structlog
 
 from pyroclast.cache.sync.shards import shard_nodes
-from pyroclast.kube.client import Client, Lane, MediaType
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NODE_SHARDS
+from pyroclast.kube.api.client import Client, Lane, MediaType
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NODE_SHARDS
 from pyroclast.model import wire
 
 __all__ = ["shard_status", "write_shard_status"]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from pyroclast.kube.binding import Binder
-from pyroclast.kube.events import EventRecorder
-from pyroclast.kube.evictor import Evictor
-from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.writes.binding import Binder
+from pyroclast.kube.writes.events import EventRecorder
+from pyroclast.kube.writes.evictor import Evictor
+from pyroclast.kube.writes.status import StatusWriter
 
 __all__ = ["ClusterWriters"]
 

@@ -14,7 +14,7 @@ from pyroclast.cache.assumptions import Assumption
 from pyroclast.cache.files.measurements import MEASURED, measured_objects
 from pyroclast.cache.files.objects import KINDS
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube import resources
+from pyroclast.kube.api import resources
 from pyroclast.model import wire
 from pyroclast.model.ids import TaskId
 from pyroclast.model.watched import is_watched

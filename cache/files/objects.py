@@ -12,7 +12,7 @@ from pyroclast.cache.files.measurements import MEASURED, NodeMeasurement, measur
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS
-from pyroclast.kube import resources
+from pyroclast.kube.api import resources
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.native.reading import template_fault

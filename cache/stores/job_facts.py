@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyroclast.cache.stores.columns import frozen
+from pyroclast.cache.stores.amounts.columns import frozen
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import MANY_TEMPLATES, NO_NAMESPACE, NO_TEMPLATE, Job
 

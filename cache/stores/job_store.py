@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pyroclast.cache.stores.columns import Matrix, frozen
+from pyroclast.cache.stores.amounts.columns import Matrix, frozen
+from pyroclast.cache.stores.amounts.uncounted import Uncounted
 from pyroclast.cache.stores.job_facts import JobFacts, JobsInOrder
 from pyroclast.cache.stores.priorities import PriorityClasses
-from pyroclast.cache.stores.uncounted import Uncounted
 from pyroclast.cache.translation.template_deltas import JOB_SEGMENTS, TemplateDeltas
 from pyroclast.cache.translation.translate import GroupFacts
 from pyroclast.model.api.scheduling import PodGroupPhase

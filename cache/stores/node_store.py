@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pyroclast.cache.stores.columns import Matrix, frozen
-from pyroclast.cache.stores.uncounted import Uncounted, beyond
+from pyroclast.cache.stores.amounts.columns import Matrix, frozen
+from pyroclast.cache.stores.amounts.uncounted import Uncounted, beyond
 from pyroclast.cache.translation.template_deltas import NODE_SEGMENTS, TemplateDeltas
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import NodeName, TaskId

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pyroclast.cache.stores.columns import frozen
-from pyroclast.cache.stores.uncounted import Uncounted
+from pyroclast.cache.stores.amounts.columns import frozen
+from pyroclast.cache.stores.amounts.uncounted import Uncounted
 from pyroclast.cache.translation.template_deltas import TemplateDeltas
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray

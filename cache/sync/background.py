@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import structlog
 
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.clock import Clock, SystemClock
 
 __all__ = ["Background", "Work"]
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 from pyroclast.cache.files.objects import KINDS
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.wake_triggers import OnTrigger, trigger_of, waiting_namespace
-from pyroclast.kube import resources
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.resources import Resource
 from pyroclast.model import wire
 
 __all__ = ["WATCHED_KINDS", "EventHandlers", "PendingPodHandler"]

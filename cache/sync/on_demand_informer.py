@@ -15,10 +15,10 @@ import structlog
 
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.event_handlers import EventHandlers
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.resources import Resource
 from pyroclast.kube.reflector import Handler, ObjectLimit, Reflector
-from pyroclast.kube.resources import Resource
 from pyroclast.model.errors import ObjectError
 
 __all__ = ["EVERY_OBJECT", "OnDemandInformer", "RequiredObjects"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pyroclast.cache.stores.columns import PER_RESOURCE, Segments, frozen
+from pyroclast.cache.stores.amounts.columns import PER_RESOURCE, Segments, frozen
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.nodes import StateRows
 from pyroclast.model.resources import ResourceSpace

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from pyroclast.cache.usage.source import SourceError, paired
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName
 from pyroclast.model.quantity import QuantityError, parse

@@ -8,7 +8,7 @@ import aiohttp
 import msgspec
 
 from pyroclast.cache.usage.source import SourceError
-from pyroclast.kube.read_limited import TooLargeError, read_at_most
+from pyroclast.kube.api.read_limited import TooLargeError, read_at_most
 from pyroclast.model.usage import UsageSource
 
 __all__ = ["ask"]

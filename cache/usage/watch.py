@@ -18,8 +18,8 @@ from pyroclast.cache.usage.adaptor import Adaptor
 from pyroclast.cache.usage.elasticsearch import Elasticsearch
 from pyroclast.cache.usage.prometheus import Prometheus
 from pyroclast.cache.usage.source import SourceError, UsageReader
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
 from pyroclast.model.ids import NodeName
 from pyroclast.model.usage import NodeUsage, UsageSource
 

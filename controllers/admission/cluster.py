@@ -13,10 +13,10 @@ import structlog
 
 from pyroclast.controllers.admission.lookups import QUEUE_PARENT, Lookups, QueuesByName, StoredQueues, parent_index
 from pyroclast.controllers.runtime.store import Index, Store
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NAMESPACES, QUEUES, Resource
 from pyroclast.kube.reflector import HasMetadata, Reflector
-from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NAMESPACES, QUEUES, Resource
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.api.quota import ElasticQuotaProfile
 from pyroclast.model.api.scheduling import Queue

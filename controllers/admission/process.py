@@ -21,9 +21,9 @@ from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.quota_counting import QuotaCounter
 from pyroclast.controllers.admission.resource_groups import ResourceGroup, read_resource_groups
 from pyroclast.controllers.admission.server import Server
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model.errors import ConfigError
 
 __all__ = ["Admission", "serve"]

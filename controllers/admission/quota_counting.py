@@ -20,9 +20,9 @@ from pyroclast.controllers.admission.cluster import AdmissionCluster
 from pyroclast.controllers.admission.faults import Fault
 from pyroclast.controllers.admission.rules.shape import read
 from pyroclast.controllers.runtime.writer import Writer
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.resources import ELASTIC_QUOTAS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import ELASTIC_QUOTAS
 from pyroclast.model import wire
 from pyroclast.model.annotations import read_json
 from pyroclast.model.elastic.names import ADMISSION, CHILD_REQUEST, QUOTA_NAME

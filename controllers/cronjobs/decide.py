@@ -13,7 +13,7 @@ from pyroclast.controllers.cronjobs.schedule import Schedule, ScheduleError, par
 from pyroclast.controllers.cronjobs.status import CronJobEvent, beyond_history, observed, served_until, without_jobs
 from pyroclast.controllers.runtime.invalid_condition import INVALID
 from pyroclast.controllers.runtime.writer import owner_reference
-from pyroclast.kube.resources import CRON_JOBS
+from pyroclast.kube.api.resources import CRON_JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import ConcurrencyPolicy, CronJob, CronJobStatus, Job
 

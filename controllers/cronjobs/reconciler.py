@@ -20,8 +20,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store
 from pyroclast.controllers.runtime.writer import controlled_by
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import CRON_JOBS, JOBS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import CRON_JOBS, JOBS
 from pyroclast.model.api.batch import CronJob, CronJobStatus, Job
 
 __all__ = ["CronJobs", "build"]

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from pyroclast.kube.resources import JOBS
+from pyroclast.kube.api.resources import JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import CronJob, CronJobStatus, Job, JobPhase
 from pyroclast.model.api.meta import ObjectReference

@@ -12,8 +12,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writer import means_another
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import GANG_POD_GROUPS, PODS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import GANG_POD_GROUPS, PODS
 from pyroclast.model.gangs.identity import gang_of
 from pyroclast.model.wire import GangPodGroup, Pod
 

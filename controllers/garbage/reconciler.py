@@ -9,8 +9,8 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import COMMANDS, JOBS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import COMMANDS, JOBS
 from pyroclast.model.api.batch import Job, JobPhase
 from pyroclast.model.api.bus import Command
 from pyroclast.model.wire import unix_seconds

@@ -17,9 +17,9 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.events import Regarding
-from pyroclast.kube.resources import HYPER_NODES, NODES
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import HYPER_NODES, NODES
+from pyroclast.kube.writes.events import Regarding
 from pyroclast.model.api import names
 from pyroclast.model.api.topology import HyperNode
 from pyroclast.model.wire import Node

@@ -10,7 +10,7 @@ from pyroclast.controllers.admission.faults import faults_message
 from pyroclast.controllers.admission.rules.jobflows import faults_of
 from pyroclast.controllers.jobflows.progress import completed_flows, job_name, progress
 from pyroclast.controllers.runtime.writer import owner_reference
-from pyroclast.kube.resources import JOB_FLOWS
+from pyroclast.kube.api.resources import JOB_FLOWS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import Flow, JobFlow, JobFlowPhase, JobFlowStatus, JobTemplate, RetainPolicy

@@ -18,8 +18,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writer import controlled_by
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import JobFlow, JobFlowStatus, JobTemplate
 

@@ -10,7 +10,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store
-from pyroclast.kube.resources import JOB_TEMPLATES, JOBS
+from pyroclast.kube.api.resources import JOB_TEMPLATES, JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.flow import JobTemplate

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from pyroclast.controllers.runtime.writer import owner_reference
-from pyroclast.kube.resources import JOBS, PERSISTENT_VOLUME_CLAIMS
+from pyroclast.kube.api.resources import JOBS, PERSISTENT_VOLUME_CLAIMS
 from pyroclast.model.api.batch import Job
 
 __all__ = ["RECORD", "ClaimPlan", "claim_name", "claims_of", "without_made_names"]

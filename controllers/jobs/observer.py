@@ -14,8 +14,8 @@ from pyroclast.controllers.admission.rules.pods import budget_faults
 from pyroclast.controllers.admission.rules.shape import member
 from pyroclast.controllers.admission.rules.templates import unreadable
 from pyroclast.controllers.jobs.claims import without_made_names
+from pyroclast.controllers.jobs.decision.observed import Observed, is_new, members_of
 from pyroclast.controllers.jobs.defaults import filled_in
-from pyroclast.controllers.jobs.observed import Observed, is_new, members_of
 from pyroclast.controllers.jobs.plugins.registry import plugin_faults
 from pyroclast.controllers.jobs.pods import pod_group_name
 from pyroclast.controllers.jobs.reasons import INVALID, PLUGIN_ERROR
@@ -23,7 +23,7 @@ from pyroclast.controllers.jobs.stores import COMMAND_JOB, POD_OWNER, Stores, pl
 from pyroclast.controllers.runtime.ages import Ages
 from pyroclast.controllers.runtime.invalid_condition import grace_left
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.kube.clock import Clock
+from pyroclast.kube.api.clock import Clock
 from pyroclast.model.api.batch import Job, JobSpec
 from pyroclast.model.api.meta import EMPTY
 from pyroclast.model.api.scheduling import PodGroup

@@ -13,8 +13,8 @@ from pyroclast.controllers.jobs.plugins.plugin import Owned, OwnedKey
 from pyroclast.controllers.jobs.plugins.registry import plugins_of
 from pyroclast.controllers.runtime.store import Key, key_of
 from pyroclast.controllers.runtime.writer import NameTakenError, Writer, controlled_by
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES, Resource
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import CONFIG_MAPS, NETWORK_POLICIES, SECRETS, SERVICES, Resource
 from pyroclast.model.api.batch import Job
 from pyroclast.model.wire import ObjectMeta
 

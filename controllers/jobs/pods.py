@@ -11,7 +11,7 @@ import msgspec
 
 from pyroclast.controllers.jobs.claims import claims_of
 from pyroclast.controllers.runtime.writer import owner_reference
-from pyroclast.kube.resources import JOBS
+from pyroclast.kube.api.resources import JOBS
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, TaskSpec
 from pyroclast.model.label_keys import is_label_value

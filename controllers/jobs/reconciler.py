@@ -10,10 +10,12 @@ import structlog
 
 from pyroclast.controllers.jobs import metrics
 from pyroclast.controllers.jobs.claims import ClaimPlan
-from pyroclast.controllers.jobs.decide import decide, step_of_deleted
-from pyroclast.controllers.jobs.decision import Decision, EventRecord
-from pyroclast.controllers.jobs.memory import JobMemory
-from pyroclast.controllers.jobs.observed import Observed, PodPlace, is_given_up, is_leaving
+from pyroclast.controllers.jobs.decision.decide import decide, step_of_deleted
+from pyroclast.controllers.jobs.decision.decision import Decision, EventRecord
+from pyroclast.controllers.jobs.decision.memory import JobMemory
+from pyroclast.controllers.jobs.decision.observed import Observed, PodPlace, is_given_up, is_leaving
+from pyroclast.controllers.jobs.decision.states import FINISHED
+from pyroclast.controllers.jobs.decision.statuses import remembering_plugins
 from pyroclast.controllers.jobs.observer import JobObserver, change_refusal
 from pyroclast.controllers.jobs.patches import difference
 from pyroclast.controllers.jobs.plugin_objects import PluginObjects, check_owner
@@ -29,8 +31,6 @@ from pyroclast.controllers.jobs.reasons import (
     PVC_ERROR,
 )
 from pyroclast.controllers.jobs.rounds import SyncRound
-from pyroclast.controllers.jobs.states import FINISHED
-from pyroclast.controllers.jobs.statuses import remembering_plugins
 from pyroclast.controllers.jobs.stores import COMMAND_JOB, Stores, place_of
 from pyroclast.controllers.jobs.watches import watches_of
 from pyroclast.controllers.runtime.expectations import Expectations
@@ -40,11 +40,11 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key
 from pyroclast.controllers.runtime.writer import NamespaceEndingError, Writer, controlled_by, means_another
-from pyroclast.kube.clock import Clock
-from pyroclast.kube.concurrent_calls import gathered
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.events import Regarding, regarding
-from pyroclast.kube.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS
+from pyroclast.kube.api.clock import Clock
+from pyroclast.kube.api.concurrent_calls import gathered
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS
+from pyroclast.kube.writes.events import Regarding, regarding
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job, JobPhase, JobStatus, TaskSpec
 from pyroclast.model.errors import PyroclastError

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
 from pyroclast.controllers.runtime.writer import NamespaceEndingError
-from pyroclast.kube.concurrent_calls import gathered
-from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.concurrent_calls import gathered
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
 from pyroclast.model.errors import PyroclastError
 
 __all__ = ["SyncRound"]

@@ -7,7 +7,7 @@ from pyroclast.controllers.admission.lookups import QUEUE_PARENT, parent_index
 from pyroclast.controllers.runtime.keys import controller_index
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.store import Store
-from pyroclast.kube.resources import (
+from pyroclast.kube.api.resources import (
     COMMANDS,
     JOBS,
     NAMESPACES,

@@ -8,7 +8,7 @@ from pyroclast.controllers.jobs.stores import JOB_CLAIM, JOB_QUEUE, Stores, job_
 from pyroclast.controllers.runtime.keys import keys_of_controller
 from pyroclast.controllers.runtime.reconciler import AnyWatch, Watch
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.kube.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS, QUEUES
+from pyroclast.kube.api.resources import COMMANDS, JOBS, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS, QUEUES
 from pyroclast.model import wire
 from pyroclast.model.api import names
 from pyroclast.model.api.batch import Job

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model.api.meta import OwnerReference
 from pyroclast.model.wire import Pod
 

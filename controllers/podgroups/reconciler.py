@@ -32,8 +32,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writer import means_another
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NAMESPACES, POD_GROUPS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NAMESPACES, POD_GROUPS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 from pyroclast.model import wire
 from pyroclast.model.api import names
 from pyroclast.model.api.scheduling import PodGroup

@@ -13,8 +13,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writer import means_another
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import POD_GROUPS, QUEUES
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue
 
 __all__ = ["PodGroupValidator"]

@@ -24,8 +24,8 @@ from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
 from pyroclast.controllers.runtime.writer import means_another
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.resources import COMMANDS, POD_GROUPS, QUEUES
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import COMMANDS, POD_GROUPS, QUEUES
 from pyroclast.model.api import names
 from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue

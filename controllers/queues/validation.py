@@ -14,7 +14,7 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.kube.resources import QUEUES
+from pyroclast.kube.api.resources import QUEUES
 from pyroclast.model.api import names
 from pyroclast.model.api.scheduling import Queue
 

@@ -19,8 +19,8 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NODES
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS, NODES
 from pyroclast.model.api.quota import ElasticQuota, ElasticQuotaProfile
 from pyroclast.model.elastic.names import PROFILE, TREE_ID
 from pyroclast.model.matching.selectors import Selector

@@ -15,8 +15,8 @@ from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, Store, key_of
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NODES, PODS, RESERVATIONS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NODES, PODS, RESERVATIONS
 from pyroclast.model.reservations.reading import life_of
 from pyroclast.model.reservations.status import allocated_uid, due_at, next_status, users_of
 from pyroclast.model.wire import Node, Pod, Reservation, ReservationPhase

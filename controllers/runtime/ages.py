@@ -7,7 +7,7 @@ monotonic clock counts. A change of the wall clock makes no step early or late.
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from pyroclast.kube.clock import Clock
+from pyroclast.kube.api.clock import Clock
 
 __all__ = ["Ages"]
 

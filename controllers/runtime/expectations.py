@@ -15,7 +15,7 @@ import structlog
 
 from pyroclast.controllers.runtime.operator_metrics import EXPECTATIONS_EXPIRED
 from pyroclast.controllers.runtime.store import Key, Store
-from pyroclast.kube.clock import Clock, SystemClock
+from pyroclast.kube.api.clock import Clock, SystemClock
 from pyroclast.kube.reflector import HasMetadata
 
 __all__ = ["Expectations"]

@@ -11,8 +11,8 @@ import msgspec
 
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.store import Key, key_of
+from pyroclast.kube.api.resources import Resource
 from pyroclast.kube.reflector import HasMetadata
-from pyroclast.kube.resources import Resource
 from pyroclast.model.api.meta import Wire
 from pyroclast.model.wire.times import time_text, unix_seconds
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from pyroclast.controllers.runtime.store import Index, Key, key_of
+from pyroclast.kube.api.resources import Resource
 from pyroclast.kube.reflector import HasMetadata
-from pyroclast.kube.resources import Resource
 
 __all__ = ["controller_index", "keys_of_controller", "own_key"]
 

@@ -21,14 +21,14 @@ from pyroclast.controllers.runtime.reconciler import Reconciler, Watch
 from pyroclast.controllers.runtime.store import Index, Store
 from pyroclast.controllers.runtime.work_queue import WorkQueue
 from pyroclast.controllers.runtime.writer import Writer
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.events import EventRecorder, Regarding, regarding
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import Resource
 from pyroclast.kube.reflector import HasMetadata, Reflector
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.writes.events import EventRecorder, Regarding, regarding
 from pyroclast.model.errors import CacheError, ObjectError
 
 __all__ = ["Operator"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from pyroclast.controllers.runtime.store import Key
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.resources import Resource
 
 __all__ = ["Reconciler", "Watch"]
 

@@ -21,9 +21,9 @@ import structlog
 from pyroclast.controllers.runtime import metrics
 from pyroclast.controllers.runtime.store import Key
 from pyroclast.controllers.runtime.writer import NamespaceEndingError, NameTakenError
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model.errors import PyroclastError
 
 __all__ = ["WorkQueue"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.errors import ApiError, means_another
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.errors import ApiError, means_another
+from pyroclast.kube.api.resources import Resource
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.wire import ObjectMeta
 

@@ -9,7 +9,7 @@ from pyroclast.emulator.command import until_signal
 from pyroclast.emulator.hollow.kubelets import KubeletOptions
 from pyroclast.emulator.hollow.run import run_hollow_nodes
 from pyroclast.emulator.hollow.template import NodeTemplate
-from pyroclast.kube.configuration import ClusterOptions, ConfigError
+from pyroclast.kube.api.configuration import ClusterOptions, ConfigError
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _UNUSABLE = 2

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pyroclast.emulator.quantities import amount
+from pyroclast.emulator.kinds.quantities import amount
 from pyroclast.model import wire
 
 __all__ = ["Refusal", "Room", "pod_requests"]

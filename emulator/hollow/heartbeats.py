@@ -10,9 +10,9 @@ import structlog
 from pyroclast.emulator.clock import Clock
 from pyroclast.emulator.hollow.admission import Room
 from pyroclast.emulator.hollow.template import ready_condition
-from pyroclast.kube.client import Client, Lane, MediaType
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import LEASES, NODES
+from pyroclast.kube.api.client import Client, Lane, MediaType
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import LEASES, NODES
 from pyroclast.model import wire
 
 __all__ = ["Heartbeats"]

@@ -24,11 +24,11 @@ from pyroclast.emulator.clock import Clock, parse_time
 from pyroclast.emulator.hollow.admission import Room
 from pyroclast.emulator.hollow.statuses import ended, refused, running
 from pyroclast.emulator.hollow.template import HOLLOW_LABEL
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NODES, PODS
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import NODES, PODS
 from pyroclast.model import wire
 
 __all__ = ["DURATION", "RESULT", "TERMINATION", "KubeletOptions", "Kubelets", "seconds_in"]

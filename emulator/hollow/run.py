@@ -9,13 +9,13 @@ from pyroclast.emulator.clock import Clock
 from pyroclast.emulator.hollow.heartbeats import Heartbeats
 from pyroclast.emulator.hollow.kubelets import KubeletOptions, Kubelets
 from pyroclast.emulator.hollow.template import NodeTemplate
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.clock import SystemClock
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.errors import ApiConflictError
-from pyroclast.kube.resources import NODES
-from pyroclast.kube.retrying import retry
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.clock import SystemClock
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.errors import ApiConflictError
+from pyroclast.kube.api.resources import NODES
+from pyroclast.kube.api.retrying import retry
 
 __all__ = ["register_nodes", "run_hollow_nodes"]
 

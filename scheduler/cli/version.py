@@ -2,7 +2,7 @@
 
 import platform
 
-from pyroclast.kube.version import own_version
+from pyroclast.kube.api.version import own_version
 
 __all__ = ["version_line"]
 

@@ -22,12 +22,12 @@ from prometheus_client.registry import Collector
 from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.operator_metrics import LEADER, WATCH_LAG
-from pyroclast.kube.client import Client
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.reviews import Reviews
+from pyroclast.kube.api.version import own_version
 from pyroclast.kube.collector import settle
-from pyroclast.kube.configuration import ClusterOptions, connect
 from pyroclast.kube.lease import Elector
-from pyroclast.kube.reviews import Reviews
-from pyroclast.kube.version import own_version
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.controllers.options import Options
 from pyroclast.scheduler.controllers.table import CONTROLLERS

@@ -16,15 +16,15 @@ from pyroclast.cache.sync.event_handlers import WATCHED_KINDS
 from pyroclast.cache.sync.node_selector import NodeFilter
 from pyroclast.cache.sync.ring import Ownership
 from pyroclast.cache.sync.wake_triggers import OnTrigger
-from pyroclast.kube import resources
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.binding import BIND_EXTENSIONS, Delegate
-from pyroclast.kube.client import Client
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.events import EventRecorder
-from pyroclast.kube.resources import Resource
-from pyroclast.kube.status import StatusWriter
-from pyroclast.kube.write_priority import WritePriority
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.api.resources import Resource
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.binding import BIND_EXTENSIONS, Delegate
+from pyroclast.kube.writes.events import EventRecorder
+from pyroclast.kube.writes.status import StatusWriter
+from pyroclast.kube.writes.write_priority import WritePriority
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import QueueName, TaskId

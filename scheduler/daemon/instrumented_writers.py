@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from pyroclast.kube.binding import Binder, PlanOutcome
-from pyroclast.kube.evictor import EvictionOutcome, Evictor
+from pyroclast.kube.writes.binding import Binder, PlanOutcome
+from pyroclast.kube.writes.evictor import EvictionOutcome, Evictor
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Eviction, Plan
 from pyroclast.scheduler.monitoring.metrics import Metrics

@@ -8,7 +8,7 @@ from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.sync.background import Background
 from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, RequiredObjects
 from pyroclast.framework.configuration import Configuration, Profile
-from pyroclast.kube.resources import (
+from pyroclast.kube.api.resources import (
     CLUSTER_NETWORK_TOPOLOGIES,
     CONFIG_MAPS,
     NODE_METRICS,

@@ -12,12 +12,12 @@ from typing import Final
 
 import structlog
 
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.clock import SystemClock
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import PODS
-from pyroclast.kube.retrying import retry
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.clock import SystemClock
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import PODS
+from pyroclast.kube.api.retrying import retry
 from pyroclast.model.api.names import QUEUE_ALLOCATION_GATE
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot

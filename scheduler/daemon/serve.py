@@ -24,14 +24,14 @@ from pyroclast.framework.configuration import Configuration, read_source
 from pyroclast.framework.cycle import Observer, run_cycle
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.kube.client import Client
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import QUEUES
+from pyroclast.kube.api.reviews import Reviews
+from pyroclast.kube.api.version import own_version
 from pyroclast.kube.collector import settle
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.events import regarding
 from pyroclast.kube.lease import Elector
-from pyroclast.kube.resources import QUEUES
-from pyroclast.kube.reviews import Reviews
-from pyroclast.kube.version import own_version
+from pyroclast.kube.writes.events import regarding
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.plugins.deviceshare import DeviceShareArgs, args_of

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 import structlog
 
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.kube.reflector import Reflector
 from pyroclast.model.errors import PyroclastError
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import NODES, POD_GROUPS, PODS, QUEUES
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import NODES, POD_GROUPS, PODS, QUEUES
 from pyroclast.model import wire
 from pyroclast.scheduler.demo import processes
 from pyroclast.scheduler.demo.display import Picture

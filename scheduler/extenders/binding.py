@@ -13,7 +13,7 @@ import msgspec
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.configuration.arguments import decode
 from pyroclast.framework.extension.outside import Question
-from pyroclast.kube.binding import DelegateError
+from pyroclast.kube.writes.binding import DelegateError
 from pyroclast.model.plan import Bind
 from pyroclast.model.texts import shortened
 from pyroclast.plugins.extender import Extender, ExtenderArgs

@@ -10,7 +10,7 @@ from typing import Final
 import aiohttp
 
 from pyroclast.framework.extension.outside import Question
-from pyroclast.kube.read_limited import TooLargeError, read_at_most
+from pyroclast.kube.api.read_limited import TooLargeError, read_at_most
 
 __all__ = ["ExtenderClient", "NoReplyError"]
 

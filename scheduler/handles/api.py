@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from pyroclast.controllers.runtime.writer import Writer
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import Resource, resource_of
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import Resource, resource_of
 from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.watched import WatchedKind, check_name
 

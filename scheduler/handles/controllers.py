@@ -21,9 +21,9 @@ from pyroclast.controllers.runtime.store import Key
 from pyroclast.controllers.runtime.work_queue import WorkQueue
 from pyroclast.controllers.runtime.writer import NamespaceEndingError, NotLeadingError
 from pyroclast.framework.extension.contract import PluginController, ReconcileRequest
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.errors import ApiConflictError, ApiError, NoAnswerError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.texts import said_by
 from pyroclast.model.watched import WatchedKind

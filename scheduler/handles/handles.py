@@ -7,7 +7,7 @@ import structlog
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.framework.extension.declarations import NOTHING_DECLARED, Declared
-from pyroclast.kube.client import Client
+from pyroclast.kube.api.client import Client
 from pyroclast.scheduler.handles.controllers import PluginControllers
 from pyroclast.scheduler.handles.watches import PluginWatches
 from pyroclast.scheduler.monitoring.metrics import Metrics

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.sync.on_demand_informer import OnDemandInformer, RequiredObjects
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import resource_of
 from pyroclast.kube.reflector import HasMetadata, ObjectLimit
-from pyroclast.kube.resources import resource_of
 from pyroclast.model.watched import WatchedKind
 
 __all__ = ["LIMIT", "OnChange", "PluginWatches"]

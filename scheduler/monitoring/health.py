@@ -21,8 +21,8 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from pyroclast.kube.metrics import LOOP_TASKS
-from pyroclast.kube.reviews import Reviews
+from pyroclast.kube.api.metrics import LOOP_TASKS
+from pyroclast.kube.api.reviews import Reviews
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.process_options import ProcessOptions
 from pyroclast.scheduler.monitoring.metrics import CONTENT_TYPE

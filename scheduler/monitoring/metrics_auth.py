@@ -9,8 +9,8 @@ import structlog
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.reviews import Access, Reviews
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.reviews import Access, Reviews
 from pyroclast.model.errors import ConfigError
 
 __all__ = ["MountedCertificate", "guard"]

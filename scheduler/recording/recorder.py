@@ -33,7 +33,7 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Observer
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.session.memory import Memory
-from pyroclast.kube.version import own_version
+from pyroclast.kube.api.version import own_version
 from pyroclast.model.errors import ConfigError, ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import NodeName, TaskId

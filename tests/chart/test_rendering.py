@@ -12,7 +12,7 @@ import yaml
 
 from pyroclast.controllers.hypernodes.discovery import SOURCE
 from pyroclast.framework.diagnosis.lint import check
-from pyroclast.kube.resources import GANG_POD_GROUPS
+from pyroclast.kube.api.resources import GANG_POD_GROUPS
 from pyroclast.model.api.names import NETWORK_TOPOLOGY_SOURCE
 from pyroclast.model.wire import GangPodGroupSpec, GangPodGroupStatus
 from pyroclast.scheduler.cli.options import parse_options

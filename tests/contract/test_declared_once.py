@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube import resources
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.resources import Resource
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("actions", "cache", "controllers", "framework", "kube", "model", "plugins", "pyroclast", "scheduler")
@@ -72,11 +72,11 @@ def test_a_second_struct_is_found() -> None:
 
 
 def test_resources_are_declared_in_one_table() -> None:
-    """`Resource(...)` is called in `kube/resources.py` alone."""
+    """`Resource(...)` is called in `kube/api/resources.py` alone."""
     calls = [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for file in product_files()
-        if file != ROOT / "kube/resources.py"
+        if file != ROOT / "kube/api/resources.py"
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Resource"
     ]

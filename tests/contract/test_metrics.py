@@ -12,12 +12,12 @@ import pyroclast.controllers.jobs.metrics
 import pyroclast.controllers.queues.metrics
 import pyroclast.controllers.runtime.metrics
 import pyroclast.controllers.runtime.operator_metrics
-import pyroclast.kube.metrics
+import pyroclast.kube.api.metrics
 from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
-    pyroclast.kube.metrics,
+    pyroclast.kube.api.metrics,
     pyroclast.controllers.admission.metrics,
     pyroclast.controllers.jobflows.metrics,
     pyroclast.controllers.jobs.metrics,

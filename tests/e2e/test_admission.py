@@ -20,8 +20,8 @@ import yaml
 from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.model.elastic.names import IS_PARENT, NAMESPACES, PARENT, RUNTIME
 from tests.e2e.cluster import Cluster, KubectlError
 from tests.e2e.controlplane import ControlPlane

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.emulator.resources import BUILT_IN, Resource
+from pyroclast.emulator.storage.resources import BUILT_IN, Resource
 from tests.e2e.cluster import Cluster
 from tests.e2e.rawhttp import CREATED, Client
 from tests.e2e.shown import shown_objects

@@ -19,8 +19,8 @@ from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Observer, run_cycle
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Memory, Settled
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport
 from pyroclast.model.snapshot import Snapshot

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pyroclast.emulator.quantities import amount
+from pyroclast.emulator.kinds.quantities import amount
 from pyroclast.model.report import CycleReport
 
 __all__ = ["IdleRoom"]

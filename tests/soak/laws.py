@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyroclast.emulator.quantities import amount
+from pyroclast.emulator.kinds.quantities import amount
 from pyroclast.model.cpusets import members, read_cpu_set
 from pyroclast.model.plan import Eviction, Plan
 from pyroclast.model.report import CycleReport

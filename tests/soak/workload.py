@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pyroclast.framework.configuration import Profile
-from pyroclast.kube.client import MediaType
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import NODE_METRICS, NODE_RESOURCE_TOPOLOGIES
+from pyroclast.kube.api.client import MediaType
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import NODE_METRICS, NODE_RESOURCE_TOPOLOGIES
 from pyroclast.model.api.names import POD_QUEUE_NAME
 from pyroclast.model.gangs.names import MIN_AVAILABLE, MODE, NAME
 from pyroclast.model.ids import NodeName

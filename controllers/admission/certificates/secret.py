@@ -17,9 +17,9 @@ import structlog
 
 from pyroclast.controllers.admission.certificates.pairs import Pair, pair_of
 from pyroclast.controllers.admission.certificates.rotation import Lives, Material, renewed
-from pyroclast.kube.client import Client
-from pyroclast.kube.clock import Clock
-from pyroclast.kube.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.clock import Clock
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
 
 __all__ = ["SharedSecret"]
 

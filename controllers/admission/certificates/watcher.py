@@ -16,9 +16,9 @@ from pyroclast.controllers.admission.certificates.clients import ClientAuthority
 from pyroclast.controllers.admission.certificates.pairs import Pair
 from pyroclast.controllers.admission.certificates.rotation import Material
 from pyroclast.controllers.admission.metrics import CERTIFICATE_EXPIRY
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.clock import Clock
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.clock import Clock
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model.errors import ConfigError
 
 __all__ = ["CertificateSource", "CertificateWatcher", "new_context", "show", "update_ca_bundles"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pyroclast.controllers.runtime.writer import owner_reference
-from pyroclast.kube.resources import JOBS
+from pyroclast.kube.api.resources import JOBS
 from pyroclast.model.api.batch import Job, TaskSpec
 
 __all__ = [

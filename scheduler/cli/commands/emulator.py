@@ -19,8 +19,8 @@ from pyroclast.emulator.command import (
     write_kubeconfig_for,
 )
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.argument_types import natural
 from pyroclast.scheduler.data import custom_resource_definitions

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model.errors import PyroclastError
 from pyroclast.scheduler.migration.rules import KINDS, Note, Weight, check_objects
 from pyroclast.scheduler.registry import load_registry

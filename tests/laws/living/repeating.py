@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.stores.departed import DepartedMembers
+from pyroclast.cache.stores.gangs.departed import DepartedMembers
 from pyroclast.cache.stores.lookups import LOOKUP_KINDS
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.cycle import Silent, open_plugins, run_cycle

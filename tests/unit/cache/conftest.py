@@ -11,13 +11,13 @@ from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.options import StateOptions
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.events import EventRecorder
-from pyroclast.kube.evictor import Evictor
-from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.events import EventRecorder
+from pyroclast.kube.writes.evictor import Evictor
+from pyroclast.kube.writes.status import StatusWriter
 from pyroclast.model.errors import ObjectError
 from tests.unit.kube.world import FakeClock, World
 

@@ -7,8 +7,8 @@ from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.first_queues import make_first_queues
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.sync.ring import HashRing, Ownership
-from pyroclast.kube.client import MediaType
-from pyroclast.kube.clock import SystemClock
+from pyroclast.kube.api.client import MediaType
+from pyroclast.kube.api.clock import SystemClock
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
 from pyroclast.model.plan import Bind, Eviction, Nomination, Plan

@@ -7,8 +7,8 @@ import pytest
 from pyroclast.cache.execution.plan_executor import execute_plan
 from pyroclast.cache.execution.writers import ClusterWriters
 from pyroclast.cache.state import ClusterState
-from pyroclast.kube.binding import BindOutcome, PlanOutcome
-from pyroclast.kube.evictor import EvictionOutcome
+from pyroclast.kube.writes.binding import BindOutcome, PlanOutcome
+from pyroclast.kube.writes.evictor import EvictionOutcome
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Eviction, Plan
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue

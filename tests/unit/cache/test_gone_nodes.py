@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from pyroclast.cache.cache import SchedulerCache
 from pyroclast.cache.execution.gone_nodes import delete_topology
 from pyroclast.cache.options import StateOptions
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model import wire
 from tests.numatopologies import numatopology
 from tests.unit.cache.conftest import WatchedCluster

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pyroclast.cache.sync.on_demand_informer import EVERY_OBJECT, OnDemandInformer, RequiredObjects
-from pyroclast.kube.resources import CONFIG_MAPS, NODE_METRICS
+from pyroclast.kube.api.resources import CONFIG_MAPS, NODE_METRICS
 from tests.nodemetrics import node_metric
 from tests.unit.cache.conftest import WatchedCluster
 

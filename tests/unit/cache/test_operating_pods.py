@@ -9,7 +9,7 @@ import pytest
 
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.stores.operating_pods import MOST_OWNERS_OF_NAMESPACE
+from pyroclast.cache.stores.reservations.operating_pods import MOST_OWNERS_OF_NAMESPACE
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.reservations.names import OPERATING_MODE, OPERATING_OWNERS

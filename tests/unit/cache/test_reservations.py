@@ -10,7 +10,7 @@ from pyroclast.cache.files.audit import differences
 from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.sync.wake_triggers import Trigger, trigger_of
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.resources import RESERVATIONS
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan

@@ -6,7 +6,7 @@ import pytest
 
 from pyroclast.cache.files.audit import differences
 from pyroclast.cache.state import ClusterState
-from pyroclast.cache.stores.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
+from pyroclast.cache.stores.amounts.resource_names import MOST_UNOFFERED, UNOFFERED, ResourceNames
 from pyroclast.model.resources import ResourceSpace
 from tests.unit.cache.builders import bind_plan, filled, group, node, pod, queue, task
 

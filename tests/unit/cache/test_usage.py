@@ -18,8 +18,8 @@ from pyroclast.cache.usage.elasticsearch import Elasticsearch
 from pyroclast.cache.usage.prometheus import CPU_QUERY, MEMORY_QUERY, Prometheus
 from pyroclast.cache.usage.source import SourceError
 from pyroclast.cache.usage.watch import UsageWatch
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model import wire
 from pyroclast.model.ids import NodeName
 from pyroclast.model.secrets import SecretText

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyroclast.kube.resources import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.api.resources import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.model.api.names import HIERARCHY, HIERARCHY_WEIGHTS, MAX_UNAVAILABLE, MIN_AVAILABLE
 from tests.unit.controllers.admission.objects import Json, container, job, queue_json, task
 from tests.unit.controllers.admission.rules.test_templates import REFUSED as BROKEN_TEMPLATES

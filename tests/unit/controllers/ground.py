@@ -14,9 +14,9 @@ import msgspec
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.writer import Writer
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.clock import Clock, SystemClock
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.clock import Clock, SystemClock
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.scheduler.data import custom_resource_definitions
 
 definitions = cache(custom_resource_definitions)

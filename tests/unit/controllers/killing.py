@@ -8,7 +8,7 @@ from typing import Any
 
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.store import Key
-from pyroclast.kube.client import Client, Lane
+from pyroclast.kube.api.client import Client, Lane
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

@@ -12,8 +12,8 @@ import msgspec
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.store import Key, Store
 from pyroclast.controllers.runtime.writer import Made
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import Resource
 from pyroclast.model.wire.times import time_text
 
 START = 1_767_225_600.0

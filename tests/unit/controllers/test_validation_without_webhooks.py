@@ -19,8 +19,8 @@ from pyroclast.controllers.admission.reviews import Review, ReviewedResource
 from pyroclast.controllers.runtime.invalid_condition import grace_left
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import CRON_JOBS, HYPER_NODES, JOB_FLOWS, JOBS, POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.model.api.scheduling import Queue
 from pyroclast.scheduler.controllers.table import CONTROLLERS
 from tests.unit.controllers import ground as grounds

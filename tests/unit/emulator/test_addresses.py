@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 
 
 def has_ipv6() -> bool:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyroclast.emulator.continue_tokens import read_continue, write_continue
 from pyroclast.emulator.statuses import ApiError
+from pyroclast.emulator.storage.continue_tokens import read_continue, write_continue
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),

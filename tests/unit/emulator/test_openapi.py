@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from pyroclast.emulator.openapi import document, index
-from pyroclast.emulator.shapes import shape_of
+from pyroclast.emulator.api.openapi import document, index
+from pyroclast.emulator.schemas.shapes import shape_of
 
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 PODS = {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": VERBS}
@@ -146,7 +146,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 def test_every_description_belongs_to_a_field() -> None:
     """No text stands for a type or field that does not exist."""
-    from pyroclast.emulator.openapi import _descriptions  # noqa: PLC0415  # looks inside, for this fact alone
+    from pyroclast.emulator.api.openapi import _descriptions  # noqa: PLC0415  # looks inside, for this fact alone
 
     kinds = [("v1", "Pod"), ("v1", "Node"), ("v1", "Namespace"), ("v1", "PersistentVolume"), ("batch/v1", "CronJob")]
     fields: dict[str, set[str]] = {}

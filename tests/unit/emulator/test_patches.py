@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.emulator.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
+from pyroclast.emulator.operations.patches import PatchError, json_patch, merge_patch, strategic_merge_patch
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),

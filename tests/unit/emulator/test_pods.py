@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyroclast.emulator.pods import qos_class
+from pyroclast.emulator.kinds.pods import qos_class
 from tests.unit.emulator.wire import MERGE, PODS, Client, Object, pod
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

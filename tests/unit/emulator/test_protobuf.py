@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.emulator.protobuf import UnsupportedProtobuf, decode
-from pyroclast.emulator.shapes import shape_of
+from pyroclast.emulator.requests.protobuf import UnsupportedProtobuf, decode
+from pyroclast.emulator.schemas.shapes import shape_of
 
 SENT_BY_KUBECTL = {
     "create namespace n1": (

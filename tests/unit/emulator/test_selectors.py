@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.emulator.selectors import (
+from pyroclast.emulator.storage.selectors import (
     FieldRequirement,
     SelectorError,
     check_fields,

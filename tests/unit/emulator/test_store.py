@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyroclast.emulator.statuses import ApiError
-from pyroclast.emulator.store import Collection, Store
+from pyroclast.emulator.storage.store import Collection, Store
 
 
 def put(collection: Collection, name: str, *, namespace: str = "a", value: int = 0) -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.emulator.ages import age_text, duration_text
-from pyroclast.emulator.jsonpaths import JsonPathError, find
-from pyroclast.emulator.tablecells import BUILT_IN
-from pyroclast.emulator.tables import table_columns, table_row
+from pyroclast.emulator.tables.ages import age_text, duration_text
+from pyroclast.emulator.tables.jsonpaths import JsonPathError, find
+from pyroclast.emulator.tables.tablecells import BUILT_IN
+from pyroclast.emulator.tables.tables import table_columns, table_row
 
 NOW = "2026-01-01T01:00:00Z"
 CREATED = {"name": "x", "creationTimestamp": "2026-01-01T00:00:00Z"}

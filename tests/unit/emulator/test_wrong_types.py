@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
+from pyroclast.emulator.api.server import ApiServer
 from pyroclast.emulator.clock import Clock
-from pyroclast.emulator.disruption import status_of
 from pyroclast.emulator.faults import Faults
+from pyroclast.emulator.kinds.disruption import status_of
+from pyroclast.emulator.requests.wrongtypes import wrong_type_in
 from pyroclast.emulator.run import new_cluster
-from pyroclast.emulator.server import ApiServer
-from pyroclast.emulator.store import HISTORY
-from pyroclast.emulator.wrongtypes import wrong_type_in
+from pyroclast.emulator.storage.store import HISTORY
 
 Object = dict[str, Any]
 

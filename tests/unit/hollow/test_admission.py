@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyroclast.emulator.hollow.admission import Room, pod_requests
-from pyroclast.kube.resources import NODES, PODS
+from pyroclast.kube.api.resources import NODES, PODS
 
 
 def pod(uid: str = "u", *, requests: dict[str, Any] | None = None, **spec: Any) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 from pyroclast.emulator.hollow.kubelets import DURATION, RESULT, TERMINATION, KubeletOptions, Kubelets
 from pyroclast.emulator.hollow.run import register_nodes, run_hollow_nodes
 from pyroclast.emulator.hollow.template import NodeTemplate
-from pyroclast.kube.client import MediaType
-from pyroclast.kube.configuration import ClusterOptions
+from pyroclast.kube.api.client import MediaType
+from pyroclast.kube.api.configuration import ClusterOptions
 from tests.unit.kube.world import World
 
 FAST = KubeletOptions(start_seconds=0.0, termination_seconds=0.0)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.kube import resources
-from pyroclast.kube.backoff import Backoff
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.backoff import Backoff
 from pyroclast.kube.collector import collector_off, settle
-from pyroclast.kube.write_priority import WritePriority
+from pyroclast.kube.writes.write_priority import WritePriority
 
 
 @given(st.integers(0, 2**32), st.integers(1, 200))

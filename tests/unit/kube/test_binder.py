@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pyroclast.kube import resources
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.binding import PlanOutcome
+from pyroclast.kube.api import resources
 from pyroclast.kube.reflector import Reflector
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.binding import PlanOutcome
 from pyroclast.model.errors import ConflictError
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation

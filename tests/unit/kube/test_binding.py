@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pyroclast.kube.binding import Binder, BindExtensions, BindOutcome, PlanOutcome
+from pyroclast.kube.writes.binding import Binder, BindExtensions, BindOutcome, PlanOutcome
 from pyroclast.model.errors import ConfigError
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation

@@ -7,9 +7,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client, Lane
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.errors import ApiConflictError, ApiError, NoAnswerError, refusal
+from pyroclast.kube.api.client import Client, Lane
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError, refusal
 from pyroclast.model.errors import ConflictError
 from tests.unit.kube.world import World
 

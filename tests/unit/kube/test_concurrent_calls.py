@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pyroclast.kube.concurrent_calls import gathered
+from pyroclast.kube.api.concurrent_calls import gathered
 
 
 async def test_results_come_in_order() -> None:

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Any
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.client import Client
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.resources import POD_GROUPS, PODS
-from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.api.resources import POD_GROUPS, PODS
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.status import StatusWriter
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.model.wire import Condition, PodGroupStatus

@@ -12,7 +12,7 @@ import pytest
 import trustme
 from structlog.testing import capture_logs
 
-from pyroclast.kube.configuration import ClusterAccess, ClusterOptions, connect
+from pyroclast.kube.api.configuration import ClusterAccess, ClusterOptions, connect
 from pyroclast.model.errors import ConfigError
 from tests.unit.kube.world import FakeClock
 

@@ -11,10 +11,10 @@ import trustme
 import uvloop
 from yarl import URL
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterAccess, ClusterOptions
-from pyroclast.kube.connections import BrokenAnswerError, Connections, HttpResponse
-from pyroclast.kube.errors import ApiConflictError, ApiError, NoAnswerError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterAccess, ClusterOptions
+from pyroclast.kube.api.connections import BrokenAnswerError, Connections, HttpResponse
+from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError
 
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 OK = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
@@ -199,7 +199,7 @@ async def test_a_malformed_answer_is_none(answer: bytes) -> None:
 
 async def test_a_body_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is bounded."""
-    monkeypatch.setattr("pyroclast.kube.connections._BODY_BYTES", 10)
+    monkeypatch.setattr("pyroclast.kube.api.connections._BODY_BYTES", 10)
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n" + b"x" * 11
     async with serving(saying(answer)) as server, connections_of() as connections:
         with pytest.raises(BrokenAnswerError, match="too large"):
@@ -261,7 +261,7 @@ async def test_a_connection_closed_between_requests_is_replaced(answer: bytes) -
 
 async def test_an_old_idle_connection_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Something in between may have forgotten it."""
-    monkeypatch.setattr("pyroclast.kube.connections._IDLE_SECONDS", -1.0)
+    monkeypatch.setattr("pyroclast.kube.api.connections._IDLE_SECONDS", -1.0)
     async with serving(saying(OK)) as server, connections_of() as connections:
         await ask(connections, server)
         await ask(connections, server)

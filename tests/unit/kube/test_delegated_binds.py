@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.binding import DelegateError
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.binding import DelegateError
 from pyroclast.model.plan import Bind, Preparation
 from tests.unit.kube.test_binder import bind, bind_of
 from tests.unit.kube.world import World

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from pyroclast.kube import resources
-from pyroclast.kube.events import EventRecorder, Regarding, regarding
-from pyroclast.kube.write_priority import WritePriority
+from pyroclast.kube.api import resources
+from pyroclast.kube.writes.events import EventRecorder, Regarding, regarding
+from pyroclast.kube.writes.write_priority import WritePriority
 from pyroclast.model.wire import ObjectMeta
 from tests.unit.kube.world import World
 

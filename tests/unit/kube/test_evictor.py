@@ -5,10 +5,10 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.evictor import EvictionOutcome, Evictor
-from pyroclast.kube.resources import PODS
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.api.resources import PODS
+from pyroclast.kube.writes.evictor import EvictionOutcome, Evictor
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Eviction
 from tests.unit.kube.world import BusyClient, World

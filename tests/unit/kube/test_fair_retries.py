@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pyroclast.kube.backoff import Backoff
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.retrying import RetryLimiter
+from pyroclast.kube.api.backoff import Backoff
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.retrying import RetryLimiter
 
 TROUBLE, GONE = ApiError(500, "InternalError", "a webhook fails"), ApiError(404, "NotFound", "no such pod")
 

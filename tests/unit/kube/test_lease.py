@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.client import Client
+from pyroclast.kube.api.client import Client
 from pyroclast.kube.lease import Elector, LeaseOptions
 from pyroclast.model.errors import ConfigError
 from tests.unit.kube.world import FakeClock, World

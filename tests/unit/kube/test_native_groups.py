@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from pyroclast.emulator.podgroups import native_kinds
-from pyroclast.kube.discovery import Discovery
+from pyroclast.emulator.kinds.podgroups import native_kinds
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.api.resources import NATIVE_POD_GROUPS
 from pyroclast.kube.reflector import Reflector
-from pyroclast.kube.resources import NATIVE_POD_GROUPS
-from pyroclast.kube.status import StatusWriter
+from pyroclast.kube.writes.status import StatusWriter
 from pyroclast.model.wire import NativeCondition, NativePodGroup
 from tests.native import native_group
 from tests.unit.kube.world import World

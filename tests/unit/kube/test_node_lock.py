@@ -2,9 +2,9 @@
 
 import pytest
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.clock import SystemClock
-from pyroclast.kube.node_lock import NodeLocker
+from pyroclast.kube.api.clock import SystemClock
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.node_lock import NodeLocker
 from pyroclast.model import wire
 from pyroclast.model.errors import ConflictError
 from pyroclast.model.ids import NodeName, TaskId

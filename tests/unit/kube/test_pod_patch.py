@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.binding import BindOutcome
-from pyroclast.kube.client import MediaType
+from pyroclast.kube.api.client import MediaType
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.binding import BindOutcome
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
 from tests.unit.kube.world import World

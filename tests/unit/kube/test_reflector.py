@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 from structlog.testing import capture_logs
 
-from pyroclast.kube import resources
-from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.errors import ApiError, NoAnswerError
 from pyroclast.kube.reflector import Reflector, _ExpiredError
 from pyroclast.model.errors import CacheError, ObjectError
 from pyroclast.model.wire import ObjectMeta, Pod

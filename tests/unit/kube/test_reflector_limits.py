@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube import resources
+from pyroclast.kube.api import resources
 from pyroclast.kube.reflector import ObjectLimit, Reflector
 from tests.unit.kube.world import World
 

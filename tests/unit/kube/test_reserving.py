@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.resources import RESERVATIONS
+from pyroclast.kube.writes.binder import ApiBinder
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation
 from pyroclast.scheduler.data import custom_resource_definitions

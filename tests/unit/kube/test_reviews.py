@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.reviews import Access, Reviews
+from pyroclast.kube.api.reviews import Access, Reviews
 from tests.unit.kube.world import FakeClock
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from pyroclast.kube import resources
-from pyroclast.kube.discovery import Discovery
-from pyroclast.kube.status import StatusWriter
-from pyroclast.kube.write_priority import WritePriority
+from pyroclast.kube.api import resources
+from pyroclast.kube.api.discovery import Discovery
+from pyroclast.kube.writes.status import StatusWriter
+from pyroclast.kube.writes.write_priority import WritePriority
 from pyroclast.model.wire import Condition, ElasticQuota, Pod, PodGroup, PodGroupCondition, PodGroupStatus, Queue
 from tests.unit.kube.world import World
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from pyroclast.kube.binder import ApiBinder
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.volumes import BIND_VOLUME, VolumePreparer
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.writes.binder import ApiBinder
+from pyroclast.kube.writes.volumes import BIND_VOLUME, VolumePreparer
 from pyroclast.model.errors import ConflictError
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan, Preparation

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pyroclast.kube.write_queue import WriteQueue
+from pyroclast.kube.writes.write_queue import WriteQueue
 
 
 @dataclass(frozen=True)

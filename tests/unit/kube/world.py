@@ -7,7 +7,7 @@ from typing import Any
 
 from pyroclast.emulator.faults import Faults
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client, MediaType
+from pyroclast.kube.api.client import Client, MediaType
 
 
 @dataclass

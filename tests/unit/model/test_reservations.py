@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.resources import RESERVATIONS
 from pyroclast.model import wire
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import NodeName

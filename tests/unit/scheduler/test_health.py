@@ -12,7 +12,7 @@ import pytest
 import trustme
 from prometheus_client import REGISTRY
 
-from pyroclast.kube.reviews import Access, Reviews
+from pyroclast.kube.api.reviews import Access, Reviews
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.monitoring.debug_endpoints import BusyError, looks

@@ -1,7 +1,7 @@
 """Counting hands, and the cache as flags want it."""
 
-from pyroclast.kube import resources
-from pyroclast.kube.binding import BindOutcome, PlanOutcome
+from pyroclast.kube.api import resources
+from pyroclast.kube.writes.binding import BindOutcome, PlanOutcome
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind, Plan
 from pyroclast.scheduler.cli.options import Options, parse_options

@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from pyroclast.model import wire
 from pyroclast.model.api.names import QUEUE_ALLOCATION_GATE
 from pyroclast.model.ids import JobId

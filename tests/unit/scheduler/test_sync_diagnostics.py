@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.api.errors import ApiError, NoAnswerError
 from pyroclast.model.errors import CacheError
 from pyroclast.scheduler.daemon.sync_diagnostics import failing_watches, trouble_of
 

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.errors import ApiError, NoAnswerError
-from pyroclast.kube.resources import COMMANDS, Resource
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.errors import ApiError, NoAnswerError
+from pyroclast.kube.api.resources import COMMANDS, Resource
 from pyroclast.model.api.bus import Command, LifecycleAction
 from pyroclast.model.api.meta import ObjectMeta, OwnerReference
 from pyroclast.model.errors import ObjectError, PyroclastError

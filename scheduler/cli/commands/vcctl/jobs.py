@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import EVENTS, JOBS, PODS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import EVENTS, JOBS, PODS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import JOB_NAME, JOB_TYPE

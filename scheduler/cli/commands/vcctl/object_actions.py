@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.resources import Resource
 from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_line

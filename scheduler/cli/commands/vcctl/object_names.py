@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from typing import Any, Final
 
-from pyroclast.kube.resources import ELASTIC_QUOTAS, JOBS, QUEUES, RESERVATIONS, Resource
+from pyroclast.kube.api.resources import ELASTIC_QUOTAS, JOBS, QUEUES, RESERVATIONS, Resource
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import connected
 
 __all__ = ["names"]

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.resources import Resource
 from pyroclast.scheduler.cli.commands.vcctl.api_requests import CommandClient
 from pyroclast.scheduler.cli.commands.vcctl.flags import names_of, print_error, print_line
 from pyroclast.scheduler.cli.commands.vcctl.output_formats import (

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import yaml
 
-from pyroclast.kube.resources import Resource
+from pyroclast.kube.api.resources import Resource
 
 __all__ = [
     "Column",

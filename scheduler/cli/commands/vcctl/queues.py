@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from pyroclast.kube.resources import POD_GROUPS, QUEUES
+from pyroclast.kube.api.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.bus import LifecycleAction
 from pyroclast.model.api.names import DEFAULT_QUEUE
 from pyroclast.model.api.scheduling import PodGroup, PodGroupPhase, Queue, QueueState

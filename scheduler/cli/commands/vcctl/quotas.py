@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from pyroclast.kube.resources import ELASTIC_QUOTAS
+from pyroclast.kube.api.resources import ELASTIC_QUOTAS
 from pyroclast.model.annotations import read_json
 from pyroclast.model.api.quota import ElasticQuota
 from pyroclast.model.elastic.names import (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.resources import RESERVATIONS
 from pyroclast.model.api.reservation import Reservation
 from pyroclast.model.reservations.reading import life_of
 from pyroclast.model.wire import time_text

@@ -29,8 +29,8 @@ from pyroclast.controllers.admission.certificates.watcher import (
 )
 from pyroclast.controllers.admission.webhooks import WebhookOptions, configurations
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.model.errors import ConfigError
 from tests.unit.controllers.moving import MovedClock
 

@@ -5,8 +5,8 @@ import json
 from typing import Any, cast
 
 from pyroclast.controllers.admission.cluster import AdmissionCluster
-from pyroclast.kube.client import Client
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.client import Client
+from pyroclast.kube.api.errors import ApiError
 
 
 class Slow:

@@ -10,7 +10,7 @@ import pytest
 
 from pyroclast.controllers.admission import quota_counting
 from pyroclast.controllers.admission.quota_counting import QuotaCounter, beyond
-from pyroclast.kube.resources import ELASTIC_QUOTAS
+from pyroclast.kube.api.resources import ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import ADMISSION, CHILD_REQUEST, DEFAULT_QUOTA, NAMESPACES
 from pyroclast.model.errors import CacheError
 from tests.elastic_quotas import elastic_quota, uses

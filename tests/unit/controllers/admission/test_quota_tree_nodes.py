@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from pyroclast.controllers.admission.cluster import AdmissionCluster
-from pyroclast.kube.client import Client
+from pyroclast.kube.api.client import Client
 from pyroclast.model.elastic.names import TREE_ID
 from tests.elastic_quotas import elastic_quota
 

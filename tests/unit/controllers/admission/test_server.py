@@ -22,7 +22,7 @@ from pyroclast.controllers.admission.lookups import Lookups, QueuesByName
 from pyroclast.controllers.admission.options import AdmissionOptions
 from pyroclast.controllers.admission.process import Admission
 from pyroclast.controllers.admission.server import LARGEST_BODY_BYTES, Server
-from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.kube.api.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME, TREE_ID
 from pyroclast.model.errors import ConfigError
 from tests.elastic_quotas import elastic_quota

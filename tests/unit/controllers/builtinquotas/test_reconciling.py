@@ -7,7 +7,7 @@ import pytest
 from pyroclast.controllers.builtinquotas.reconciler import BuiltInQuotas
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.kube.api.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import ALLOW_LENT_RESOURCE, DEFAULT_QUOTA, IS_PARENT, ROOT_QUOTA, SYSTEM_QUOTA
 from tests.elastic_quotas import elastic_quota
 from tests.unit.controllers.ground import Ground

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyroclast.controllers.cronjobs.reconciler import CronJobs
 from pyroclast.controllers.cronjobs.schedule import parse
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import CRON_JOBS, JOBS
+from pyroclast.kube.api.resources import CRON_JOBS, JOBS
 from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.smallworld import START, Life, SmallWorld, rest
 

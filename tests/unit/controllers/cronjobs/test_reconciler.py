@@ -7,8 +7,8 @@ import pytest
 from pyroclast.controllers.cronjobs.reconciler import CronJobs
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import CRON_JOBS, JOBS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import CRON_JOBS, JOBS
 from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest

@@ -2,7 +2,7 @@
 
 from pyroclast.controllers.garbage.reconciler import build
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import COMMANDS
+from pyroclast.kube.api.resources import COMMANDS
 from tests.unit.controllers.ground import Ground
 
 PATH = COMMANDS.collection("default")

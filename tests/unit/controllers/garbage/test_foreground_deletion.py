@@ -4,7 +4,7 @@ import time
 
 from pyroclast.controllers.garbage.reconciler import build
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import JOBS
+from pyroclast.kube.api.resources import JOBS
 from pyroclast.model.wire import time_text
 from tests.unit.controllers.ground import Ground
 

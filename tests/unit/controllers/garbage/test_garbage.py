@@ -10,8 +10,8 @@ import pytest
 from pyroclast.controllers.garbage.reconciler import build, finished_at
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.clock import Clock
-from pyroclast.kube.resources import JOBS
+from pyroclast.kube.api.clock import Clock
+from pyroclast.kube.api.resources import JOBS
 from pyroclast.model.api.batch import Job, JobSpec, JobState, JobStatus
 from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.wire import time_text

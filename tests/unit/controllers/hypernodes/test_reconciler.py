@@ -7,8 +7,8 @@ import pytest
 from pyroclast.controllers.hypernodes.reconciler import TopologyDiscovery, build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import HYPER_NODES
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import HYPER_NODES
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pyroclast.controllers.jobflows.reconciler import JobFlows
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.kube.api.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from tests.unit.controllers.smallworld import Life, SmallWorld, rest
 
 KEY = ("team", "etl")

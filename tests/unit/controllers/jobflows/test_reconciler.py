@@ -8,8 +8,8 @@ from pyroclast.controllers.jobflows.reconciler import JobFlows
 from pyroclast.controllers.jobflows.templates import JobTemplates
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.errors import ApiError
-from pyroclast.kube.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
+from pyroclast.kube.api.errors import ApiError
+from pyroclast.kube.api.resources import JOB_FLOWS, JOB_TEMPLATES, JOBS
 from pyroclast.model.wire.times import unix_seconds
 from tests.unit.controllers.ground import Ground
 from tests.unit.controllers.killing import KilledError, MortalClient, life, rest

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pyroclast.controllers.jobs.groups import group_change, group_manifest, minimum_resources, task_minimum
+from pyroclast.controllers.jobs.decision.groups import group_change, group_manifest, minimum_resources, task_minimum
 from pyroclast.controllers.jobs.pods import pod_group_name
-from pyroclast.kube.resources import POD_GROUPS
+from pyroclast.kube.api.resources import POD_GROUPS
 from pyroclast.model.api.batch import Job
 from pyroclast.model.errors import ObjectError
 

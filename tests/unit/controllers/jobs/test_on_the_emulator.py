@@ -11,9 +11,9 @@ from pyroclast.controllers.jobs.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.configuration import ClusterOptions, connect
-from pyroclast.kube.resources import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.configuration import ClusterOptions, connect
+from pyroclast.kube.api.resources import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from pyroclast.scheduler.data import custom_resource_definitions
 from tests.unit.controllers.jobs.world import policy, task
 from tests.unit.kube.world import World

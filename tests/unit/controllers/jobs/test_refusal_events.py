@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from tests.unit.controllers.jobs.world import World, policy
 
 REFUSED = ApiError(403, "Forbidden", "exceeded quota")

@@ -8,7 +8,7 @@ import pytest
 
 from pyroclast.controllers.jobs.rounds import SyncRound
 from pyroclast.controllers.runtime.writer import NamespaceEndingError
-from pyroclast.kube.errors import ApiError, NoAnswerError
+from pyroclast.kube.api.errors import ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
 
 

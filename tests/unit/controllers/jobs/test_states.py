@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from pyroclast.controllers.jobs.counts import Counts
-from pyroclast.controllers.jobs.states import after_restart, transition, while_pending, while_running
+from pyroclast.controllers.jobs.decision.counts import Counts
+from pyroclast.controllers.jobs.decision.states import after_restart, transition, while_pending, while_running
 from pyroclast.model.api.batch import JobPhase, JobSpec, TaskState
 from pyroclast.model.api.bus import LifecycleAction
 

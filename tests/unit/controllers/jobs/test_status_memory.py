@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyroclast.controllers.jobs.memory import JobMemory
-from pyroclast.controllers.jobs.observed import PodPlace
-from pyroclast.controllers.jobs.targets import ALL, UNFINISHED, Target
+from pyroclast.controllers.jobs.decision.memory import JobMemory
+from pyroclast.controllers.jobs.decision.observed import PodPlace
+from pyroclast.controllers.jobs.decision.targets import ALL, UNFINISHED, Target
 
 places = st.builds(PodPlace, st.sampled_from(["worker", "ps-1", "master"]), st.integers(0, 30))
 targets = st.one_of(

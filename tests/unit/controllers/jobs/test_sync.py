@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from pyroclast.controllers.runtime.writer import NameTakenError
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from tests.unit.controllers.jobs.world import NAMESPACE, World, policy, task
 
 

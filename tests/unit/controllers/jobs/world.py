@@ -16,9 +16,8 @@ from pyroclast.controllers.jobs.stores import INDEXES, Stores
 from pyroclast.controllers.runtime.expectations import Expectations
 from pyroclast.controllers.runtime.store import Store
 from pyroclast.controllers.runtime.writer import Made
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.events import Regarding
-from pyroclast.kube.resources import (
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import (
     COMMANDS,
     JOBS,
     NAMESPACES,
@@ -29,6 +28,7 @@ from pyroclast.kube.resources import (
     QUEUES,
     Resource,
 )
+from pyroclast.kube.writes.events import Regarding
 from pyroclast.model.wire.times import time_text
 
 NAMESPACE = "team"

@@ -8,8 +8,8 @@ import pytest
 from pyroclast.controllers.podgroups.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import POD_GROUPS
-from pyroclast.kube.resources import PODS as CONTROLLED_PODS
+from pyroclast.kube.api.resources import POD_GROUPS
+from pyroclast.kube.api.resources import PODS as CONTROLLED_PODS
 from pyroclast.model.api import names
 from tests.unit.controllers.ground import Ground
 

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 from pyroclast.controllers.queues.reconciler import build
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import COMMANDS, POD_GROUPS, QUEUES
+from pyroclast.kube.api.resources import COMMANDS, POD_GROUPS, QUEUES
 from tests.unit.controllers.ground import Ground, SetClock
 
 QUEUE = QUEUES.collection()

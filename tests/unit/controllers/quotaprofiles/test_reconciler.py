@@ -8,7 +8,7 @@ import pytest
 from pyroclast.controllers.quotaprofiles.reconciler import QuotaProfiles
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
+from pyroclast.kube.api.resources import ELASTIC_QUOTA_PROFILES, ELASTIC_QUOTAS
 from pyroclast.model.elastic.names import IS_ROOT, PROFILE, TOTAL_RESOURCE, TREE_ID
 from tests.unit.controllers.ground import Ground
 

@@ -8,7 +8,7 @@ import pytest
 from pyroclast.controllers.reservations.reconciler import ReservationStatuses
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.resources import RESERVATIONS
 from pyroclast.model.wire import unix_seconds
 from tests.reservations import ALLOCATED, reservation
 from tests.unit.controllers.ground import Ground

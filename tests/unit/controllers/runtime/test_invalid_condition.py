@@ -6,7 +6,7 @@ import pytest
 
 from pyroclast.controllers.runtime.invalid_condition import FaultReporter, grace_left, renewed_conditions
 from pyroclast.controllers.runtime.store import key_of
-from pyroclast.kube.resources import POD_GROUPS, QUEUES
+from pyroclast.kube.api.resources import POD_GROUPS, QUEUES
 from pyroclast.model.api.meta import ObjectMeta
 from pyroclast.model.api.scheduling import PodGroupCondition, Queue
 from pyroclast.model.wire.times import time_text

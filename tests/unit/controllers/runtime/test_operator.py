@@ -9,7 +9,7 @@ import pytest
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.reconciler import Watch
 from pyroclast.controllers.runtime.store import Key, key_of
-from pyroclast.kube.resources import POD_GROUPS, PODS, QUEUES, Resource
+from pyroclast.kube.api.resources import POD_GROUPS, PODS, QUEUES, Resource
 from pyroclast.model.api.scheduling import Queue
 from pyroclast.model.wire import Pod, Service
 from tests.unit.controllers.ground import Ground

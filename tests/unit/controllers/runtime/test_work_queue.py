@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from pyroclast.controllers.runtime.store import Key
 from pyroclast.controllers.runtime.work_queue import WorkQueue
 from pyroclast.controllers.runtime.writer import NamespaceEndingError, NameTakenError
-from pyroclast.kube.errors import ApiError
+from pyroclast.kube.api.errors import ApiError
 from tests.unit.controllers.moving import MovedClock, settled
 
 A: Key = ("default", "a")

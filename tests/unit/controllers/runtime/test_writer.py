@@ -12,8 +12,8 @@ from pyroclast.controllers.runtime.writer import (
     means_another,
     owner_reference,
 )
-from pyroclast.kube.errors import ApiConflictError, ApiError
-from pyroclast.kube.resources import POD_GROUPS, PODS, QUEUES
+from pyroclast.kube.api.errors import ApiConflictError, ApiError
+from pyroclast.kube.api.resources import POD_GROUPS, PODS, QUEUES
 from pyroclast.model.wire import ObjectMeta, Pod
 from tests.unit.controllers.ground import Ground
 

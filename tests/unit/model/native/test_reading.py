@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pyroclast.kube.resources import NATIVE_POD_GROUPS, WORKLOADS
+from pyroclast.kube.api.resources import NATIVE_POD_GROUPS, WORKLOADS
 from pyroclast.model import wire
 from pyroclast.model.native import Disruption, NativeGroup
 from pyroclast.model.native.identity import is_native, job_of_native, key_of_native

@@ -8,7 +8,7 @@ import pytest
 
 from pyroclast.framework.configuration import Configuration
 from pyroclast.framework.extension.outside import Question
-from pyroclast.kube.binding import DelegateError
+from pyroclast.kube.writes.binding import DelegateError
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Bind
 from pyroclast.scheduler.daemon.settings import read_configuration

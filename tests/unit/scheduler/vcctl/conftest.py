@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pyroclast.emulator.run import Emulator
-from pyroclast.kube.client import Client, MediaType
-from pyroclast.kube.configuration import ClusterOptions, connect
+from pyroclast.kube.api.client import Client, MediaType
+from pyroclast.kube.api.configuration import ClusterOptions, connect
 from pyroclast.model.api.kinds import KINDS
 from pyroclast.scheduler.cli.main import main
 from tools.custom_resources.definitions import definition_of

@@ -4,8 +4,8 @@ import json
 
 import msgspec
 
-from pyroclast.kube.client import MediaType
-from pyroclast.kube.resources import RESERVATIONS
+from pyroclast.kube.api.client import MediaType
+from pyroclast.kube.api.resources import RESERVATIONS
 from pyroclast.model.api.reservation import Reservation
 from tests.reservations import reservation
 from tests.unit.scheduler.vcctl.conftest import Person

@@ -1,0 +1,1 @@
+"""Amounts: rows of resources and columns of nodes and jobs."""

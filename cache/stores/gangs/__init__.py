@@ -1,0 +1,1 @@
+"""Gangs: pods that form jobs without a PodGroup of Volcano, and members that ended."""

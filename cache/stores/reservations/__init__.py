@@ -1,0 +1,1 @@
+"""Reservations: their rules, their users, and the pods that act as Reservations."""

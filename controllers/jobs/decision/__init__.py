@@ -1,0 +1,1 @@
+"""Decision: the next step of a Job, from the objects that exist."""

@@ -1,0 +1,1 @@
+"""API: HTTP, from a request to its answer."""

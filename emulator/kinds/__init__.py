@@ -1,0 +1,1 @@
+"""Kinds: rules of single built-in kinds."""

@@ -1,0 +1,1 @@
+"""Operations: what a request changes, for objects of every kind."""

@@ -1,0 +1,1 @@
+"""Requests: bodies as they arrive, read and checked before they become objects."""

@@ -1,0 +1,1 @@
+"""Schemas: the structure of objects, and its validation."""

@@ -1,0 +1,1 @@
+"""Storage: objects as bytes, their kinds, names, lists and watches."""

@@ -1,0 +1,1 @@
+"""Tables: the rows that `kubectl get` shows."""

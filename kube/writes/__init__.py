@@ -1,0 +1,1 @@
+"""Writes: binds, evictions, statuses and events, each with its retries."""
