@@ -32,6 +32,7 @@ from pyroclast.model.api.names import (
     TASK_SPEC,
 )
 from pyroclast.model.api.scheduling import PodGroupPhase
+from pyroclast.model.devices.ascend_register import ascend_offers
 from pyroclast.model.devices.koordinator.layout import node_devices
 from pyroclast.model.devices.koordinator.offers import offers_of
 from pyroclast.model.errors import ObjectError
@@ -277,7 +278,8 @@ class Translator:
             object=node,
             device=device,
         )
-        return made if device is None else replace(made, allocatable=SealedDict({**_offers(made), **made.allocatable}))
+        offered = {**ascend_offers(metadata.annotations), **({} if device is None else _offers(made))}
+        return replace(made, allocatable=SealedDict({**offered, **made.allocatable})) if offered else made
 
     def allocatable(self, node: wire.Node) -> dict[str, int]:
         """Return the allocatable amounts of a node, without those that cannot be read."""

@@ -2,6 +2,7 @@
 
 The lock is set before the pod is bound, by a write that fails if the node has changed since it was read. The device
 plugin removes it after it has served the pod. A lock older than five minutes has expired; one from the future is held.
+Some locks name their pod. They are free if there is no such pod.
 The lock is reverted if the pod is not bound after all, unless it has been set again since.
 """
 
@@ -13,11 +14,11 @@ import msgspec
 from pyroclast.kube.api.backoff import Backoff
 from pyroclast.kube.api.client import Client, MediaType
 from pyroclast.kube.api.clock import Clock, SystemClock
-from pyroclast.kube.api.errors import ApiConflictError, NoAnswerError
-from pyroclast.kube.api.resources import NODES
+from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError
+from pyroclast.kube.api.resources import NODES, PODS
 from pyroclast.kube.api.retrying import retry
 from pyroclast.model import wire
-from pyroclast.model.devices.locks import is_held
+from pyroclast.model.devices.locks import NAMES_POD, is_held, locked_by
 from pyroclast.model.errors import ConflictError
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Bind, Preparation
@@ -55,9 +56,11 @@ class NodeLocker:
             text = node.metadata.annotations.get(annotation)
             if text is not None and text == written:
                 return  # set by the previous attempt, whose answer was lost
-            self._check(name, annotation, text)
+            await self._check(name, annotation, text)
             # recorded first: a write without an answer may have happened
             written = wire.time_text(self._clock.wall())
+            if NAMES_POD in preparation.details:
+                written = f"{written},{bind.namespace},{bind.name}"
             self._ours[name, annotation] = bind.task, written
             try:
                 await self._write(node, annotation, written)
@@ -83,15 +86,25 @@ class NodeLocker:
 
         await self._patiently(attempt)
 
-    def _check(self, name: str, annotation: str, text: str | None) -> None:
+    async def _check(self, name: str, annotation: str, text: str | None) -> None:
         if text is None:
             return
         try:
             held = is_held(text, self._clock.wall())
         except ValueError:
             raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is not a time") from None
-        if held:
+        pod = locked_by(text)
+        if held and (pod is None or await self._exists(*pod)):
             raise ConflictError(f"node {name} has been locked within 5 minutes")
+
+    async def _exists(self, namespace: str, name: str) -> bool:
+        try:
+            await self._client.request("GET", PODS.path(namespace, name), timeout=_TIMEOUT)
+        except ApiError as error:
+            if error.is_not_found:
+                return False
+            raise
+        return True
 
     async def _node(self, name: str) -> wire.Node:
         return NODES.decoder.decode(await self._client.request("GET", NODES.path("", name), timeout=_TIMEOUT))

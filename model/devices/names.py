@@ -46,11 +46,50 @@ BIND_TIME: Final = "volcano.sh/bind-time"
 BIND_PHASE: Final = "volcano.sh/bind-phase"
 """Annotation of a pod: `allocating` from the scheduler, later `success` or a failure from the device plugin."""
 
+# --- Ascend chips of HAMi --------------------------------------------------------------------------------------------
+
+ASCEND_REGISTER: Final = "hami.io/node-register-"
+"""Annotation of a node, followed by the word of the chips: these, see `model.devices.ascend_register`."""
+ASCEND_SOFT: Final = "hami-vnpu-core"
+"""Annotation of a node, `true`: chips are sliced softly. Other values: they are not."""
+ASCEND_MODE: Final = "huawei.com/vnpu-mode"
+"""Annotation of a pod, `hami-core`: its chips must be sliced softly."""
+ASCEND_NODE: Final = "hami.io/vgpu-node"
+ASCEND_TIME: Final = "hami.io/vgpu-time"
+ASCEND_BIND_TIME: Final = "hami.io/bind-time"
+ASCEND_BIND_PHASE: Final = "hami.io/bind-phase"
+ASCEND_PREDICATE_TIME: Final = "predicate-time"
+
+
+def ascend_allocated(word: str) -> str:
+    """Return the annotation of a pod with its chips."""
+    return f"hami.io/{word}-devices-allocated"
+
+
+def ascend_to_allocate(word: str) -> str:
+    """Return the annotation of a pod with its chips, for the device plugin to consume."""
+    return f"hami.io/{word}-devices-to-allocate"
+
+
+def ascend_runtime(word: str) -> str:
+    """Return the annotation of a pod with the templates of its chips, for the container runtime."""
+    return f"huawei.com/{word}"
+
+
 # --- locks of nodes --------------------------------------------------------------------------------------------------
 
 GPU_LOCK: Final = "gpu"
 VGPU_LOCK: Final = "hamivgpu"
+HAMI_LOCK: Final = "hami.io/mutex.lock"
 """Annotations of a node, a time: a pod with cards is on its way there, and the device plugin has not served it yet."""
 
-CARD_ANNOTATIONS: Final = (VGPU_MODE, USE_TYPES, AVOID_TYPES, USE_UUIDS, AVOID_UUIDS, VGPU_GROUP_POLICY)
+CARD_ANNOTATIONS: Final = (
+    VGPU_MODE,
+    USE_TYPES,
+    AVOID_TYPES,
+    USE_UUIDS,
+    AVOID_UUIDS,
+    VGPU_GROUP_POLICY,
+    ASCEND_MODE,
+)
 """Annotations of pods with rules about cards. Pods that differ in them share no template."""

@@ -1,7 +1,8 @@
 """Virtual GPU ids: the annotation of a pod with its allocated cards.
 
 Cards of a container end with `:`, containers stand between `;`, and only containers that request cards are listed. A
-card has its UUID, `NVIDIA`, memory and cores. An instance follows the UUID as `[<cut>-<position>]`.
+card has its UUID, `NVIDIA` or the kind of Ascend chips, memory and cores. An instance follows the UUID as
+`[<cut>-<position>]`.
 
 Example: `GPU-a,NVIDIA,3000,50:;GPU-b[group2-3],NVIDIA,8000,0:`.
 """
@@ -31,11 +32,11 @@ class Given(NamedTuple):
     container: int
 
 
-def write_ids(given: Iterable[Given]) -> str:
+def write_ids(given: Iterable[Given], kind: str = NVIDIA) -> str:
     """Write the cards of a pod, container after container."""
     texts: dict[int, str] = {}
     for each in given:
-        entry = f"{each.uuid},{NVIDIA},{each.memory},{each.cores}:"
+        entry = f"{each.uuid},{kind},{each.memory},{each.cores}:"
         texts[each.container] = texts.get(each.container, "") + entry
     return ";".join(texts[container] for container in sorted(texts))
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from pyroclast.model import wire
 from pyroclast.model.booleans import GO_BOOLEANS
+from pyroclast.model.devices.cards import WHOLE_CORES
 from pyroclast.model.devices.names import VGPU_CORES, VGPU_MEMORY, VGPU_NUMBER, VGPU_REGISTER
 from pyroclast.model.devices.settings import Group, VgpuSettings
 from pyroclast.model.quantity import QuantityError, units
@@ -52,6 +53,11 @@ class Card:
     is_healthy: bool
     groups: tuple[Group, ...] = ()
     """Possible cuts; none if it is not shared as instances."""
+
+    @property
+    def most_cores(self) -> int:
+        """Percent that its parts may have together."""
+        return WHOLE_CORES
 
 
 @dataclass(frozen=True, slots=True, eq=False)

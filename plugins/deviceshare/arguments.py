@@ -51,7 +51,7 @@ class DeviceShareArgs:
     mind_cluster: bool = argument("deviceshare.AscendMindClusterVNPUEnable", False)
     """Ascend chips by MindCluster. Not supported yet: true is refused."""
     ascend_hami: bool = argument("deviceshare.AscendHAMiVNPUEnable", False)
-    """Ascend chips by HAMi. Not supported yet: true is refused."""
+    """Whether pods may request Ascend chips of HAMi (`huawei.com/Ascend310P` and related resources)."""
     node_lock: bool = argument("deviceshare.NodeLockEnable", False)
     """Whether a node is locked from the binding of a pod with cards until the device plugin has served the pod."""
     policy: str = argument("deviceshare.SchedulePolicy", "")
@@ -65,7 +65,7 @@ class DeviceShareArgs:
     exclusive: Rules = argument("deviceshare.GPUExclusiveRules", (), parse=rules_of)
     """Mappings of labels. Pods that match the same mapping do not share a card."""
     skip_unhealthy: bool = argument("deviceshare.SkipUnhealthyCards", False)
-    """Whether virtual cards that are registered as unhealthy are skipped; Volcano uses them."""
+    """Whether virtual cards and Ascend chips that are registered as unhealthy are skipped; Volcano uses them."""
     strict_spread: bool = argument("deviceshare.StrictSpreadScore", False)
     """Whether `spread` has no effect on scores, as in Volcano, which scores a card after allocating it."""
     koordinator: bool = argument("deviceshare.KoordinatorEnable", False)
@@ -82,6 +82,8 @@ class DeviceShareArgs:
     """Order of GPU partitions by score; `ascending` is Koordinator's order."""
     searches_on: bool = argument("jointSearchRetry", True)
     """Whether other GPUs are tried if no other devices are free near the chosen ones; Koordinator gives up."""
+    adapts: bool = argument("deviceshare.DevicePluginAdaption", False)
+    """Whether pods with Koordinator's devices get annotations for device plugins of vendors. Some lock the node."""
 
     def rules(self, templates: Templates = NO_TEMPLATES) -> KoordinatorRules:
         """Return the rules for Koordinator's devices."""
@@ -92,6 +94,7 @@ class DeviceShareArgs:
             small_scores_first=self.score_order == "ascending",
             searches_on=self.searches_on,
             aligns=not self.unaligned,
+            adapts=self.adapts,
         )
 
     def __post_init__(self) -> None:
@@ -102,12 +105,9 @@ class DeviceShareArgs:
             raise faults[0]
 
     def _missing(self) -> Iterable[ArgumentError]:
-        for key, is_on in (
-            ("deviceshare.AscendMindClusterVNPUEnable", self.mind_cluster),
-            ("deviceshare.AscendHAMiVNPUEnable", self.ascend_hami),
-        ):
-            if is_on:
-                yield ArgumentError(key, True, "false: this release has no Ascend devices yet")
+        if self.mind_cluster:
+            key = "deviceshare.AscendMindClusterVNPUEnable"
+            yield ArgumentError(key, True, "false: only deviceshare.AscendHAMiVNPUEnable is supported")
 
     def _clashes(self) -> Iterable[ArgumentError]:
         if self.gpu_sharing and self.gpu_number:
@@ -122,11 +122,12 @@ class DeviceShareArgs:
                 True,
                 "false beside GPUSharingEnable and GPUNumberEnable: cards are managed once",
             )
-        if self.koordinator and (self.gpu_sharing or self.gpu_number or self.vgpu):
+        if self.koordinator and (self.gpu_sharing or self.gpu_number or self.vgpu or self.ascend_hami):
             yield ArgumentError(
                 "deviceshare.KoordinatorEnable",
                 True,
-                "false beside GPUSharingEnable, GPUNumberEnable and VGPUEnable: cards are managed once",
+                "false beside GPUSharingEnable, GPUNumberEnable, VGPUEnable and AscendHAMiVNPUEnable: "
+                "cards are managed once",
             )
 
     def doubts(self) -> Iterable[str]:
@@ -139,7 +140,10 @@ class DeviceShareArgs:
         if self.exclusive and not self.vgpu:
             yield "deviceshare.GPUExclusiveRules: has no effect without deviceshare.VGPUEnable"
         if self.koordinator and self.node_lock:
-            yield "deviceshare.NodeLockEnable: has no effect with deviceshare.KoordinatorEnable"
+            yield (
+                "deviceshare.NodeLockEnable: has no effect with deviceshare.KoordinatorEnable, "
+                "deviceshare.DevicePluginAdaption has"
+            )
         if self.koordinator and self.policy:
             yield "deviceshare.SchedulePolicy: has no effect with deviceshare.KoordinatorEnable, scoringStrategy has"
         if not self.koordinator:
@@ -153,6 +157,7 @@ class DeviceShareArgs:
             "gpuSharedResourceTemplatesConfig": self.templates is not None,
             "partitionScoreOrder": self.score_order != "descending",
             "jointSearchRetry": not self.searches_on,
+            "deviceshare.DevicePluginAdaption": self.adapts,
         }
         for key, is_given in given.items():
             if is_given:

@@ -28,6 +28,7 @@ from pyroclast.plugins.deviceshare.family import (
     Chosen,
     DeviceQuestion,
     Family,
+    Placed,
     Unreadable,
 )
 from pyroclast.plugins.deviceshare.reserved_devices import Choose, ReservedDevices
@@ -400,11 +401,22 @@ class DeviceAllocator(Ledger):
 
     def annotations(self, task: Task, column: int) -> Mapping[str, str]:
         """Return the annotations of a task's binding about its cards."""
+        placed = self._placed(task, column)
+        return {} if placed is None else self.family.annotations(self.cards[column], self.demand_of(task), placed)
+
+    def labels(self, task: Task, column: int) -> Mapping[str, str]:
+        """Return the labels that a task's pod gets before it is bound, about its cards."""
+        placed = self._placed(task, column)
+        return {} if placed is None else self.family.labels(self.cards[column], self.demand_of(task), placed)
+
+    def _placed(self, task: Task, column: int) -> Placed | None:
         holder = self._holder(task, column)
         if holder is None:
-            return {}
-        names = self._session.nodes.table.names
-        return self.family.annotations(self.cards[column], names[column], holder.uses, self._session.now)
+            return None
+        session = self._session
+        order = list(self.shelves[column].holders).index(task.id)
+        is_pod = task.id not in session.snapshot.reserve_tasks
+        return Placed(session.nodes.table.names[column], holder.uses, session.now, order, is_pod)
 
     def gives_cards(self, task: Task, column: int) -> bool:
         """Return whether a task has allocated cards of a node."""

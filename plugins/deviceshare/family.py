@@ -9,11 +9,12 @@ from collections.abc import Hashable, Mapping
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from pyroclast.model.devices.cards import Holder, Shelf, State, Use
+from pyroclast.model.devices.locks import NodeLock
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 
-__all__ = ["ALL_NUMA_NODES", "Chosen", "DeviceQuestion", "Family", "Unreadable"]
+__all__ = ["ALL_NUMA_NODES", "Chosen", "DeviceQuestion", "Family", "Placed", "Unreadable"]
 
 Cards = TypeVar("Cards")
 Demand = TypeVar("Demand")
@@ -42,6 +43,19 @@ class Chosen(NamedTuple):
     score: float = 0.0
 
 
+class Placed(NamedTuple):
+    """Cards of a node that a task has, when it is bound."""
+
+    node: str
+    uses: tuple[Use, ...]
+    now: float
+    """The moment, seconds since 1970."""
+    order: int = 0
+    """Number of tasks that have had cards of the node for longer. It tells apart the tasks of one moment."""
+    is_pod: bool = True
+    """Whether it is a pod; otherwise it stands for a Reservation."""
+
+
 class Unreadable(NamedTuple):
     """Cards of a node that cannot be read. The node accepts no task that requests cards."""
 
@@ -53,8 +67,6 @@ class Family(ABC, Generic[Cards, Demand]):
 
     name: ClassVar[str]
     """Name as in Volcano."""
-    lock: ClassVar[str]
-    """Annotation that locks a node."""
     never: ClassVar[tuple[Reason, ...]]
     """Reasons why cards do not suffice even if all are free; by verdict, from 1."""
     now: ClassVar[tuple[Reason, ...]]
@@ -178,9 +190,17 @@ class Family(ABC, Generic[Cards, Demand]):
         """Return the holder for a task that was given cards."""
 
     @abstractmethod
-    def locks(self, demand: Demand) -> bool:
-        """Return whether a node is locked for a task."""
+    def lock(self, cards: Cards) -> NodeLock | None:
+        """Return the lock that the device plugin of a node removes; None if nodes with these cards are not locked."""
 
     @abstractmethod
-    def annotations(self, cards: Cards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
-        """Return the annotations of a task's binding about its cards; `now` is in seconds since 1970."""
+    def locks(self, demand: Demand) -> bool:
+        """Return whether a node is locked for a pod."""
+
+    @abstractmethod
+    def annotations(self, cards: Cards, demand: Demand, placed: Placed) -> Mapping[str, str]:
+        """Return the annotations of a task's binding about its cards."""
+
+    def labels(self, cards: Cards, demand: Demand, placed: Placed) -> Mapping[str, str]:  # noqa: ARG002 - see above
+        """Return the labels that a pod gets before it is bound, about its cards."""
+        return {}

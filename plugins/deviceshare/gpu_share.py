@@ -10,11 +10,12 @@ from typing import ClassVar, Final
 
 from pyroclast.model.devices.cards import Holder, State, Use
 from pyroclast.model.devices.gpu import GpuCards, GpuDemand, gpu_cards, gpu_demand, gpu_indices
+from pyroclast.model.devices.locks import NodeLock
 from pyroclast.model.devices.names import GPU_INDEX, GPU_LOCK, PREDICATE_TIME
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
-from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family, Placed
 
 __all__ = ["GpuShare"]
 
@@ -29,7 +30,6 @@ class GpuShare(Family[GpuCards, GpuDemand]):
     """Cards by memory, or by number."""
 
     name = "GpuShare"
-    lock: ClassVar[str] = GPU_LOCK
     never: ClassVar[tuple[Reason, ...]] = (
         Reason(_NO_MEMORY + _EVER, resolvable=False),
         Reason(_NO_CARDS + _EVER, resolvable=False),
@@ -123,14 +123,18 @@ class GpuShare(Family[GpuCards, GpuDemand]):
         """Return the holder for a task that was given cards."""
         return Holder(uses)
 
+    def lock(self, cards: GpuCards) -> NodeLock | None:  # noqa: ARG002 - one device plugin for all cards
+        """Return the lock of the device plugin."""
+        return NodeLock(GPU_LOCK)
+
     def locks(self, demand: GpuDemand) -> bool:  # noqa: ARG002 - the mode decides
         """Return whether pods share cards: nodes are locked only then."""
         return self.by_memory
 
-    def annotations(self, cards: GpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - the annotations do not name the node
+    def annotations(self, cards: GpuCards, demand: GpuDemand, placed: Placed) -> Mapping[str, str]:  # noqa: ARG002 - the cards say it all
         """Return the indices of the cards, and the time of the choice."""
-        indices = ",".join(str(cards.indices[use.card]) for use in uses)
-        return {PREDICATE_TIME: str(int(now * _NANOSECONDS)), GPU_INDEX: indices}
+        indices = ",".join(str(cards.indices[use.card]) for use in placed.uses)
+        return {PREDICATE_TIME: str(int(placed.now * _NANOSECONDS)), GPU_INDEX: indices}
 
 
 def _uses(positions: list[int], asked: GpuDemand) -> tuple[Use, ...]:

@@ -18,7 +18,7 @@ from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import FloatArray
 from pyroclast.model.devices.koordinator.templates import Templates
-from pyroclast.model.devices.settings import VgpuSettings
+from pyroclast.model.devices.settings import DeviceSettings, VgpuSettings
 from pyroclast.model.ids import QueueName
 from pyroclast.model.nodenuma.names import NUMA_SPEC
 from pyroclast.model.queues import with_ancestors
@@ -28,6 +28,7 @@ from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 from pyroclast.plugins.deviceshare import endpoints, locks
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs
+from pyroclast.plugins.deviceshare.ascend import Ascend
 from pyroclast.plugins.deviceshare.device_allocator import UNREADABLE, DeviceAllocator
 from pyroclast.plugins.deviceshare.family import Family
 from pyroclast.plugins.deviceshare.gpu_share import GpuShare
@@ -61,10 +62,10 @@ class DeviceShare(Plugin):
     @property
     def watches_clock(self) -> bool:  # type: ignore[override]  # it is only read
         """Whether decisions depend on the time: locks expire."""
-        return self.args.node_lock
+        return self.args.node_lock or self.args.adapts
 
     def on_session_open(self, session: Session) -> None:
-        """Register every extension point for the enabled family."""
+        """Register every extension point for the enabled families."""
         if self.args.gpu_sharing or self.args.gpu_number:
             self._register(session, GpuShare(by_memory=self.args.gpu_sharing))
         elif self.args.koordinator:
@@ -73,18 +74,24 @@ class DeviceShare(Plugin):
             allocator = self._register(session, Koordinator(self.args.rules(self._templates(session))))
             exclusive = partial(_refuse_exclusive, session, allocator)
             session.extensions.register(contract.PRE_PREDICATE, self.name, exclusive, part="exclusive")
+            if self.args.adapts:
+                session.extensions.register_labels(self.name, allocator.labels)
         elif self.args.vgpu:
-            settings = self._settings(session)
+            settings = self._settings(session).nvidia
             allocator = self._register(session, Vgpu(self.args, settings))
             session.extensions.on_close(self.name, lambda: _count(session, allocator, settings))
+        if self.args.ascend_hami:
+            self._register(session, Ascend(self.args, self._settings(session).vnpus))
 
     def _register(self, session: Session, family: Family[Any, Any]) -> DeviceAllocator:
         allocator = DeviceAllocator(session, family)
         session.extensions.register_ledger(self.name, allocator)
         session.extensions.register_annotations(self.name, allocator.annotations)
-        session.extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable)
+        session.extensions.register(contract.PRE_PREDICATE, self.name, allocator.refuse_unreadable, part=family.name)
         if session.reserved:
-            session.extensions.register(contract.RESERVATION_FILTER, self.name, allocator.refuse_reservation)
+            session.extensions.register(
+                contract.RESERVATION_FILTER, self.name, allocator.refuse_reservation, part=family.name
+            )
         session.extensions.register_numa_hints(self.name, allocator.numa_hints)
         session.extensions.register(
             contract.PREDICATE,
@@ -92,9 +99,9 @@ class DeviceShare(Plugin):
             allocator.never,
             locality=Locality.FACTS,
             reasons=(*family.never, UNREADABLE),
-            part="never",
+            part=f"{family.name} never",
         )
-        if self.args.node_lock:
+        if self.args.adapts if self.args.koordinator else self.args.node_lock:
             self._register_locks(session, Locks(session, allocator))
         for part, function, locality, cares in (
             ("cards", allocator.of_template, Locality.NODE, None),
@@ -107,7 +114,7 @@ class DeviceShare(Plugin):
                 locality=locality,
                 reasons=family.now,
                 cares=cares,
-                part=part,
+                part=f"{family.name} {part}",
             )
         if self.args.weight > 0:
             self._register_scores(session, allocator)
@@ -123,7 +130,7 @@ class DeviceShare(Plugin):
             held.verdicts,
             locality=Locality.NODE,
             reasons=locks.REASONS,
-            part="locks",
+            part=f"{held.family} locks",
         )
 
     def _register_scores(self, session: Session, allocator: DeviceAllocator) -> None:
@@ -138,17 +145,17 @@ class DeviceShare(Plugin):
                 function if normalise is not None else weighted(function, self.args.weight),
                 locality=locality,
                 cares=cares,
-                part=part,
+                part=f"{allocator.family.name} {part}",
                 normalise=normalise,
                 weight=self.args.weight,
             )
 
-    def _settings(self, session: Session) -> VgpuSettings:
+    def _settings(self, session: Session) -> DeviceSettings:
         """Return the settings of the device ConfigMap; one that cannot be read causes an event and is ignored."""
         settings, fault = settings_of(self.args, session.snapshot.objects.config_maps)
         if fault:
             self._record_map_fault(session, f"{fault}; the defaults apply")
-        return settings.nvidia
+        return settings
 
     def _templates(self, session: Session) -> Templates:
         """Return the permitted shares of NPUs; a ConfigMap that cannot be read causes an event and permits none."""

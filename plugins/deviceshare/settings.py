@@ -29,7 +29,7 @@ def args_of(profile: Profile) -> DeviceShareArgs | None:
 
 def map_of(args: DeviceShareArgs | None) -> tuple[str, str] | None:
     """Return namespace and name of the device ConfigMap that the arguments require; None if they require none."""
-    if args is not None and args.vgpu:
+    if args is not None and (args.vgpu or args.ascend_hami):
         return args.map_namespace, args.map_name
     if args is not None and args.koordinator and args.templates is not None:
         return args.templates.config_map_namespace, args.templates.config_map_name

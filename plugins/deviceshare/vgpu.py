@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from pyroclast.model.devices.cards import WHOLE_CORES, Holder, Shelf, State, Use
+from pyroclast.model.devices.locks import NodeLock
 from pyroclast.model.devices.names import (
     AVOID_UUIDS,
     BIND_PHASE,
@@ -31,7 +32,7 @@ from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
 from pyroclast.plugins.deviceshare.arguments import BINPACK, SPREAD, DeviceShareArgs
 from pyroclast.plugins.deviceshare.exclusive import matching, reserved, spread_out
-from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family, Placed
 from pyroclast.plugins.deviceshare.mig import pick
 from pyroclast.plugins.deviceshare.vgpu_parts import annotated_parts, id_of, room_for, unread_parts, within
 
@@ -57,7 +58,6 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
     """Virtual cards."""
 
     name = "hamivgpu"
-    lock: ClassVar[str] = VGPU_LOCK
     never: ClassVar[tuple[Reason, ...]] = tuple(
         Reason(text, resolvable=False)
         for text in (
@@ -95,6 +95,10 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
         """Return whether the group or the labels of a task may matter."""
         return bool(self.args.exclusive) or VGPU_GROUP_POLICY in task.pod.metadata.annotations
 
+    def lock(self, cards: VgpuCards) -> NodeLock | None:  # noqa: ARG002 - one device plugin for all cards
+        """Return the lock of the device plugin."""
+        return NodeLock(VGPU_LOCK)
+
     def locks(self, demand: VgpuDemand) -> bool:  # noqa: ARG002 - every demand
         """Return True: nodes are locked for every pod with cards."""
         return True
@@ -125,7 +129,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
             return ()
         if demand is None:
             return uses[: self._is_unreadable(task)]
-        return within(cards, uses, demand.containers)
+        return within(cards.cards, uses, demand.containers)
 
     def _is_unreadable(self, task: Task) -> bool:
         try:
@@ -136,7 +140,7 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
 
     def has_room(self, cards: VgpuCards, taken: State, uses: tuple[Use, ...]) -> bool:
         """Return whether cards can be shared once more with the memory, cores and instances."""
-        return room_for(cards, taken, uses)
+        return room_for(cards.cards, taken, uses)
 
     def unnamed(
         self,
@@ -223,12 +227,12 @@ class Vgpu(Family[VgpuCards, VgpuDemand]):
             uses, spread_group(task.pod)[0], matching(rules, task.pod.metadata.labels) if rules else frozenset()
         )
 
-    def annotations(self, cards: VgpuCards, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:
+    def annotations(self, cards: VgpuCards, demand: VgpuDemand, placed: Placed) -> Mapping[str, str]:  # noqa: ARG002 - the cards say it all
         """Return the allocation for the device plugin."""
-        ids = write_ids(Given(id_of(cards, use), use.asked, use.cores, use.container) for use in uses)
-        moment = str(math.floor(now))
+        ids = write_ids(Given(id_of(cards, use), use.asked, use.cores, use.container) for use in placed.uses)
+        moment = str(math.floor(placed.now))
         return {
-            VGPU_NODE: node,
+            VGPU_NODE: placed.node,
             VGPU_TIME: moment,
             VGPU_IDS: ids,
             VGPU_TO_ALLOCATE: ids,

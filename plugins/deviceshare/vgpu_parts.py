@@ -1,19 +1,56 @@
-"""Parts of virtual cards in annotations: the UUID of the card, and the instance if it is divided."""
+"""Parts of virtual cards in annotations: the UUID of the card, and the instance if it is divided.
+
+Ascend chips are limited in the same way.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from pyroclast.model.devices.cards import WHOLE_CORES, State, Use
-from pyroclast.model.devices.vgpu_demand import ContainerDemand
+from pyroclast.model.devices.cards import State, Use
 from pyroclast.model.devices.vgpu_ids import Given, read_ids, split_id
 from pyroclast.model.devices.vgpu_register import MIG, VgpuCards
 from pyroclast.plugins.deviceshare.mig import kind_at
 
-__all__ = ["annotated_parts", "id_of", "room_for", "unread_parts", "within"]
+__all__ = ["PartDemand", "SharedCard", "annotated_parts", "id_of", "room_for", "unread_parts", "within"]
 
 _TEXTS_KEPT: Final = 1 << 16
+
+
+class SharedCard(Protocol):
+    """A card that pods may have parts of."""
+
+    @property
+    def shares(self) -> int:
+        """Number of parts."""
+
+    @property
+    def memory(self) -> int:
+        """Memory of all parts together."""
+
+    @property
+    def most_cores(self) -> int:
+        """Cores of all parts together."""
+
+
+C = TypeVar("C", bound=SharedCard)
+C_contra = TypeVar("C_contra", bound=SharedCard, contravariant=True)
+
+
+class PartDemand(Protocol[C_contra]):
+    """Request of one container for each of its cards."""
+
+    @property
+    def cards(self) -> int:
+        """Number of cards."""
+
+    @property
+    def cores(self) -> int:
+        """Cores of each."""
+
+    def memory_of(self, card: C_contra) -> int:
+        """Return the requested memory of a card."""
 
 
 def id_of(cards: VgpuCards, use: Use) -> str:
@@ -36,7 +73,7 @@ def unread_parts(cards: VgpuCards, ids: str) -> int:
     return annotated - len(annotated_parts(cards, ids, 1))
 
 
-def within(cards: VgpuCards, uses: Sequence[Use], containers: Sequence[ContainerDemand]) -> tuple[Use, ...]:
+def within(cards: Sequence[C], uses: Sequence[Use], containers: Sequence[PartDemand[C]]) -> tuple[Use, ...]:
     """Limit the annotated parts to the requests of the pod's containers; the first cards of each container count."""
     numbers = {annotated: number for number, annotated in enumerate(sorted({use.container for use in uses}))}
     counts: Counter[int] = Counter()
@@ -46,22 +83,22 @@ def within(cards: VgpuCards, uses: Sequence[Use], containers: Sequence[Container
         if number >= len(containers) or counts[number] >= containers[number].cards:
             continue
         counts[number] += 1
-        asked = containers[number].memory_of(cards.cards[use.card])
+        asked = containers[number].memory_of(cards[use.card])
         memory = use.memory if use.instance is not None else min(use.memory, asked)
         cores = min(use.cores, containers[number].cores)
         found.append(use._replace(memory=memory, cores=cores, asked=min(use.asked, asked), container=number))
     return tuple(found)
 
 
-def room_for(cards: VgpuCards, taken: State, uses: Sequence[Use]) -> bool:
+def room_for(cards: Sequence[SharedCard], taken: State, uses: Sequence[Use]) -> bool:
     """Return whether cards have room for more parts in addition to the allocated ones."""
     parts, memory, cores, instances = list(taken[0]), list(taken[1]), list(taken[2]), taken[3]
     for use in uses:
-        card, at = cards.cards[use.card], use.card
+        card, at = cards[use.card], use.card
         if use.instance is not None and use.instance in instances[at]:
             return False
         parts[at], memory[at], cores[at] = parts[at] + 1, memory[at] + use.memory, cores[at] + use.cores
-        if parts[at] > card.shares or memory[at] > card.memory or cores[at] > WHOLE_CORES:
+        if parts[at] > card.shares or memory[at] > card.memory or cores[at] > card.most_cores:
             return False
     return True
 

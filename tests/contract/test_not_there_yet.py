@@ -30,16 +30,16 @@ def is_unserved(rule: str) -> bool:
     return not re.search(rf"register_rule\([^)]*\b{rule}\b", sources("plugins"))
 
 
-def refuses_ascend() -> bool:
-    """Return whether a configuration with Ascend devices is refused."""
+def refuses_mind_cluster() -> bool:
+    """Return whether a configuration with Ascend devices of MindCluster is refused."""
     with pytest.raises(ConfigError):
-        decode(DeviceShareArgs, {"deviceshare.AscendHAMiVNPUEnable": True}, "arguments")
+        decode(DeviceShareArgs, {"deviceshare.AscendMindClusterVNPUEnable": True}, "arguments")
     return True
 
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
     "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
-    "Ascend devices": refuses_ascend,
+    "Ascend devices of MindCluster": refuses_mind_cluster,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }
 

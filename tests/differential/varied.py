@@ -752,6 +752,7 @@ def with_marked_objects(
     return edited(edited(edited(objects, "Node", node), "Pod", pod), "PodGroup", group), arguments
 
 
+CHIP = "huawei.com/Ascend310P"
 CARD_MEMORY, CARD_NUMBER = "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
 
 
@@ -759,7 +760,36 @@ def with_shared_devices(
     objects: tuple[Object, ...], now: float, chance: Random
 ) -> tuple[tuple[Object, ...], Arguments]:
     """Cards of one family or of another."""
-    return (with_cards if chance.random() < 0.5 else with_devices_of_koordinator)(objects, now, chance)
+    return chance.choice((with_cards, with_devices_of_koordinator, with_chips))(objects, now, chance)
+
+
+def with_chips(objects: tuple[Object, ...], _now: float, chance: Random) -> tuple[tuple[Object, ...], Arguments]:
+    """Nodes with one to three Ascend chips, and pods that ask for parts of one or for whole ones."""
+    asked, plenty = dict[str, Object](), {CHIP: "99", f"{CHIP}-memory": "9999999"}
+
+    def node(each: Any) -> Object:
+        shares = chance.choice((1, 2, 7))
+        listed = [{"id": f"id{at}", "count": shares, "devmem": 21527} for at in range(chance.randint(1, 3))]
+        status = {side: {**each["status"][side], **plenty} for side in ("capacity", "allocatable")}
+        each = {**each, "status": {**each["status"], **status}}
+        told = {"hami.io/node-register-Ascend310P": json.dumps(listed)} if chance.random() < 0.9 else {}
+        return {**each, "metadata": {**each["metadata"], "annotations": told}}
+
+    def wish() -> Object:
+        if chance.random() < 0.4:
+            return {CHIP: chance.choice("12")} if chance.random() < 0.8 else {}
+        return {CHIP: "1", f"{CHIP}-memory": str(chance.choice((100, 3073, 6145, 12289, 24576)))}
+
+    def pod(each: Any) -> Object:
+        group, place = each["metadata"]["annotations"].get("scheduling.k8s.io/group-name", ""), each["spec"]["nodeName"]
+        more = asked.setdefault(group, wish())
+        first, *others = each["spec"]["containers"]
+        first = {**first, "resources": {"requests": {**first["resources"]["requests"], **more}, "limits": more}}
+        each = {**each, "spec": {**each["spec"], "containers": [first, *others]}}
+        ids = chance.choice(("", "id0,x,3072,0:;", "id1,x,21527,0:;", "id0,x,6144,0:id2,x,6144,0:;", "id7,x,1,0:;"))
+        return noted(each, "annotations", {"hami.io/Ascend310P-devices-allocated": ids} if place and more else {})
+
+    return edited(edited(objects, "Node", node), "Pod", pod), {"deviceshare.AscendHAMiVNPUEnable": True}
 
 
 def with_devices_of_koordinator(

@@ -1,5 +1,6 @@
 """Whatever annotations and amounts say of cards, no plugin fails, and sound work beside it runs."""
 
+import json
 from typing import Any
 
 from hypothesis import given
@@ -22,6 +23,8 @@ from pyroclast.model.devices.names import (
     VGPU_REGISTER,
 )
 from pyroclast.testing import Scenario
+from tests.unit.plugins.ascend import one as chip
+from tests.unit.plugins.ascend import with_chips
 from tests.unit.plugins.cards import CORES, COUNT, SIZE, config_map, container, one, run, wanting, with_cards
 
 PIECES = (
@@ -96,6 +99,61 @@ def test_invalid_objects_do_not_block_others(**drawn: Any) -> None:
     assert outcome.bindings["plain-0"] in {"strange", "sound"}
     # the strange node may take it, too; locked nodes take one a cycle
     assert "p-0" in outcome.bindings or "NodeLockEnable" in family
+
+
+CHIPS = "Ascend310P"
+REGISTERS = STRANGE | st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "id": st.sampled_from(["id0", "id1", "a,b", "", None]),
+            "count": st.sampled_from([0, 7, -1, 10**20, "7", None]),
+            "devmem": st.sampled_from([0, 21527, 1.5, 2**31]),
+            "devcore": st.sampled_from([0, 8, 100]),
+            "health": st.sampled_from([True, False, "yes"]),
+            "custominfo": st.sampled_from([None, {}, {"NetworkID": 1}, {"NetworkID": "x"}, {"NetworkID": 1e308}, []]),
+        },
+    ),
+    max_size=3,
+).map(json.dumps)
+
+
+@given(
+    node=st.fixed_dictionaries(
+        {f"hami.io/node-register-{CHIPS}": REGISTERS},
+        optional={"hami-vnpu-core": st.sampled_from(["true", "no"]), "hami.io/mutex.lock": STRANGE},
+    ),
+    holder=STRANGE,
+    mode=st.sampled_from(["hami-core", "soft", ""]),
+    limits=st.dictionaries(
+        st.sampled_from([f"huawei.com/{CHIPS}{part}" for part in ("", "-memory", "-core")]),
+        st.sampled_from(["0", "1", "2", "3000", "1e30", "500m", "much"]),
+    ),
+    settings=DOCUMENTS | st.sampled_from(["vnpus: []", "vnpus: {configs: [{}]}", "vnpus: 7", "vnpus: {configs: null}"]),
+    policy=st.sampled_from(["", "binpack", "spread"]),
+    locks=st.booleans(),
+)
+def test_invalid_ascend_objects_do_not_block_others(**drawn: Any) -> None:
+    """A pod that requests a chip of a sound node is bound to it, if the settings define its kind."""
+    strange = {"name": "c", "image": "app:1", "resources": {"limits": drawn["limits"], "requests": {"cpu": "1"}}}
+    cluster = Scenario().add(config_map(drawn["settings"])) if drawn["settings"] else Scenario()
+    cluster = cluster.node("strange", cpu=8, resources={f"huawei.com/{CHIPS}": 7}, annotations=drawn["node"])
+    holder = {f"hami.io/{CHIPS}-devices-allocated": drawn["holder"], "huawei.com/vnpu-mode": drawn["mode"]}
+    cluster = with_chips(cluster, CHIPS, 3, name="sound").running(
+        "h", on=["strange"], pod=wanting(strange), annotations=holder
+    )
+    cluster = cluster.job("s", pod=wanting(strange), annotations={"huawei.com/vnpu-mode": drawn["mode"]}).job("plain")
+    outcome = run(
+        cluster.job("p", pod=chip(CHIPS, number=1, memory=10)),
+        AscendHAMiVNPUEnable=True,
+        NodeLockEnable=drawn["locks"],
+        SchedulePolicy=drawn["policy"],
+        ScheduleWeight=1,
+    )
+
+    assert outcome.failed_plugins == []
+    assert outcome.bindings["plain-0"] in {"strange", "sound"}
+    assert "p-0" in outcome.bindings or drawn["locks"]  # see above
 
 
 def test_the_strange_is_strange_enough() -> None:

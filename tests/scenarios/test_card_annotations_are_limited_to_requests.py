@@ -8,6 +8,8 @@ import pytest
 
 from pyroclast.testing import Outcome, Scenario
 from tests.devices import NVIDIA, gpu
+from tests.unit.plugins.ascend import one as chips
+from tests.unit.plugins.ascend import with_chips
 from tests.unit.plugins.cards import IDS, one, with_cards
 from tests.unit.plugins.koordinator import ALLOCATED, whole, with_devices
 
@@ -36,7 +38,16 @@ KOORDINATOR: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
     ALLOCATED,
     lambda *cards: json.dumps(whole("gpu", *cards)),
 )
-FAMILIES = pytest.mark.parametrize("family", [NUMBER, VIRTUAL, KOORDINATOR], ids=["number", "virtual", "koordinator"])
+ASCEND: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
+    with_chips(Scenario(), "Ascend310P", 4, shares=1),
+    {"AscendHAMiVNPUEnable": True},
+    {"pod": chips("Ascend310P", number=1)},
+    "hami.io/Ascend310P-devices-allocated",
+    lambda *cards: "".join(f"id{card},Ascend310P,21527,0:" for card in cards) + ";",
+)
+FAMILIES = pytest.mark.parametrize(
+    "family", [NUMBER, VIRTUAL, KOORDINATOR, ASCEND], ids=["number", "virtual", "koordinator", "ascend"]
+)
 
 
 def run(family: Any, scenario: Scenario) -> Outcome:
@@ -103,7 +114,7 @@ def _with_plenty(each: Any) -> Any:
     if each["kind"] != "Node":
         return each
     names = (*CARDS, NVIDIA, "koordinator.sh/gpu-core", "volcano.sh/vgpu-number", "volcano.sh/vgpu-memory")
-    names = (*names, "volcano.sh/vgpu-cores", "koordinator.sh/gpu-memory-ratio")
+    names = (*names, "volcano.sh/vgpu-cores", "koordinator.sh/gpu-memory-ratio", "huawei.com/Ascend310P")
     return {
         **each,
         "status": {**each["status"], "allocatable": each["status"]["allocatable"] | dict.fromkeys(names, 9999)},

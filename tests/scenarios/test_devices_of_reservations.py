@@ -44,6 +44,23 @@ def test_devices_of_a_reservation_are_kept_from_other_pods() -> None:
     assert sorted([*minors(outcome, "r"), *minors(outcome, placed[0])]) == [0, 1]
 
 
+def test_reservations_lock_no_node() -> None:
+    """No device plugin serves a Reservation: it gets no annotations of the vendor, and its pod is bound beside it."""
+    own = {"labels": {"node.koordinator.sh/gpu-vendor": "cambricon"}}
+    there = with_devices(gpu(0), gpu(1), own=own).add(reservation("r", cpu=1, resources={GPU: "100"}))
+    outcome = there.job("p", tasks=1, cpu=1, resources={GPU: 100}).run(
+        "allocate",
+        plugins=("gang", "predicates", "deviceshare", "reservation"),
+        arguments={"deviceshare": {**KOORDINATOR["deviceshare"], "deviceshare.DevicePluginAdaption": True}},
+    )
+    binds = {bind.reservation or bind.name: bind for plan in outcome.report.plans for bind in plan.binds}
+
+    assert list(binds["r"].annotations) == [ALLOCATED]
+    assert binds["r"].preparations == ()
+    assert "CAMBRICON_DSMLU_PROFILE" in binds["p-0"].annotations
+    assert [each.kind for each in binds["p-0"].preparations] == ["lock-node"]
+
+
 def on_node(*kept: int, annotations: Any = None, **fields: Any) -> dict[str, Any]:
     """Return an Available Reservation of GPUs."""
     amount = str(100 * len(kept))

@@ -33,6 +33,7 @@ __all__ = [
     "DeviceLayout",
     "DevicePlace",
     "DeviceUnit",
+    "GpuPlugin",
     "NodeDevices",
     "VfGroup",
     "node_devices",
@@ -68,6 +69,13 @@ class VfGroup(NamedTuple):
     """Address and number of each, in the order of the addresses."""
 
 
+class GpuPlugin(NamedTuple):
+    """Device plugin of the GPUs, by the labels of the Device. `vendor` and `model` of the layout are of the node."""
+
+    vendor: str = ""
+    model: str = ""
+
+
 class DeviceUnit(NamedTuple):
     """One device."""
 
@@ -92,6 +100,7 @@ class DeviceLayout:
     isolation: str
     """Isolation of pods that share a GPU; empty if unknown."""
     numa_policy: str
+    gpu_plugin: GpuPlugin
     by_type: Mapping[str, tuple[int, ...]]
     """Positions of the devices of each type. Types without devices are absent."""
     positions: Mapping[tuple[str, int], int]
@@ -131,7 +140,8 @@ def _read(device: wire.KoordinatorDevice, named: tuple[str, ...]) -> NodeDevices
     vendor, model, isolation, numa_policy, _ = named
     if numa_policy not in NUMA_POLICIES:
         raise ValueError(f"label {NUMA_POLICY} of the node: {numa_policy!r} is none of {', '.join(NUMA_POLICIES[1:])}")
-    layout = _layout(tuple(each for each, _ in found), table, (vendor, model, isolation, numa_policy))
+    plugin = GpuPlugin(metadata.labels.get(VENDOR, ""), metadata.labels.get(MODEL, ""))
+    layout = _layout(tuple(each for each, _ in found), table, (vendor, model, isolation, numa_policy), plugin)
     return NodeDevices(layout, tuple(name for _, name in found))
 
 
@@ -181,7 +191,10 @@ def _groups(path: str, groups: Iterable[wire.KoordinatorVirtualFunctionGroup]) -
 
 @lru_cache(_LAYOUTS_KEPT)
 def _layout(
-    devices: tuple[DeviceUnit, ...], partitions: PartitionTable | None, named: tuple[str, str, str, str]
+    devices: tuple[DeviceUnit, ...],
+    partitions: PartitionTable | None,
+    named: tuple[str, str, str, str],
+    plugin: GpuPlugin,
 ) -> DeviceLayout:
     vendor, model, isolation, numa_policy = named
     by_type: dict[str, tuple[int, ...]] = {}
@@ -196,6 +209,7 @@ def _layout(
         model=model,
         isolation=isolation,
         numa_policy=numa_policy,
+        gpu_plugin=plugin,
         by_type=by_type,
         positions={(device.type, device.minor): position for position, device in enumerate(devices)},
         gpu_memory=next(filter(None, (total[memory] for total in totals)), 0),

@@ -54,6 +54,24 @@ PARTITION_SPEC: Final = "scheduling.koordinator.sh/gpu-partition-spec"
 DEVICE_ANNOTATIONS: Final = (HINT, JOINT, PARTITION_SPEC, NUMA_SPEC)
 """Annotations of pods with device hints. Pods that differ in them share no template."""
 
+# --- annotations and labels for device plugins of vendors ------------------------------------------------------------
+
+BIND_TIMESTAMP: Final = "scheduling.koordinator.sh/bind-timestamp"
+"""Annotation of a pod: when its devices were chosen, nanoseconds since 1970."""
+GPU_MINORS: Final = "scheduling.koordinator.sh/gpu-minors"
+"""Annotation of a pod: minors of its GPUs, `0,1`."""
+HAMI_CORE: Final = "HAMi-core"
+"""Isolation provider whose device plugin finds pods by the label `HAMI_NODE`."""
+HAMI_NODE: Final = "hami.io/vgpu-node"
+"""Label of a pod: its node."""
+PREDICATE_TIME: Final = "predicate-time"
+ASCEND_310P: Final = "huawei.com/Ascend310P"
+CAMBRICON_ASSIGNED: Final = "CAMBRICON_DSMLU_ASSIGHED"
+"""Annotation of a pod, in the vendor's spelling."""
+CAMBRICON_PROFILE: Final = "CAMBRICON_DSMLU_PROFILE"
+CAMBRICON_LOCK: Final = "cambricon.com/dsmlu.lock"
+METAX_ALLOCATED: Final = "metax-tech.com/gpu-devices-allocated"
+
 # --- labels and annotations of nodes and Devices ---------------------------------------------------------------------
 
 PARTITIONS: Final = "scheduling.koordinator.sh/gpu-partitions"

@@ -9,13 +9,15 @@ from pyroclast.model.devices.cards import Holder, Shelf, State, Use
 from pyroclast.model.devices.koordinator.allocated import Allocated, read_allocated, write_allocated
 from pyroclast.model.devices.koordinator.device_hints import DeviceHints, hints_of
 from pyroclast.model.devices.koordinator.layout import DeviceLayout, NodeDevices, node_devices
-from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, HINT
+from pyroclast.model.devices.koordinator.names import ALLOCATED, GPU, HAMI_CORE, HAMI_NODE, HINT
 from pyroclast.model.devices.koordinator.requests import filled
 from pyroclast.model.devices.koordinator.templates import Templates
+from pyroclast.model.devices.koordinator.vendors import lock_of, vendor_annotations
+from pyroclast.model.devices.locks import NodeLock
 from pyroclast.model.nodes import Node
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
-from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family
+from pyroclast.plugins.deviceshare.family import Chosen, DeviceQuestion, Family, Placed
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.alignment import ALIGNING, aligned, gpus_of, within_numa
 from pyroclast.plugins.deviceshare.koordinator.claims import asked_of, beside, room_for, within
@@ -30,6 +32,7 @@ from pyroclast.plugins.deviceshare.koordinator.together import allocate
 __all__ = ["Koordinator"]
 
 _TEXTS_KEPT: Final = 1 << 16
+_NANOSECONDS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,6 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
     """GPUs, RDMA cards and FPGAs."""
 
     name = "DeviceShare"
-    lock: ClassVar[str] = ""
     never: ClassVar[tuple[Reason, ...]] = reasons.NEVER
     now: ClassVar[tuple[Reason, ...]] = reasons.NOW
     compares_nodes: ClassVar[bool] = True
@@ -164,13 +166,28 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """Return the holder for a task that was given devices."""
         return Holder(uses, rules=exclusive_types(question.demand.wishes))
 
-    def locks(self, demand: DeviceDemand) -> bool:  # noqa: ARG002 - whatever it is
-        """Return False: the agents find pods by annotations, so no node is locked."""
-        return False
+    def lock(self, cards: NodeDevices) -> NodeLock | None:
+        """Return the lock of the vendor's device plugin. Koordinator's agents find pods by annotations alone."""
+        return lock_of(cards.layout.gpu_plugin) if self.rules.adapts else None
 
-    def annotations(self, cards: NodeDevices, node: str, uses: tuple[Use, ...], now: float) -> Mapping[str, str]:  # noqa: ARG002 - they tell of devices alone
-        """Return the allocation for the agent of the node."""
-        return {ALLOCATED: write_allocated(_allocated(cards, use, self.rules.templates) for use in uses)}
+    def locks(self, demand: DeviceDemand) -> bool:
+        """Return whether a pod has GPUs; there are no locks for other devices."""
+        return demand.request.gpu is not None
+
+    def annotations(self, cards: NodeDevices, demand: DeviceDemand, placed: Placed) -> Mapping[str, str]:  # noqa: ARG002 - the devices say it all
+        """Return the allocation for the agent of the node, and for device plugins of vendors."""
+        devices = [_allocated(cards, use, self.rules.templates) for use in placed.uses]
+        found = {ALLOCATED: write_allocated(devices)}
+        if self.rules.adapts and placed.is_pod:
+            # device plugins order pods by this time, so pods of one cycle have different ones on a node
+            moment = int(placed.now * _NANOSECONDS) + placed.order
+            found.update(vendor_annotations(cards.layout.gpu_plugin, devices, moment))
+        return found
+
+    def labels(self, cards: NodeDevices, demand: DeviceDemand, placed: Placed) -> Mapping[str, str]:  # noqa: ARG002 - on any GPU
+        """Return the label by which HAMi's device plugin finds a pod."""
+        is_found = self.rules.adapts and demand.request.gpu is not None and demand.isolation == HAMI_CORE
+        return {HAMI_NODE: placed.node} if is_found else {}
 
 
 def _without(need: Need, hidden: frozenset[int]) -> Need:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from pyroclast.model.devices.koordinator.device_hints import APPLY_FOR_ALL, DEVICE_LEVEL, REQUESTS_AS_COUNT, Hint
 from pyroclast.model.devices.koordinator.layout import DeviceAmounts, DeviceLayout
-from pyroclast.model.devices.koordinator.names import CORE, GPU, OFFERED
+from pyroclast.model.devices.koordinator.names import CORE, GPU, MEMORY, OFFERED
 from pyroclast.model.devices.koordinator.requests import WHOLE, GpuRequest, filled
+from pyroclast.model.devices.koordinator.vendors import limits_of
 from pyroclast.plugins.deviceshare.koordinator import reasons
 from pyroclast.plugins.deviceshare.koordinator.demand import DeviceDemand
 from pyroclast.plugins.deviceshare.koordinator.free import fits_in
@@ -19,6 +20,7 @@ from pyroclast.plugins.deviceshare.koordinator.rules import Rules
 __all__ = ["Need", "count_and_amount", "needs_of"]
 
 _CORE: Final = OFFERED[GPU].index(CORE)
+_MEMORY: Final = OFFERED[GPU].index(MEMORY)
 
 
 class Need(NamedTuple):
@@ -93,7 +95,8 @@ def _gpu_need(layout: DeviceLayout, demand: DeviceDemand, gpu: GpuRequest, rules
         return reasons.ever_insufficient(GPU)
     candidates = _candidates(layout, GPU, hint)
     need = Need(GPU, gpu.count, filled(gpu.each, layout.gpu_memory), hint, candidates, gpu.is_shared)
-    return _unserved(layout, demand, need) or need
+    fault = _unserved_by_plugin(layout, need) if rules.adapts else ""
+    return fault or _unserved(layout, demand, need) or need
 
 
 def _unserved(layout: DeviceLayout, demand: DeviceDemand, need: Need) -> str:
@@ -109,6 +112,16 @@ def _unserved(layout: DeviceLayout, demand: DeviceDemand, need: Need) -> str:
     if need.hint.scope and any(layout.devices[at].place is None for at in layout.by_type[GPU]):
         return reasons.MISSING_TREE
     return ""
+
+
+def _unserved_by_plugin(layout: DeviceLayout, need: Need) -> str:
+    """Return why the device plugin of a node cannot serve a pod with these GPUs; empty if it can."""
+    limits = limits_of(layout.gpu_plugin)
+    if limits.one_device and need.devices > 1:
+        return reasons.ONE_GPU
+    if limits.needs_core and need.each[_CORE] is None:
+        return reasons.CORE_MISSING
+    return reasons.LITTLE_MEMORY if (need.each[_MEMORY] or 0) < limits.memory else ""
 
 
 def _other_need(layout: DeviceLayout, kind: str, quantity: int, hint: Hint) -> Need | str:

@@ -7,7 +7,9 @@ from pyroclast.model.refusals import Reason
 
 __all__ = [
     "CORES_OF_SEVERAL",
+    "CORE_MISSING",
     "JOINT",
+    "LITTLE_MEMORY",
     "MISSING_TABLE",
     "MISSING_TREE",
     "NEVER",
@@ -15,6 +17,7 @@ __all__ = [
     "NOW",
     "NO_TEMPLATE",
     "NUMA",
+    "ONE_GPU",
     "OTHER_ISOLATION",
     "PARTITIONED",
     "SCOPED",
@@ -51,6 +54,9 @@ MISSING_TREE: Final = "node(s) missing GPU Device Topology Tree"
 SEVERAL_SHARED: Final = "node(s) Unsupported Multi-Shared GPU"
 CORES_OF_SEVERAL: Final = f"{CORE} of several GPUs requested of one; {SHARED} sets their number"
 NO_TEMPLATE: Final = "no matched GPU shared resource template"
+ONE_GPU: Final = "node(s) GPU device plugin serves pods with one GPU only"
+CORE_MISSING: Final = f"node(s) GPU device plugin serves only pods that request {CORE}"
+LITTLE_MEMORY: Final = "node(s) GPU device plugin gives larger shares of memory only"
 PARTITIONED: Final = "Insufficient Partitioned GPU Devices"
 SCOPED: Final = "Insufficient Topology Scoped GPU Devices"
 JOINT: Final = "node(s) Device Joint-Allocate rules violation"
@@ -67,6 +73,9 @@ _NEVER: Final = (
     SEVERAL_SHARED,
     CORES_OF_SEVERAL,
     NO_TEMPLATE,
+    ONE_GPU,
+    CORE_MISSING,
+    LITTLE_MEMORY,
 )
 _NOW: Final = (*map(insufficient, TYPES), PARTITIONED, SCOPED, JOINT, NUMA)
 

@@ -24,6 +24,8 @@ class Rules:
     """Whether other GPUs are tried if other devices of the pod are not free near the chosen ones."""
     aligns: bool = True
     """Whether devices are chosen within few NUMA nodes if the pod or node requires it."""
+    adapts: bool = False
+    """Whether pods get annotations for the device plugins of vendors, and nodes are locked for these."""
 
 
 BY_DEFAULT_RULES: Final = Rules()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.differential.cluster import Cluster
+from tests.differential.policies.ascend_chips import AscendChips
 from tests.differential.policies.cdp import Cdp
 from tests.differential.policies.coscheduling import Coscheduling
 from tests.differential.policies.deviceshare import DeviceShare
@@ -27,7 +28,11 @@ from tests.differential.policy import Policy
 
 def deviceshare(cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> Policy:
     """Cards of the family that is switched on."""
-    kind = KoordinatorDevices if arguments.get("deviceshare.KoordinatorEnable") else DeviceShare
+    kind = DeviceShare
+    if arguments.get("deviceshare.KoordinatorEnable"):
+        kind = KoordinatorDevices
+    elif arguments.get("deviceshare.AscendHAMiVNPUEnable"):
+        kind = AscendChips
     return kind(cluster, now, arguments, last)
 
 

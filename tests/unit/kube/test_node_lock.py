@@ -160,3 +160,48 @@ async def test_a_bound_pod_keeps_its_node_locked(world: World) -> None:
 
     assert outcome.is_complete
     assert await lock_of(world) is not None
+
+
+NAMED = Preparation(kind="lock-node", namespace="", name="n1", details={"annotation": "hamivgpu", "names-pod": "true"})
+
+
+async def test_a_lock_may_name_its_pod(world: World) -> None:
+    """The pod is part of the value, and the lock is reverted like any other."""
+    await node(world)
+    locker = NodeLocker(world.client, clock=WallClock())
+    await locker.prepare(bind(), NAMED)
+    assert await lock_of(world) == "2027-01-15T08:00:00Z,default,p"
+
+    await locker.revert(bind(), NAMED)
+    assert await lock_of(world) is None
+
+
+@pytest.mark.parametrize("preparation", [LOCK, NAMED])
+async def test_a_lock_is_taken_over_if_its_pod_is_gone(world: World, preparation: Preparation) -> None:
+    """A lock of a pod that exists is held for five minutes."""
+    await node(world, hamivgpu="2027-01-15T07:59:59Z,default,other")
+    locker = NodeLocker(world.client, clock=WallClock())
+    await world.pod("other")
+    with pytest.raises(ConflictError, match="node n1 has been locked within 5 minutes"):
+        await locker.prepare(bind(), preparation)
+
+    await world.client.request("DELETE", "/api/v1/namespaces/default/pods/other")
+    await locker.prepare(bind(), preparation)
+    assert (await lock_of(world) or "").startswith("2027-01-15T08:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2027-01-15T07:59:59Z,default,../../nodes/n1", "node n1 has been locked within 5 minutes"),
+        ("2027-01-15T07:59:59Z,,", "node n1 has been locked within 5 minutes"),
+        ("2027-01-15T07:59:59Z,default", "is not a time"),
+        ("2027-01-15T07:59:59Z,default,p,q", "is not a time"),
+    ],
+)
+async def test_a_lock_of_an_impossible_pod_is_held(world: World, text: str, message: str) -> None:
+    """A node can write anything into its annotations, and none of it is read as a path."""
+    await node(world, hamivgpu=text)
+
+    with pytest.raises(ConflictError, match=message):
+        await NodeLocker(world.client, clock=WallClock()).prepare(bind(), LOCK)

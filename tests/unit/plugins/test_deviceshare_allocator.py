@@ -10,10 +10,19 @@ from pyroclast.framework.session.session import Session
 from pyroclast.plugins.deviceshare.device_allocator import DeviceAllocator
 from pyroclast.testing import Scenario
 from pyroclast.testing.session import open_session
+from tests.unit.plugins.ascend import chips, with_chips
 from tests.unit.plugins.books import pending, standing
 from tests.unit.plugins.cards import CORES, COUNT, IDS, SIZE, container, device_map, wanting, with_cards
 
-PLENTY = {COUNT: 1000, SIZE: 10**7, CORES: 10**4}
+ASCEND = "Ascend310P"
+PLENTY = {
+    COUNT: 1000,
+    SIZE: 10**7,
+    CORES: 10**4,
+    "huawei.com/Ascend310P": 1000,
+    "huawei.com/Ascend310P-memory": 10**7,
+    "huawei.com/Ascend310P-core": 10**4,
+}
 ASKED = st.lists(
     st.fixed_dictionaries(
         {"number": st.integers(1, 2), "memory": st.integers(0, 9000), "cores": st.sampled_from([0, 10, 50, 100])}
@@ -24,8 +33,38 @@ ASKED = st.lists(
 POLICIES = st.sampled_from(["", "binpack", "spread"])
 
 
+NAMING = {
+    "mig": {IDS: "GPU-0[group1-0],NVIDIA,100,1:"},
+    "hami-core": {IDS: "GPU-0,NVIDIA,100,1:"},
+    ASCEND: {"hami.io/Ascend310P-devices-allocated": "id0,Ascend310P,100,1:;"},
+}
+"""Annotations of a pod that names the first card."""
+MODES = st.sampled_from(["hami-core", "mig", ASCEND])
+
+
+def spec_of(mode: str, containers: list[Any]) -> dict[str, Any]:
+    """A pod with these requests. Several Ascend chips are whole ones."""
+    if mode != ASCEND:
+        return wanting(*(container(f"c{at}", **each) for at, each in enumerate(containers)))
+    return wanting(
+        *(
+            chips(
+                ASCEND,
+                f"c{at}",
+                number=each["number"],
+                memory=each["memory"] if each["number"] == 1 else 0,
+                cores=each["cores"] // 13,
+            )
+            for at, each in enumerate(containers)
+        )
+    )
+
+
 def cluster(mode: str) -> Scenario:
     """Two nodes of two cards, and one without."""
+    if mode == ASCEND:
+        there = with_chips(with_chips(Scenario(), ASCEND, 2, name="a"), ASCEND, 2, name="b")
+        return Scenario(tuple(map(_roomy, there.node("c", cpu=64, resources=PLENTY).objects)))
     there = Scenario().add(device_map()) if mode == "mig" else Scenario()
     there = with_cards(there, "a", 40960, 40960, mode=mode, shares=3)
     there = with_cards(there, "b", 40960, 20480, mode=mode, shares=3).node("c", cpu=64, resources=PLENTY)
@@ -39,9 +78,10 @@ def _roomy(each: Any) -> Any:
     return {**each, "status": {**status, "allocatable": {**status["allocatable"], **PLENTY}}}
 
 
-def opened(scenario: Scenario, policy: str) -> tuple[Session, DeviceAllocator]:
+def opened(scenario: Scenario, policy: str, mode: str) -> tuple[Session, DeviceAllocator]:
     """A session with deviceshare alone, and its books."""
-    arguments = {"deviceshare": {"deviceshare.VGPUEnable": True, "deviceshare.SchedulePolicy": policy}}
+    switch = "deviceshare.AscendHAMiVNPUEnable" if mode == ASCEND else "deviceshare.VGPUEnable"
+    arguments = {"deviceshare": {switch: True, "deviceshare.SchedulePolicy": policy}}
     session = open_session(scenario, plugins=("deviceshare",), arguments=arguments)
     ((_, books),) = session.extensions.all_ledgers()
     assert isinstance(books, DeviceAllocator)
@@ -49,7 +89,7 @@ def opened(scenario: Scenario, policy: str) -> tuple[Session, DeviceAllocator]:
 
 
 @given(
-    mode=st.sampled_from(["hami-core", "mig"]),
+    mode=MODES,
     policy=POLICIES,
     asked=st.lists(ASKED, min_size=1, max_size=6),
     data=st.data(),
@@ -58,12 +98,11 @@ def test_undoing_leaves_what_was_there(mode: str, policy: str, asked: list[list[
     """Placements, pipelined ones and evictions, some of them refused, undone in part and as a whole."""
     scenario = cluster(mode)
     for number, containers in enumerate(asked):
-        spec = wanting(*(container(f"c{at}", **each) for at, each in enumerate(containers)))
-        ids = "GPU-0[group1-0],NVIDIA,100,1:" if mode == "mig" else "GPU-0,NVIDIA,100,1:"
+        spec = spec_of(mode, containers)
         where = data.draw(st.sampled_from(["", "a"]))
-        annotations = {IDS: ids} if where else None
+        annotations = NAMING[mode] if where else None
         scenario = scenario.job(f"j{number}", running_on=[where] if where else [], pod=spec, annotations=annotations)
-    session, books = opened(scenario, policy)
+    session, books = opened(scenario, policy, mode)
     if data.draw(st.booleans()):
         standing(books)  # read now, rather than after the first changes
     marks: list[tuple[int, Any]] = []
@@ -83,11 +122,11 @@ def test_undoing_leaves_what_was_there(mode: str, policy: str, asked: list[list[
         back = data.draw(st.integers(0, len(marks) - 1))
         statement.undo_to(marks[back][0])
         statement.undo()
-    assert standing(books) == standing(opened(scenario, policy)[1])
+    assert standing(books) == standing(opened(scenario, policy, mode)[1])
 
 
 @given(
-    mode=st.sampled_from(["hami-core", "mig"]),
+    mode=MODES,
     policy=POLICIES,
     asked=st.lists(ASKED, min_size=1, max_size=5),
     data=st.data(),
@@ -99,9 +138,9 @@ def test_books_made_anew_are_those_that_ran(
     base = scenario = cluster(mode)
     specs = {}
     for number, containers in enumerate(asked):
-        specs[f"j{number}"] = wanting(*(container(f"c{at}", **each) for at, each in enumerate(containers)))
+        specs[f"j{number}"] = spec_of(mode, containers)
         scenario = scenario.job(f"j{number}", pod=specs[f"j{number}"])
-    session, books = opened(scenario, policy)
+    session, books = opened(scenario, policy, mode)
     running = base
     with session.statement() as statement:
         for task in pending(session):
@@ -115,18 +154,18 @@ def test_books_made_anew_are_those_that_ran(
                 running = running.job(name, running_on=[node], pod=specs[name], annotations=dict(told))
         ran = standing(books)
         assert statement.operations == [] or Verb.ALLOCATE in {each.change.verb for each in statement.operations}
-        assert standing(opened(running, policy)[1]) == ran
+        assert standing(opened(running, policy, mode)[1]) == ran
 
 
 @given(policy=POLICIES, asked=st.lists(ASKED, min_size=1, max_size=8), data=st.data())
 def test_no_card_is_given_twice(policy: str, asked: list[list[Any]], data: st.DataObject) -> None:
     """Memory, cores and shares of no card are exceeded, and no instance has two holders."""
-    mode = data.draw(st.sampled_from(["hami-core", "mig"]))
+    mode = data.draw(MODES)
     scenario = cluster(mode)
     for number, containers in enumerate(asked):
-        spec = wanting(*(container(f"c{at}", **each) for at, each in enumerate(containers)))
+        spec = spec_of(mode, containers)
         scenario = scenario.job(f"j{number}", pod=spec)
-    session, books = opened(scenario, policy)
+    session, books = opened(scenario, policy, mode)
     with session.statement() as statement:
         for task in pending(session):
             job = session.jobs.of(task)
@@ -135,6 +174,6 @@ def test_no_card_is_given_twice(policy: str, asked: list[list[Any]], data: st.Da
         for column, shelf in books.shelves.items():
             for position, card in enumerate(books.cards[column].cards):
                 assert shelf.memory[position] <= card.memory
-                assert shelf.cores[position] <= 100
+                assert shelf.cores[position] <= card.most_cores
                 assert shelf.parts[position] <= card.shares
                 assert len(set(shelf.instances[position])) == len(shelf.instances[position])

@@ -45,12 +45,19 @@ def test_what_excludes_each_other_is_refused(arguments: dict[str, Any], faults: 
     assert [fault.partition(",")[0] for fault in refused.value.faults] == faults
 
 
-@pytest.mark.parametrize("key", ["AscendMindClusterVNPUEnable", "AscendHAMiVNPUEnable"])
-def test_ascend_devices_are_not_there(key: str) -> None:
-    """Warnings come at once."""
-    with pytest.raises(ConfigError, match=rf"deviceshare\.{key}: got True, expected false: .* no Ascend devices yet"):
-        read(**{key: True})
-    assert read(**{key: False})[1] == []
+def test_chips_of_mind_cluster_are_not_there() -> None:
+    """Those of HAMi are."""
+    with pytest.raises(ConfigError, match=r"AscendMindClusterVNPUEnable: got True, expected false: only .*HAMi"):
+        read(AscendMindClusterVNPUEnable=True)
+    assert read(AscendMindClusterVNPUEnable=False, AscendHAMiVNPUEnable=True)[1] == []
+
+
+def test_ascend_chips_stand_beside_cards_of_volcano() -> None:
+    """Koordinator's devices can be the same chips."""
+    for other in ("VGPUEnable", "GPUSharingEnable", "GPUNumberEnable"):
+        assert read(**{other: True, "AscendHAMiVNPUEnable": True})[1] == []
+    with pytest.raises(ConfigError, match=r"KoordinatorEnable: got True, expected false beside .*AscendHAMi"):
+        read(KoordinatorEnable=True, AscendHAMiVNPUEnable=True)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,7 @@ def test_weight_and_policy_are_read() -> None:
 
 
 def test_the_config_map_follows_from_the_arguments() -> None:
-    """Only virtual cards need it."""
+    """Only virtual cards and Ascend chips need it."""
     named = (
         "deviceshare.VGPUEnable: true, deviceshare.KnownGeometriesCMName: m, deviceshare.KnownGeometriesCMNamespace: n"
     )
@@ -88,6 +95,7 @@ def test_the_config_map_follows_from_the_arguments() -> None:
         "volcano-vgpu-device-config",
     )
     assert map_of(args_of(configured(named).profiles[0])) == ("n", "m")
+    assert map_of(args_of(configured("deviceshare.AscendHAMiVNPUEnable: true").profiles[0])) is not None
     assert map_of(args_of(configured("deviceshare.GPUSharingEnable: true").profiles[0])) is None
     assert args_of(configured("").profiles[0]) == DeviceShareArgs()
 

@@ -32,6 +32,7 @@ def test_what_they_come_to() -> None:
         gpuShareUnsupportedModels=MODELS,
         partitionScoreOrder="ascending",
         jointSearchRetry=False,
+        **{"deviceshare.DevicePluginAdaption": True},
     )
     assert doubts == []
     assert args.rules() == Rules(
@@ -40,6 +41,7 @@ def test_what_they_come_to() -> None:
         small_scores_first=True,
         searches_on=False,
         aligns=False,
+        adapts=True,
     )
     assert map_of(args) is None
 
@@ -103,6 +105,7 @@ def test_changes_of_shares_are_refused(arguments: Any, fault: str) -> None:
         ({"gpuSharedResourceTemplatesConfig": {}}, "a.gpuSharedResourceTemplatesConfig: has no effect without"),
         ({"partitionScoreOrder": "ascending"}, "a.partitionScoreOrder: has no effect without"),
         ({"jointSearchRetry": False}, "a.jointSearchRetry: has no effect without"),
+        ({"deviceshare.DevicePluginAdaption": True}, "a.deviceshare.DevicePluginAdaption: has no effect without"),
     ],
 )
 def test_what_says_less_than_it_seems_to(arguments: Any, doubt: str) -> None:
