@@ -75,8 +75,8 @@ class AscendCards:
     """Kinds of which each chip has a network."""
     positions: Mapping[tuple[str, str], int]
     """Positions of chips, by kind and id."""
-    shape: tuple[AscendCard, ...]
-    """The chips without ids. It is equal for nodes whose chips differ only in ids."""
+    shape: str
+    """Key that is equal for nodes whose chips differ only in ids."""
 
 
 class _Chip(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ def _cards(registers: tuple[tuple[str, str], ...], *, is_soft: bool) -> AscendCa
             if word.startswith(_NETWORKED) and all(cards[at].network is not None for at in positions)
         ),
         positions={(card.word, card.uuid): at for at, card in enumerate(cards)},
-        shape=tuple(card._replace(uuid="") for card in cards),
+        shape=str([card._replace(uuid="") for card in cards]),  # a text keeps its hash, a tuple does not
     )
 
 

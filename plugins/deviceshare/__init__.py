@@ -3,11 +3,11 @@
 family.py          interface of a family: cards of nodes, demand of pods, choice of cards
 gpu_share.py       whole cards and shares of their memory
 vgpu.py, mig.py    virtual cards, and cards that are divided into instances
+ascend.py          Ascend chips of HAMi: whole ones, templates and soft slices
 koordinator/       Koordinator's devices: GPUs, RDMA cards and FPGAs
 device_allocator.py  allocated parts of cards during the session; verdicts and scores
 exclusive.py       pods that do not share a card with similar pods
 locks.py           locks of nodes while a pod with cards is being started
-counting.py        virtual cards of queues, for their status
 """
 
 from pyroclast.plugins.deviceshare.arguments import DeviceShareArgs

@@ -87,7 +87,7 @@ class Ascend(Family[AscendCards, AscendDemand]):
         return cards.cards[card].word
 
     def shape(self, cards: AscendCards, question: DeviceQuestion[AscendDemand]) -> Hashable:  # noqa: ARG002 - for all of them
-        """Return the chips without ids."""
+        """Return the shape of the chips. Their ids matter to no request."""
         return cards.shape
 
     def names_cards(self, task: Task) -> bool:

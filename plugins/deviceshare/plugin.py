@@ -101,7 +101,8 @@ class DeviceShare(Plugin):
             reasons=(*family.never, UNREADABLE),
             part=f"{family.name} never",
         )
-        if self.args.adapts if self.args.koordinator else self.args.node_lock:
+        has_locks = self.args.adapts if self.args.koordinator else self.args.node_lock
+        if has_locks:
             self._register_locks(session, Locks(session, allocator))
         for part, function, locality, cares in (
             ("cards", allocator.of_template, Locality.NODE, None),
