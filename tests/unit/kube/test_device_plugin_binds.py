@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from pyroclast.kube.binder import ApiBinder
+from pyroclast.kube.writes.binder import ApiBinder
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan
 from tests.devices import gpu
