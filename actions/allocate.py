@@ -23,7 +23,7 @@ from pyroclast.framework.placement.work_order import WorkOrder
 from pyroclast.framework.reservations.waiting_gangs import keep_places
 from pyroclast.framework.session.namespace_windows import window
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId

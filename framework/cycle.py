@@ -31,8 +31,8 @@ from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import Scratch
-from pyroclast.framework.session.shadows import ShadowExtensions, ShadowPlugin, Shadows
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.shadows import ShadowExtensions, ShadowPlugin, Shadows
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.plan import Plan

@@ -28,7 +28,7 @@ from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.session.topology import SessionTopology
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import NodeColumns, NodeView, SessionNodes

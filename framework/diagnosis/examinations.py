@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId

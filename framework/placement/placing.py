@@ -14,7 +14,7 @@ import numpy as np
 from pyroclast.framework.candidates.candidates import Choice
 from pyroclast.framework.placement.topology.required import nodes_by_topology
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import NodeName

@@ -11,7 +11,7 @@ from pyroclast.framework.placement.topology.gathering import gather, has_multipl
 from pyroclast.framework.placement.topology.placing import DomainSearch, goes_by_domains
 from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.reasons import Reasons
 from pyroclast.model.ids import SubJobId

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyroclast.framework.placement.placing import Worksheet, place_tasks
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray
 

@@ -22,7 +22,7 @@ from pyroclast.framework.reservations.recording import read_from_objects, read_f
 from pyroclast.framework.reservations.waiting_gangs import why_never_together
 from pyroclast.framework.session.held import HeldCapacities, HeldCapacity
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.ids import JobId, NodeName

@@ -14,7 +14,7 @@ from pyroclast.framework.reservations.hold_times import end_for_gang
 from pyroclast.framework.session.held import job_holder
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus

@@ -20,8 +20,6 @@ from pyroclast.framework.configuration import Profile
 from pyroclast.framework.extension.budgets import Budgets
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registration import BindingRefused, Extensions
-from pyroclast.framework.session.committing import begin_binding, plan_of
-from pyroclast.framework.session.deferred import DeferredStatements
 from pyroclast.framework.session.evictions import SessionEvictions
 from pyroclast.framework.session.held import HeldCapacities
 from pyroclast.framework.session.jobs import SessionJobs
@@ -30,18 +28,20 @@ from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.queues import SessionQueues
 from pyroclast.framework.session.report import SessionReport
 from pyroclast.framework.session.session_values import Scratch
-from pyroclast.framework.session.shadowed_session import (
+from pyroclast.framework.session.shadows.shadowed_session import (
     ShadowedEvictions,
     ShadowedJobs,
     ShadowedNodes,
     ShadowedQueues,
     ShadowedStatement,
 )
-from pyroclast.framework.session.shadows import Shadows
+from pyroclast.framework.session.shadows.shadows import Shadows
+from pyroclast.framework.session.shadows.tracing import TracedNodes, TracedStatement, Tracing
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
-from pyroclast.framework.session.statement import Operation, Statement
+from pyroclast.framework.session.statements.committing import begin_binding, plan_of
+from pyroclast.framework.session.statements.deferred import DeferredStatements
+from pyroclast.framework.session.statements.statement import Operation, Statement
 from pyroclast.framework.session.topology import SessionTopology
-from pyroclast.framework.session.tracing import TracedNodes, TracedStatement, Tracing
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.plan import Plan

@@ -30,8 +30,8 @@ from pyroclast.framework.failed_cycle import failed_report
 from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.framework.session.ownership import owner_of
-from pyroclast.framework.session.shadows import Shadows
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.shadows import Shadows
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.kube.collector import collector_off
 from pyroclast.model.plan import Plan
 from pyroclast.model.report import CycleReport

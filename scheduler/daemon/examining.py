@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 
 from pyroclast.framework.session.ownership import tasks_of_profile
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.tasks import TaskStatus

@@ -4,7 +4,7 @@ from functools import partial
 
 import structlog
 
-from pyroclast.framework.session.shadows import Shadows
+from pyroclast.framework.session.shadows.shadows import Shadows
 from pyroclast.scheduler.daemon.daemon import Seen
 from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets, budget_of
 from pyroclast.scheduler.monitoring.metrics import Metrics

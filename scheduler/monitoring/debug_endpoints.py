@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from pyroclast.framework.session.tracing import MOST_NODES
+from pyroclast.framework.session.shadows.tracing import MOST_NODES
 from pyroclast.model.texts import shortened
 from pyroclast.scheduler.monitoring.examinations import DEFAULT_NODES
 from pyroclast.scheduler.monitoring.health import Look

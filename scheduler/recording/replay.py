@@ -19,7 +19,7 @@ from pyroclast.framework.extension.outside import CycleCut
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.ownership import tasks_of_profile
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.examination import Examination
 from pyroclast.model.snapshot import Snapshot

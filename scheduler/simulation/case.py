@@ -14,7 +14,7 @@ from pyroclast.cache.files.measurements import MEASURED
 from pyroclast.cache.files.objects import KINDS, unfolded
 from pyroclast.cache.options import StateOptions
 from pyroclast.framework.configuration.suggest import did_you_mean
-from pyroclast.framework.session.tracing import MOST_NODES
+from pyroclast.framework.session.shadows.tracing import MOST_NODES
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.wire import unix_seconds
 from pyroclast.scheduler.monitoring.examinations import DEFAULT_NODES, Explain

@@ -13,7 +13,7 @@ import msgspec
 from pyroclast.cache.files.objects import unfolded
 from pyroclast.cache.options import SINGLE, WAIT, StateOptions
 from pyroclast.framework.extension.registry import Registry
-from pyroclast.framework.session.tracing import MOST_NODES
+from pyroclast.framework.session.shadows.tracing import MOST_NODES
 from pyroclast.model.api.names import DEFAULT_SCHEDULER
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.ids import QueueName

@@ -13,7 +13,7 @@ from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.profiles import merged_reports, with_held
 from pyroclast.framework.session.memory import Memory
 from pyroclast.framework.session.ownership import tasks_of_profile
-from pyroclast.framework.session.tracing import Tracing
+from pyroclast.framework.session.shadows.tracing import Tracing
 from pyroclast.model.examination import Examination
 from pyroclast.model.ids import TaskId
 from pyroclast.model.plan import Plan

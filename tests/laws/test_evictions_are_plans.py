@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.model.api.names import LENT
 from pyroclast.model.ids import NodeName, TaskId
 from pyroclast.model.plan import Eviction, Plan

@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, given, settings
 
 from pyroclast.framework.cycle import run_cycle
-from pyroclast.framework.session.shadows import Shadows
+from pyroclast.framework.session.shadows.shadows import Shadows
 from pyroclast.testing import Scenario
 from pyroclast.testing.configuration import configured
 from tests.drawing import examples

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.refusals import Refusal

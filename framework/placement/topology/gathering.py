@@ -16,7 +16,7 @@ from pyroclast.framework.placement.topology.capacity import most_per_node
 from pyroclast.framework.placement.topology.distribution import Distribution
 from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.refusals import Refusal

@@ -18,7 +18,7 @@ from pyroclast.framework.placement.placing_sub_jobs import place_part, place_par
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
 from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.domains import ALLOCATE, Domains
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal

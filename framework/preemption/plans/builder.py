@@ -8,7 +8,7 @@ from typing import Any
 
 from pyroclast.framework.preemption.harm import HarmLimits, Unit
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.refusals import Refusal

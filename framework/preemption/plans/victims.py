@@ -18,7 +18,7 @@ from pyroclast.framework.preemption.victim_gangs import Surplus, active_count, c
 from pyroclast.framework.preemption.victim_order import LongOrder, in_order
 from pyroclast.framework.preemption.victim_rules import Looks, Rule
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import JobId

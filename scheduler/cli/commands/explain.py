@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from pyroclast.framework.session.tracing import MOST_NODES
+from pyroclast.framework.session.shadows.tracing import MOST_NODES
 from pyroclast.model.errors import PyroclastError
 from pyroclast.scheduler.cli.argument_types import positive, up_to
 from pyroclast.scheduler.cli.file_errors import why

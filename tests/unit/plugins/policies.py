@@ -15,7 +15,7 @@ from pyroclast.framework.extension.contract import Point, Registered
 from pyroclast.framework.extension.registry import Registry
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.model import wire
 from pyroclast.model.arrays import FloatArray
 from pyroclast.model.ids import NodeName

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyroclast.framework.extension.contract import Verb
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.model import wire
 from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Refusal

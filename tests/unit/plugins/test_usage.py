@@ -8,7 +8,7 @@ import pytest
 
 from pyroclast.framework.configuration.arguments import decode
 from pyroclast.framework.extension import contract
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.model import wire
 from pyroclast.model.limits import pod_limits
 from pyroclast.model.usage import NodeUsage

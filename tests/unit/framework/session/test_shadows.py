@@ -7,7 +7,7 @@ import pytest
 from pyroclast import Plugin, Session, contract
 from pyroclast.framework.cycle import run_cycle
 from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.shadows import MOST_PLACEMENTS, Shadows
+from pyroclast.framework.session.shadows.shadows import MOST_PLACEMENTS, Shadows
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.snapshot import Snapshot
 from pyroclast.scheduler.daemon.plugin_budgets import ClockBudgets

@@ -16,9 +16,9 @@ from pyroclast.framework.session.jobs import SessionJobs
 from pyroclast.framework.session.memory import Settled
 from pyroclast.framework.session.ownership import OwnJobs
 from pyroclast.framework.session.queues import SessionQueues
-from pyroclast.framework.session.shadows import Shadows
+from pyroclast.framework.session.shadows.shadows import Shadows
 from pyroclast.framework.session.skipped_jobs import SkippedJobs
-from pyroclast.framework.session.statement import Commit, Operation, Statement
+from pyroclast.framework.session.statements.statement import Commit, Operation, Statement
 from pyroclast.framework.state.jobs import SessionJob, SubJob
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.ids import QueueName

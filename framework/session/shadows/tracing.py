@@ -14,7 +14,7 @@ from pyroclast.framework.candidates.reserved import SessionReservations
 from pyroclast.framework.candidates.resizes import SessionResizes
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
-from pyroclast.framework.session.statement import Commit, Operation, Statement
+from pyroclast.framework.session.statements.statement import Commit, Operation, Statement
 from pyroclast.framework.state.nodes import SessionNodes
 from pyroclast.model.arrays import BoolArray
 from pyroclast.model.examination import Examination

@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from pyroclast.framework.extension.contract import Verb
 from pyroclast.framework.extension.registration import Extensions
-from pyroclast.framework.session.statement import Operation
+from pyroclast.framework.session.statements.statement import Operation
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.api.names import LENT
 from pyroclast.model.counted import COUNTED, counted_text

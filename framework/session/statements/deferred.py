@@ -1,6 +1,6 @@
 """Deferred statements: those of gangs of which some members still wait for a place."""
 
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.session.statements.statement import Statement
 from pyroclast.framework.state.caller import Caller
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.ids import JobId

@@ -1,0 +1,1 @@
+"""Statements: transactions on a session, and the plans that they become."""
