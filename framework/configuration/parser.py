@@ -2,16 +2,22 @@
 
 The file is Volcano's (`actions`, `tiers`, `configurations`, `metrics`), with `profiles` beside them: a list of the same
 keys with `schedulerName`. A profile takes what it leaves out from the top of the file. The top of the file, when it has
-actions, schedules the pods that no profile names.
+actions, schedules the pods that no profile names. A KubeSchedulerConfiguration is translated first.
 """
 
 import hashlib
 import json
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pyroclast.framework.configuration.known import Known
+from pyroclast.framework.configuration.kubescheduler.translation import (
+    Translation,
+    is_kube_scheduler_configuration,
+    translated,
+)
 from pyroclast.framework.configuration.notes import Notes, below
 from pyroclast.framework.configuration.options import check_arguments, read_option
 from pyroclast.framework.configuration.suggest import did_you_mean, did_you_mean_inside
@@ -69,10 +75,31 @@ def parse(
         absent_flags_on=absent_flags == "on",
     )
     notes = Notes()
+    translation = None
+    if is_kube_scheduler_configuration(document):
+        translation = translated(document, known_plugins, notes)
+        document = translation.document
     profiles = _read_profiles(document, known, notes)
+    if translation is not None:
+        profiles = _as_in_file(translation, profiles, notes)
     notes.raise_faults(strict=strict)
     configuration = Configuration(generation=generation, profiles=profiles, source=source)
     return Parsed(configuration=configuration, warnings=tuple(notes.warnings), skipped=tuple(notes.skipped))
+
+
+def _as_in_file(translation: Translation, profiles: tuple[Profile, ...], notes: Notes) -> tuple[Profile, ...]:
+    """Return the profiles of a translation, and change the notes, with the paths of the file."""
+    for found in (notes.faults, notes.warnings, notes.skipped):
+        found[:] = map(translation.named, found)
+    return tuple(
+        replace(
+            profile,
+            tiers=tuple(
+                tuple(replace(option, path=translation.named(option.path)) for option in tier) for tier in profile.tiers
+            ),
+        )
+        for profile in profiles
+    )
 
 
 def _read(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:

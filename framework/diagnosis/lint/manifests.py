@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from pyroclast.framework.configuration.kubescheduler.translation import is_kube_scheduler_configuration
 from pyroclast.framework.configuration.parser import TOP_KEYS
 from pyroclast.framework.configuration.suggest import did_you_mean
 from pyroclast.framework.configuration.text import read_yaml_documents
@@ -16,7 +17,6 @@ __all__ = ["check_manifests", "is_manifest"]
 CONFIG_MAP, QUEUE, QUOTA = "ConfigMap", "Queue", "ElasticQuota"
 QUEUE_GROUP: Final = "scheduling.volcano.sh"
 ELSEWHERE: Final[Mapping[str, str]] = {
-    "kubescheduler.config.k8s.io": "a configuration of kube-scheduler; this scheduler reads actions and tiers",
     "kueue.x-k8s.io": "an object of Kueue; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
     "scheduling.run.ai": "an object of KAI; queues of this scheduler are of kind Queue in scheduling.volcano.sh",
 }
@@ -24,12 +24,14 @@ ELSEWHERE: Final[Mapping[str, str]] = {
 NOTHING_FOUND: Final = "no configuration: expected actions and tiers, a ConfigMap that holds them, or Queues"
 CUSTOMARY_KEY: Final = "volcano-scheduler.conf"
 """Key of the configuration in Volcano's manifests and in their `--scheduler-conf`."""
+KOORDINATORS_KEY: Final = "koord-scheduler-config"
+"""Key of the configuration in Koordinator's manifests."""
 FIELDS: Final = ("apiVersion", "kind", "metadata", "data", "binaryData", "immutable")
 
 
 def is_manifest(document: object) -> bool:
     """Return whether a document is an object of Kubernetes; a configuration with a `kind` is none."""
-    if not isinstance(document, Mapping) or "kind" not in document:
+    if not isinstance(document, Mapping) or "kind" not in document or is_kube_scheduler_configuration(document):
         return False
     return _group(document) in ELSEWHERE or not any(key in TOP_KEYS for key in document)
 
@@ -128,7 +130,7 @@ def _lint_entry(key: str, text: object, check: Callable[[str], Iterable[Finding]
     if key != CUSTOMARY_KEY and not _is_configuration(text):
         yield Finding(Severity.NOTE, path, "ignored: it has neither actions nor tiers")
         return
-    if key != CUSTOMARY_KEY and (hint := did_you_mean(key, (CUSTOMARY_KEY,))):
+    if key not in (CUSTOMARY_KEY, KOORDINATORS_KEY) and (hint := did_you_mean(key, (CUSTOMARY_KEY,))):
         yield Finding(Severity.WARNING, path, f"--scheduler-conf must name the file of this key{hint}")
     for finding in check(text):
         yield Finding(finding.severity, f"{path}: {finding.path}" if finding.path else path, finding.message)
@@ -142,5 +144,7 @@ def _is_configuration(text: str) -> bool:
         documents = read_yaml_documents(text)
     except ConfigError:
         return True  # the reader of the configuration reports the fault
+    if any(map(is_kube_scheduler_configuration, documents)):
+        return True
     keys = [str(key) for document in documents if isinstance(document, Mapping) for key in document]
     return any(key in TOP_KEYS or did_you_mean(key, TOP_KEYS) for key in keys)

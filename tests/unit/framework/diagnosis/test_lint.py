@@ -300,13 +300,6 @@ NOTHING = "fault : no configuration: expected actions and tiers, a ConfigMap tha
         ("{kind: Anything, spec: {x: 1}}", "note kind: 'Anything' is ignored"),
         ("{kind: Queues}", "warning kind: 'Queues' is ignored (did you mean 'Queue'?)"),
         (
-            "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: []}",
-            (
-                "warning kind: 'KubeSchedulerConfiguration' is a configuration of kube-scheduler; this scheduler reads "
-                "actions and tiers"
-            ),
-        ),
-        (
             "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ClusterQueue}",
             (
                 "warning kind: 'ClusterQueue' is an object of Kueue; queues of this scheduler are of kind Queue in "
