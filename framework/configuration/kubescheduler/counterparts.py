@@ -46,7 +46,7 @@ COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
     ),
     "Reservation": Counterpart(plugin="reservation", weight="reservation.weight"),
 }
-"""By Koordinator's name."""
+"""Counterparts of Koordinator's plugins."""
 
 ARGUMENTS_WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
     "Coscheduling": {
