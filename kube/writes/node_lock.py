@@ -2,7 +2,7 @@
 
 The lock is set before the pod is bound, by a write that fails if the node has changed since it was read. The device
 plugin removes it after it has served the pod. A lock older than five minutes has expired; one from the future is held.
-Some locks name their pod. They are free if there is no such pod.
+Some locks name their pod. They are free for this pod, and for all others if there is no such pod.
 The lock is reverted if the pod is not bound after all, unless it has been set again since.
 """
 
@@ -56,7 +56,7 @@ class NodeLocker:
             text = node.metadata.annotations.get(annotation)
             if text is not None and text == written:
                 return  # set by the previous attempt, whose answer was lost
-            await self._check(name, annotation, text)
+            await self._check(name, annotation, text, (bind.namespace, bind.name))
             # recorded first: a write without an answer may have happened
             written = wire.time_text(self._clock.wall())
             if NAMES_POD in preparation.details:
@@ -86,7 +86,7 @@ class NodeLocker:
 
         await self._patiently(attempt)
 
-    async def _check(self, name: str, annotation: str, text: str | None) -> None:
+    async def _check(self, name: str, annotation: str, text: str | None, own: tuple[str, str]) -> None:
         if text is None:
             return
         try:
@@ -94,7 +94,7 @@ class NodeLocker:
         except ValueError:
             raise ConflictError(f"node {name}: annotation {annotation}: {text!r} is not a time") from None
         pod = locked_by(text)
-        if held and (pod is None or await self._exists(*pod)):
+        if held and pod != own and (pod is None or await self._exists(*pod)):
             raise ConflictError(f"node {name} has been locked within 5 minutes")
 
     async def _exists(self, namespace: str, name: str) -> bool:

@@ -19,6 +19,9 @@ from tests.soak.workload import (
     CARD,
     CARD_INDEX,
     CARD_MEMORY,
+    CHIP,
+    CHIP_IDS,
+    CHIP_WHOLE,
     ELASTIC_QUOTAS,
     HYPERNODES,
     PARENTS,
@@ -90,6 +93,7 @@ class Laws:
             *self._evictions(cycle, plans, {pod["metadata"]["uid"]: pod for pod in pods}),
             *self._overcommitted(pods),
             *self._crowded_cards(pods),
+            *self._crowded_chips(pods),
             *self._shared_cpus(pods),
             *self._refused_by_kubelets(pods),
             *self._half_bound(plans),
@@ -146,6 +150,20 @@ class Laws:
         yield from (
             f"card {card} of {node} is crowded: {memory}" for (node, card), memory in used.items() if memory > CARD
         )
+
+    def _crowded_chips(self, pods: list[Object]) -> Iterator[str]:
+        """A pod that requests a chip has a part with enough memory, and no chip exceeds its memory."""
+        used: Counter[tuple[str, str]] = Counter()
+        for pod in pods:
+            asked = _requests(pod)
+            if not (asked[CHIP] and pod["spec"].get("nodeName")) or pod["status"].get("phase") in ENDED:
+                continue
+            chip, _, memory, _ = pod["metadata"]["annotations"].get(CHIP_IDS, ",,0,").split(",")
+            if int(memory) < asked[f"{CHIP}-memory"]:
+                yield f"{pod['metadata']['name']} has {memory} of a chip"
+            elif not pod["metadata"].get("deletionTimestamp"):
+                used[pod["spec"]["nodeName"], chip] += int(memory)
+        yield from (f"{chip} of {node} is crowded: {part}" for (node, chip), part in used.items() if part > CHIP_WHOLE)
 
     def _shared_cpus(self, pods: list[Object]) -> Iterator[str]:
         """No two pods on a node have the same CPU, and a pod has as many as it requests."""

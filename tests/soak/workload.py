@@ -29,6 +29,9 @@ __all__ = [
     "CARD",
     "CARD_INDEX",
     "CARD_MEMORY",
+    "CHIP",
+    "CHIP_IDS",
+    "CHIP_WHOLE",
     "ELASTIC_QUOTAS",
     "HYPERNODES",
     "NAMESPACE",
@@ -47,6 +50,10 @@ GPU: Final = "nvidia.com/gpu"
 CARD_MEMORY: Final = "volcano.sh/gpu-memory"
 CARD_INDEX: Final = "volcano.sh/gpu-index"
 """Annotation of a pod: the card that it has a part of."""
+CHIP: Final = "huawei.com/Ascend310P"
+CHIP_IDS: Final = "hami.io/Ascend310P-devices-allocated"
+"""Annotation of a pod: the chip that it has a part of, and the memory of this part."""
+CHIP_WHOLE: Final = 21527
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 PODS_PATH: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
 GROUPS_PATH: Final = f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{NAMESPACE}/podgroups"
@@ -106,6 +113,8 @@ class Job:
     gpu: int
     card: int = 0
     """Memory of a card."""
+    chip: int = 0
+    """Memory of a chip."""
     priority: str
     cycles: int
     """How many cycles each of its pods runs."""
@@ -133,7 +142,8 @@ class Job:
         return amounts | self._devices(1)
 
     def _devices(self, pods: int) -> Object:
-        amounts = {GPU: self.gpu * pods, CARD_MEMORY: self.card * pods}
+        chips = {CHIP: pods, f"{CHIP}-memory": self.chip * pods} if self.chip else {}
+        amounts = {GPU: self.gpu * pods, CARD_MEMORY: self.card * pods, **chips}
         return {name: str(amount) for name, amount in amounts.items() if amount}
 
     @property
@@ -249,8 +259,12 @@ class Workload:
     async def _add_node(self, number: int) -> None:
         amounts = {"cpu": str(NODE_CPU), "memory": "32Gi", "pods": "20"}
         amounts |= {GPU: str(NODE_GPU)} if number < NODES // 2 else {}
+        annotations: Object = {}
         if "deviceshare" in self.plugins and number < NODES // 2:
             amounts |= {CARD_MEMORY: str(NODE_CARDS * CARD), "volcano.sh/gpu-number": str(NODE_CARDS)}
+            amounts |= {CHIP: str(7 * NODE_CARDS), f"{CHIP}-memory": "1000000"}
+            chips = [{"id": f"chip-{at}", "count": 7, "devmem": CHIP_WHOLE} for at in range(NODE_CARDS)]
+            annotations = {"hami.io/node-register-Ascend310P": json.dumps(chips)}
         labels = {"emulator.pyroclast.io/hollow": "true", "kubernetes.io/hostname": f"node-{number}"}
         if "nodegroup" in self.plugins:
             labels["volcano.sh/nodegroup-name"] = f"group{number % 3}"
@@ -260,7 +274,7 @@ class Workload:
         await self._ground.post(
             "/api/v1/nodes",
             {
-                "metadata": {"name": f"node-{number}", "labels": labels},
+                "metadata": {"name": f"node-{number}", "labels": labels, "annotations": annotations},
                 "spec": {},
                 "status": {"capacity": amounts, "allocatable": amounts, "conditions": [ready]},
             },
@@ -432,8 +446,11 @@ class Workload:
             bind = chance.choice(("FullPCPUs", "SpreadByPCPUs", "SpreadByPCPUs"))
             numa = chance.choice(("", "", "BestEffort", "Restricted", "SingleNUMANode"))
             job.extra |= policies(preferred=bind, **({"numa": numa} if numa else {}))
-        if "deviceshare" in self.plugins and job.cpu and chance.random() < 0.5:
-            job.card = chance.choice((2, 5, 5, 8))
+        if "deviceshare" in self.plugins and job.cpu and chance.random() < 0.7:
+            if chance.random() < 0.6:
+                job.card = chance.choice((2, 5, 5, 8))
+            else:
+                job.chip = chance.choice((3000, 6000, 12000, 20000))
         if "elastic-quota" in self.plugins:
             quota = chance.choice(("ant", "ant", "bee", "cat", "cat", ""))
             job.labels |= uses(quota, preemptible=chance.random() < 0.9)
@@ -546,7 +563,7 @@ def _pod(job: Job, number: int) -> Object:
 
 
 def _resources(job: Job) -> Object:
-    limits = job.requests if job.has_limits else {CARD_MEMORY: str(job.card)} if job.card else {}
+    limits = job.requests if job.has_limits or job.chip else {CARD_MEMORY: str(job.card)} if job.card else {}
     return {"requests": job.requests, **({"limits": limits} if limits else {})}
 
 

@@ -190,6 +190,15 @@ async def test_a_lock_is_taken_over_if_its_pod_is_gone(world: World, preparation
     assert (await lock_of(world) or "").startswith("2027-01-15T08:00:00Z")
 
 
+async def test_a_pod_takes_over_its_own_lock(world: World) -> None:
+    """A process that was killed before the bind leaves the lock behind."""
+    await node(world, hamivgpu="2027-01-15T07:59:59Z,default,p")
+    await world.pod("p")
+    await NodeLocker(world.client, clock=WallClock()).prepare(bind(), NAMED)
+
+    assert await lock_of(world) == "2027-01-15T08:00:00Z,default,p"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
