@@ -23,6 +23,7 @@ from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.report import EventNote
 from pyroclast.model.required_rules import RESERVATION, RESERVATION_PREEMPTION
 from pyroclast.model.reservations.names import ALLOCATED
+from pyroclast.model.reservations.reading import life_of
 from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.reservation.arguments import ReservationArgs
@@ -66,7 +67,11 @@ class Reservations(Plugin):
         extensions.register(
             contract.PRE_PREDICATE,
             self.name,
-            lambda task: taking_over.refusal(task) or _refuse_without_reservation(session, matching, task),
+            lambda task: (
+                _refuse_expired(session, task)
+                or taking_over.refusal(task)
+                or _refuse_without_reservation(session, matching, task)
+            ),
         )
         extensions.register_annotations(self.name, lambda task, _column: _annotation(session, task))
         if session.snapshot.reserve_tasks:
@@ -115,6 +120,16 @@ class Reservations(Plugin):
                 normalise=lambda raw: self.args.weight * scaled(raw),
             )
         extensions.on_close(self.name, lambda: _record_refusals(session, matching))
+
+
+def _refuse_expired(session: Session, task: Task) -> Refusal | None:
+    """Refuse a node to a Reservation that has expired: no pod would use it, and pods may be evicted for it."""
+    name = session.snapshot.reserve_tasks.get(task.id, "")
+    reservation = session.snapshot.objects.reservations.get(name)
+    ends = None if reservation is None else life_of(reservation).ends
+    if ends is None or session.now < ends:
+        return None
+    return Refusal(plugin=NAME, reason="ReservationExpired", message="the reservation has expired", resolvable=False)
 
 
 def _refuse_without_reservation(session: Session, matching: Matching, task: Task) -> Refusal | None:

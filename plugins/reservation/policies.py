@@ -33,8 +33,12 @@ class PlacedPolicies(Ledger):
         self._names = session.snapshot.reserve_tasks
         self._objects = session.snapshot.objects.reservations
         self._counts: dict[bool, Counter[int]] = {True: Counter(), False: Counter()}
-        for room in session.reserved.rooms.values():
+        rooms = session.reserved.rooms
+        for room in rooms.values():
             self._counts[room.capacity.rules.is_aligned][room.column] += 1
+        for column, tasks in enumerate(self._table.tasks):
+            for bound in (self._names.keys() & tasks.keys()) - rooms.keys():  # the status does not show the node yet
+                self._counts[self._has_policy(tasks[bound])][column] += 1
 
     def cares(self, task: Task) -> bool:
         """Return whether a task stands for a Reservation."""

@@ -1,6 +1,7 @@
 """Gangs and Reservations: members that are Reservations, and members that use them (R46, D2)."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,9 @@ from tests.reservations import outcome_of, reservation
 PLUGINS = ("coscheduling", "gang", "predicates", "reservation")
 
 
-def member(name: str, cpu: int) -> dict[str, object]:
+def member(name: str, cpu: int, **fields: Any) -> dict[str, object]:
     """Return a Reservation that is a member of gang `a`, which needs two."""
-    return reservation(name, cpu=cpu, template_metadata={"annotations": annotated("a", 2)})
+    return reservation(name, cpu=cpu, template_metadata={"annotations": annotated("a", 2)}, **fields)
 
 
 def reserved(scenario: Scenario) -> list[str]:
@@ -31,6 +32,13 @@ def test_reservations_are_members_of_a_gang() -> None:
 
     assert reserved(base.add(member("r", 2), member("s", 2))) == ["r", "s"]
     assert reserved(base.add(member("r", 2), member("s", 3))) == []
+
+
+def test_a_member_that_has_expired_gets_no_node() -> None:
+    """Both have equal templates, and the gang needs both."""
+    base = Scenario().queue("default").node("n1", cpu=4)
+
+    assert reserved(base.add(member("r", 2), member("s", 2, ttl="1s"))) == []
 
 
 def test_a_reservation_that_is_available_counts_for_its_gang() -> None:

@@ -2,9 +2,15 @@
 
 import json
 
+import pytest
+
+from pyroclast.framework.cycle import run_cycle
+from pyroclast.model.plan import Plan
 from pyroclast.testing import Scenario
+from pyroclast.testing.cluster import cluster_of
+from pyroclast.testing.configuration import configured
 from tests.elastic_quotas import elastic_quota
-from tests.reservations import outcome_of, reservation
+from tests.reservations import PLUGINS, outcome_of, reservation
 
 TWO = Scenario().queue("default").node("n1", cpu=4).node("n2", cpu=8)
 
@@ -69,6 +75,23 @@ def test_reservations_placed_in_one_session_conflict_too() -> None:
     outcome = outcome_of(scenario)
 
     assert len([bind for plan in outcome.report.plans for bind in plan.binds]) == 1
+
+
+def test_a_reservation_that_was_bound_a_moment_ago_conflicts_too() -> None:
+    """Its status does not show the node yet (R12)."""
+    there = Scenario().queue("default").node("n1", cpu=8).add(reservation("r", cpu=1, allocatePolicy="Restricted"))
+    cluster = cluster_of(there.objects, shard_mode="", shard="", warnings=[])
+    parsed, registry = configured(("enqueue", "allocate"), PLUGINS, {})
+
+    def plans() -> tuple[Plan, ...]:
+        return run_cycle(cluster.snapshot(), parsed.configuration, registry=registry, now=1_800_000_000.0)[0].plans
+
+    (plan,) = plans()
+    assert cluster.assume(plan, 0.0) == []
+    cluster.add([reservation("s", cpu=1)])
+    assert plans() == ()
+    cluster.add([reservation("t", cpu=1, allocatePolicy="Aligned")])
+    assert [bind.reservation for plan in plans() for bind in plan.binds] == ["t"]
 
 
 def test_a_reservation_without_a_node_has_the_reason() -> None:
@@ -182,3 +205,21 @@ def test_no_elastic_quota_pays_for_a_reservation() -> None:
     assert outcome_of(large, plugins=plugins).report.plans == ()
     assert outcome_of(held.job("b", cpu=2, labels=labels), plugins=plugins).bindings == {"b-0": "n1"}
     assert outcome_of(held.job("b", cpu=3, labels=labels), plugins=plugins).bindings == {}
+
+
+@pytest.mark.parametrize("life", [{"ttl": "1s"}, {"ttl": "24h", "expires": "2026-01-01T00:00:01Z"}])
+def test_a_reservation_that_has_expired_gets_no_node(life: dict[str, str]) -> None:
+    """Also before a controller has written its phase, and no pod is evicted for it (R38)."""
+    outcome = outcome_of(Scenario().queue("default").node("n1", cpu=4).add(reservation("r", **life)))
+
+    assert outcome.bindings == {}
+    assert "the reservation has expired" in outcome.why_pod("reservations/r")
+
+
+def test_a_reservation_that_is_being_deleted_gets_no_node() -> None:
+    """A finalizer keeps the object. One that has a node keeps its capacity until it is gone (R6)."""
+    there = Scenario().queue("default").node("n1", cpu=4)
+    for node, expected in (("", {"b-0": "n1"}), ("n1", {})):
+        leaving = reservation("r", cpu=4, node=node)
+        leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:01Z", "finalizers": ["example.com/keep"]}
+        assert outcome_of(there.add(leaving).job("b", cpu=4), cycles=2).bindings == expected
