@@ -1,6 +1,7 @@
 """Reservations of a ground: created, and read back."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tests.e2e.ground import Ground
@@ -20,11 +21,11 @@ LABELS = {"app": "a"}
 RESERVATIONS = "reservations.scheduling.koordinator.sh"
 
 
-def reserve(ground: Ground, name: str, **fields: Any) -> None:
-    """Create a Reservation of the scheduler of a ground."""
-    wanted = reservation(name, template={"schedulerName": ground.name}, **fields)
+def reserve(ground: Ground, name: str, *, template: Mapping[str, Any] | None = None, **fields: Any) -> None:
+    """Create a Reservation of the scheduler of a ground; `template` has fields of the specification of its pod."""
+    wanted = reservation(name, template={"schedulerName": ground.name, **(template or {})}, **fields)
     wanted.pop("status")
-    wanted["metadata"] = {"name": name}
+    wanted["metadata"] = {"name": name, **{key: wanted["metadata"][key] for key in ("labels", "annotations")}}
     ground.kubectl("apply", "-f", "-", input=json.dumps(wanted))
 
 

@@ -11,9 +11,11 @@ from pyroclast.scheduler.cli.main import main
 from tests.e2e.cluster import Cluster
 from tests.e2e.daemon import Daemon
 from tests.e2e.ground import Ground, standing_on
+from tests.e2e.reserving import LABELS, RESERVATIONS, reserve, status
 from tests.nodenuma import QOS, SPEC, STATUS, policies, topology, topology_definition
 
 CONFIGURATION = "actions: enqueue, allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodenuma}]\n"
+RESERVATION_API = "/apis/scheduling.koordinator.sh/v1alpha1"
 FULL = "0/1 nodes are unavailable: 1 not enough cpus available to satisfy request."
 
 
@@ -92,6 +94,37 @@ def test_cpus_are_given_and_kept(ground: Ground, tmp_path: Path, capsys: pytest.
     assert main(["simulate", "-f", str(seen), *options]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["rounds"][0]["binds"] == {}
+
+
+def test_a_reservation_takes_over_cpus_and_its_owners_get_them(ground: Ground, tmp_path: Path) -> None:
+    """The pod has CPUs 0, 1, 4 and 5. After it and a restart, its successors get them, and a stranger the others."""
+    describe(ground)
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(CONFIGURATION.replace("{name: nodenuma}", "{name: nodenuma}, {name: reservation}"))
+    flag, own = f"--scheduler-conf={file}", {**LABELS, QOS: "LSR"}
+    taking = {"allocatePolicy": "Restricted", "allocateOnce": False, "preAllocation": True}
+    with ground.daemon(tmp_path, flag) as daemon:
+        ground.group("old", 1)
+        ground.pod("old", "4", group="old", labels=own)
+        daemon.wait_for(lambda: ground.is_placed("old"))
+        assert status_of(ground, "old") == {"cpuset": "0-1,4-5"}
+        reserve(ground, "cpus", cpu=4, template_metadata={"labels": {QOS: "LSR"}}, **taking)
+        daemon.wait_for(lambda: status(ground, "cpus").get("phase") == "Available")
+        (kept,) = ground.items(f"{RESERVATION_API}/reservations")
+        assert json.loads(kept["metadata"]["annotations"][STATUS]) == {"cpuset": "0-1,4-5"}
+        ground.remove("old")
+
+    with ground.daemon(tmp_path, flag) as daemon:
+        pin(ground, "stranger", "4")
+        daemon.wait_for(lambda: ground.is_placed("stranger"))
+        for name, expected in (("first", "0,4"), ("second", "1,5")):
+            ground.group(name, 1)
+            ground.pod(name, "2", group=name, labels=own)
+            daemon.wait_for(lambda name=name: ground.is_placed(name))  # type: ignore[misc]  # bound in the loop
+            assert status_of(ground, name) == {"cpuset": expected}
+        assert status_of(ground, "stranger") == {"cpuset": "2-3,6-7"}
+        assert daemon.get_json("/debug/audit")["differences"] == []
+    ground.kubectl("delete", RESERVATIONS, "cpus")
 
 
 def test_topologies_are_watched_while_the_plugin_reads_them(ground: Ground, tmp_path: Path) -> None:
