@@ -112,12 +112,16 @@ class SessionReservations:
         self._reserve_tasks = snapshot.reserve_tasks
         self._nodes, self._extensions = nodes, extensions
         self._pods_row = snapshot.resources.rows[PODS]
+        there = [each for each in snapshot.reservations.values() if each.node in columns]
         self.rooms: Mapping[TaskId, ReservedRoom] = {
-            each.id: ReservedRoom(each, columns[each.node], nodes)
-            for each in snapshot.reservations.values()
-            if each.node in columns and (each.rules.ends is None or now < each.rules.ends)
+            each.id: ReservedRoom(each, columns[each.node], nodes) for each in there if not each.rules.has_ended(now)
         }
         """What is left of each, by UID, in the order of names."""
+        self._expired: dict[int, list[TaskId]] = {}
+        """Those that have expired and still show that they are Available, by column."""
+        for each in there:
+            if each.rules.has_ended(now):
+                self._expired.setdefault(columns[each.node], []).append(each.id)
         self._by_column: dict[int, list[ReservedRoom]] = {}
         for room in self.rooms.values():
             self._by_column.setdefault(room.column, []).append(room)
@@ -208,17 +212,23 @@ class SessionReservations:
         return self._by_column.get(column, [])
 
     def matched_pods(self, task: Task) -> dict[int, list[Task]]:
-        """Return the pods that stand for the Reservations that a task may use, by the column of their node (R32)."""
+        """Return the pods that do not count for a task as pods of their node, by its column (R32, R43).
+
+        They stand for Reservations that the task may use, or that have expired.
+        """
         found: dict[int, list[Task]] = {}
+        for column, expired in self._expired.items():
+            there = self._nodes.tasks_on(column)
+            found[column] = [there[each] for each in expired if each in there]
         for column, rooms in (self.columns_of(self.use_of(task)) if self.rooms else {}).items():
             there = self._nodes.tasks_on(column)
-            found[column] = [
+            found.setdefault(column, []).extend(
                 there[room.capacity.id]
                 for room in rooms
                 if room.capacity.id in there
                 and not room.is_spent
                 and not room.capacity.counted  # not a pod in operating mode, which runs
-            ]
+            )
         return found
 
     def fits(

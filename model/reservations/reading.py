@@ -80,6 +80,10 @@ class ReservationRules:
         """Node of the reserved capacity."""
         return NodeName(self.object.status.node_name)
 
+    def has_ended(self, now: float) -> bool:
+        """Return whether its end has passed at a time, seconds since 1970 (R38)."""
+        return self.ends is not None and now >= self.ends
+
     @property
     def is_aligned(self) -> bool:
         """Whether its policy is given, so that it may not share a node with one without a policy (R12)."""

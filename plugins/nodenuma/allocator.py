@@ -24,7 +24,7 @@ from pyroclast.model.nodenuma.names import DEFAULT_POLICY, NUMA_POLICIES, RESOUR
 from pyroclast.model.nodenuma.specs import ResourceSpec, write_resource_spec
 from pyroclast.model.nodenuma.status import ResourceStatus, read_status, write_status
 from pyroclast.model.refusals import Reason, Refusal
-from pyroclast.model.resources import CPU, MILLI
+from pyroclast.model.resources import CPU, MILLI, NO_AMOUNTS
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.plugins.nodenuma import reasons
 from pyroclast.plugins.nodenuma.arguments import NodeNumaArgs
@@ -353,9 +353,14 @@ class CpuAllocator(Ledger):
         return holding_of(task, status, node.topology.layout, self._request(task))
 
     def _request(self, task: Task) -> Mapping[str, int]:
-        """Return what limits the annotation of a task: its request, or what the Reservation has that it stands for."""
+        """Return what limits the annotation of a task: its request, or what the Reservation has that it stands for.
+
+        A Reservation that has expired has nothing.
+        """
         reserved = self._session.snapshot.reservations.get(task.id)
-        return task.template.request if reserved is None else reserved.amounts
+        if reserved is None:
+            return task.template.request
+        return reserved.amounts if task.id in self._session.reserved.rooms else NO_AMOUNTS
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 

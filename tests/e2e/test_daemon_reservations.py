@@ -27,6 +27,12 @@ def ground(cluster_with_crds: Cluster, tmp_path_factory: pytest.TempPathFactory)
         yield ground
 
 
+def events_of(ground: Ground, name: str) -> list[tuple[str, str]]:
+    """Return reasons and messages of the events about a Reservation."""
+    found = ground.items("/api/v1/events?fieldSelector=involvedObject.kind%3DReservation")
+    return [(each["reason"], each["message"]) for each in found if each["involvedObject"]["name"] == name]
+
+
 def test_a_reservation_is_placed_used_and_ended(
     ground: Ground, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +50,10 @@ def test_a_reservation_is_placed_used_and_ended(
         reserve(ground, "shared", cpu=6, allocateOnce=False)
         daemon.wait_for(lambda: status(ground, "shared").get("phase") == "Available")
         assert status(ground, "shared")["allocatable"] == {"cpu": "6"}
+        (node,) = ground.nodes()
+        told = f"Successfully assigned shared to {node['metadata']['name']}"
+        daemon.wait_for(lambda: ("Scheduled", told) in events_of(ground, "shared"))
+        assert [reason for reason, _ in events_of(ground, "large")] == ["FailedScheduling"]
         ground.group("other", 1)
         ground.pod("other-0", "4", group="other")
         ground.group("owner", 1)

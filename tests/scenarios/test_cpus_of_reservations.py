@@ -131,6 +131,17 @@ def test_a_reservation_on_other_numa_nodes_is_not_used() -> None:
     assert "scheduling.koordinator.sh/reservation-allocated" not in each.annotations
 
 
+def test_a_reservation_that_has_expired_keeps_no_cpus_and_amounts() -> None:
+    """Its phase still shows that it is Available, and its owner keeps two CPUs (R43)."""
+    there = node().add(kept("0-7", 8, {0: {"cpu": "4"}, 1: {"cpu": "4"}}, ttl="1s", allocateOnce=False))
+    told = {STATUS: json.dumps({"cpuset": "0,4", "numaNodeResources": [{"node": 0, "resources": {"cpu": "2"}}]})}
+    there = there.running("a", on=["n1"], cpu=2, labels=OWNER, annotations={**claimed("r"), **told})
+
+    assert cpus_of(decided(pinned(there, "p", 6))) == "1-3,5-7"
+    assert cpus_of(decided(pinned(there, "p", 4, numa="SingleNUMANode"))) == "2-3,6-7"
+    assert decided(pinned(there, "p", 7)).bindings == {}
+
+
 def test_a_reservation_has_no_more_cpus_than_it_reserves() -> None:
     """Its annotation names all CPUs, and it reserves one."""
     there = node().add(kept("0-7", 1))

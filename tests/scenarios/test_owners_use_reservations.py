@@ -311,6 +311,31 @@ def test_an_expired_reservation_keeps_nothing() -> None:
     assert used(outcome_of(open_ended.job("b", cpu=4))) == {}
 
 
+@pytest.mark.parametrize("life", [{"ttl": "1s"}, {"phase": "Failed"}, {"phase": "Succeeded"}])
+def test_owners_stay_when_their_reservation_ends(life: dict[str, str]) -> None:
+    """A pod uses one of four CPUs, and its port: the others are free, and a pod with that port waits (R43)."""
+    port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+    template = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}, **port}]}
+    scenario = ONE.add(reservation("r", cpu=4, node="n1", allocateOnce=False, template=template, **life))
+    user = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}, **port}]}
+    scenario = scenario.running("a", on=["n1"], labels=A, annotations=claimed("r"), pod=user)
+
+    assert used(outcome_of(scenario.job("b", cpu=3))) == {"b-0": ""}
+    assert used(outcome_of(scenario.job("b", cpu=4))) == {}
+    assert used(outcome_of(scenario.job("b", pod=user, tasks=1))) == {}
+    assert used(outcome_of(scenario.job("a2", cpu=1, labels=A, annotations=affinity()))) == {}
+
+
+def test_one_that_is_being_deleted_takes_no_new_owner() -> None:
+    """As if it were unschedulable, and its capacity is kept until it is gone (R6)."""
+    leaving = reservation("r", cpu=4, node="n1", allocateOnce=False)
+    leaving["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:01Z", "finalizers": ["example.com/keep"]}
+    tolerant = affinity(tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
+
+    assert used(outcome_of(ONE.add(leaving).job("a", cpu=1, labels=A))) == {}
+    assert used(outcome_of(ONE.add(leaving).job("a", cpu=1, labels=A, annotations=tolerant))) == {"a-0": "r"}
+
+
 def test_the_last_place_of_a_node_goes_to_the_owner() -> None:
     """The pod that stands for the Reservation counts as one pod, and its owner takes that place (R19)."""
     scenario = Scenario().queue("default").node("n1", cpu=4, pods=1).add(reservation("r", node="n1"))
@@ -374,6 +399,17 @@ def test_the_port_of_a_reservation_is_for_its_owner() -> None:
     assert used(outcome_of(scenario.job("a", pod=with_port(1), labels=A))) == {"a-0": "r"}
     two = scenario.job("a", tasks=2, min_available=1, pod=with_port(1), labels=A)
     assert list(used(outcome_of(two)).values()) == ["r"]
+
+
+def test_what_has_expired_keeps_no_port_and_counts_for_no_affinity() -> None:
+    """Its phase still shows that it is Available (R43)."""
+    there = Scenario().queue("default").node("n1", cpu=4, labels={"kubernetes.io/hostname": "n1"})
+    apart = {"labelSelector": {"matchLabels": A}, "topologyKey": "kubernetes.io/hostname"}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    for ttl, expected in (("0", {}), ("1s", {"b-0": ""})):
+        kept = there.add(reservation("r", node="n1", template=with_port(2), template_metadata={"labels": A}, ttl=ttl))
+        assert used(outcome_of(kept.job("b", pod=with_port(1)))) == expected
+        assert used(outcome_of(kept.job("b", cpu=1, pod={"affinity": anti}))) == expected
 
 
 def test_anti_affinity_to_itself_does_not_keep_an_owner_off() -> None:

@@ -136,6 +136,20 @@ def test_an_assumed_reservation_is_binding_until_its_status_shows_it() -> None:
     assert is_same_when_built_again(state)
 
 
+def test_another_node_in_its_status_takes_its_capacity_along() -> None:
+    """Another scheduler moved it, and its user stays where it runs as an ordinary pod (R44)."""
+    runs = pod("a", cpu="1", node="n1", phase="Running", labels=A, annotations=claimed("r"))
+    state = state_with(decoded(node="n1", allocateOnce=False), pods=(runs,))
+    state.apply("Node", node("n2"))
+    state.snapshot()
+    state.apply("Reservation", decoded(version="2", node="n2", allocateOnce=False))
+    (kept,) = state.snapshot().reservations.values()
+
+    assert (kept.node, dict(kept.users), kept.rest()["cpu"]) == ("n2", {}, 2000)
+    assert [len(tasks) for tasks in state.snapshot().nodes.tasks] == [1, 1]
+    assert is_same_when_built_again(state)
+
+
 def test_users_are_read_from_pods_on_its_node() -> None:
     """Finished pods, and pods on other nodes, do not count (R28)."""
     runs = pod("a", cpu="1", node="n1", phase="Running", labels=A, annotations=claimed("r"))
