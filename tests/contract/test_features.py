@@ -73,3 +73,15 @@ def test_each_row_names_tests_that_exist(row: Row) -> None:
 def test_features_that_do_not_work_stay_below_their_ceiling(state: str) -> None:
     """A feature that worked still works. Lower the ceiling after each feature that works now."""
     assert sum(row.state == state for row in ROWS) <= CEILINGS[state]
+
+
+def test_each_rule_of_reservations_has_a_test_that_exists() -> None:
+    """The page of Reservations has each rule once, in order. D5 is no rule."""
+    lines = (FOLDER / "reservations.md").read_text().splitlines()
+    rules = [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines if re.match(r"\| [RD]\d", line)]
+    linked = {rule: LINK.findall(tests) for rule, _, tests in rules}
+
+    assert list(linked) == [*(f"R{number}" for number in range(1, 47)), "D1", "D2", "D3", "D4", "D6"]
+    assert [rule for rule, links in linked.items() if not links] == []
+    missing = [name for links in linked.values() for name, file in links if name not in functions_of(FOLDER / file)]
+    assert missing == []
