@@ -53,7 +53,7 @@ def reserve_pod(reservation: wire.Reservation) -> wire.Pod:
             resource_version=metadata.resource_version,
             creation_timestamp=metadata.creation_timestamp,
             # one that is being deleted gets no node, and keeps the one that it has
-            deletion_timestamp=None if is_available else metadata.deletion_timestamp,
+            deletion_timestamp="" if is_available else metadata.deletion_timestamp,
             labels={key: text for key, text in labels.items() if key not in _OF_USERS},
             annotations={
                 **{key: text for key, text in annotations.items() if key not in _OF_USERS},

@@ -102,7 +102,7 @@ def test_a_reservation_takes_over_cpus_and_its_owners_get_them(ground: Ground, t
     file = tmp_path / "scheduler.yaml"
     file.write_text(CONFIGURATION.replace("{name: nodenuma}", "{name: nodenuma}, {name: reservation}"))
     flag, own = f"--scheduler-conf={file}", {**LABELS, QOS: "LSR"}
-    taking = {"allocatePolicy": "Restricted", "allocateOnce": False, "preAllocation": True}
+    taking: dict[str, Any] = {"allocatePolicy": "Restricted", "allocateOnce": False, "preAllocation": True}
     with ground.daemon(tmp_path, flag) as daemon:
         ground.group("old", 1)
         ground.pod("old", "4", group="old", labels=own)

@@ -140,7 +140,7 @@ def test_a_reservation_takes_over_a_pod_and_keeps_its_place(ground: Ground, tmp_
         ground.group("old", 1)
         ground.pod("old-0", "7", group="old", labels=LABELS)
         daemon.wait_for(lambda: ground.is_placed("old"))
-        fields = {"allocateOnce": False, "allocatePolicy": "Restricted", "preAllocation": True}
+        fields: dict[str, Any] = {"allocateOnce": False, "allocatePolicy": "Restricted", "preAllocation": True}
         reserve(ground, "kept", cpu=7, **fields)
         daemon.wait_for(lambda: status(ground, "kept").get("allocated") == {"cpu": "7"})
         note = ground.pods("old")[0]["metadata"]["annotations"][ALLOCATED]

@@ -163,7 +163,11 @@ def test_a_controller_is_the_owner(ground: Ground, daemon: Daemon, namespace: st
     place(ground, daemon, "r", owners=[{"controller": {**owner, "namespace": namespace}}], **on(FIRST))
     ground.group("a", 1)
     spec = {"schedulerName": ground.name, "containers": [{"name": "c", "image": "none", "resources": ONE_CPU}]}
-    metadata = {"name": "a", "labels": {"gang": "a"}, "annotations": {"scheduling.k8s.io/group-name": "a"}}
+    metadata: dict[str, Any] = {
+        "name": "a",
+        "labels": {"gang": "a"},
+        "annotations": {"scheduling.k8s.io/group-name": "a"},
+    }
     metadata |= {"ownerReferences": [{**owner, "controller": True}]}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     ground.create(f"/api/v1/namespaces/{ground.name}/pods", body)

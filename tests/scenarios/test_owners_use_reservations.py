@@ -312,7 +312,7 @@ def test_an_expired_reservation_keeps_nothing() -> None:
 
 
 @pytest.mark.parametrize("life", [{"ttl": "1s"}, {"phase": "Failed"}, {"phase": "Succeeded"}])
-def test_owners_stay_when_their_reservation_ends(life: dict[str, str]) -> None:
+def test_owners_stay_when_their_reservation_ends(life: dict[str, Any]) -> None:
     """A pod uses one of four CPUs, and its port: the others are free, and a pod with that port waits (R43)."""
     port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
     template = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "4"}}, **port}]}

@@ -1,6 +1,7 @@
 """Reservations of Koordinator are placed as pods are, and keep their capacity (R13 to R17)."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -208,7 +209,7 @@ def test_no_elastic_quota_pays_for_a_reservation() -> None:
 
 
 @pytest.mark.parametrize("life", [{"ttl": "1s"}, {"ttl": "24h", "expires": "2026-01-01T00:00:01Z"}])
-def test_a_reservation_that_has_expired_gets_no_node(life: dict[str, str]) -> None:
+def test_a_reservation_that_has_expired_gets_no_node(life: dict[str, Any]) -> None:
     """Also before a controller has written its phase, and no pod is evicted for it (R38)."""
     outcome = outcome_of(Scenario().queue("default").node("n1", cpu=4).add(reservation("r", **life)))
 
