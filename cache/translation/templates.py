@@ -13,13 +13,14 @@ from pyroclast.model import wire
 from pyroclast.model.api.names import NUMA_TOPOLOGY_POLICY, PREEMPTABLE, REVOCABLE_ZONE
 from pyroclast.model.colocation import LOAD_SCALING_FACTORS, class_marks, is_of_daemon_set
 from pyroclast.model.counted import COUNTED, read_counted
-from pyroclast.model.devices.koordinator.names import DEVICE_ANNOTATIONS, ISOLATION_PROVIDER
+from pyroclast.model.devices.koordinator.names import ALLOCATED, DEVICE_ANNOTATIONS, ISOLATION_PROVIDER
 from pyroclast.model.devices.names import CARD_ANNOTATIONS
-from pyroclast.model.nodenuma.names import RESOURCE_SPEC
+from pyroclast.model.nodenuma.names import RESOURCE_SPEC, RESOURCE_STATUS
 from pyroclast.model.requests import PodRequest, is_best_effort, is_resize_infeasible, pod_request
 from pyroclast.model.required_rules import RESERVATION_AFFINITY
 from pyroclast.model.reservations.names import EXACT_MATCH, IGNORED, RESERVATION_NODE
 from pyroclast.model.resources import MILLI, NO_AMOUNTS, PODS, Amounts
+from pyroclast.model.scheduling_hints import hint_texts
 from pyroclast.model.tasks import (
     SCORING_TYPE,
     SCORING_WEIGHTS,
@@ -50,6 +51,8 @@ _PLACEMENT_ANNOTATIONS: Final = (
     RESERVATION_NODE,
 )
 """Annotations that affect placement: pods that differ in them do not share a template."""
+_DECISIONS: Final = (RESOURCE_STATUS, ALLOCATED)
+"""Annotations that a scheduling hint may declare as decided."""
 _Metadata = tuple[str | bool | None, ...]
 _Key = tuple[bytes, bytes, tuple[tuple[str, int], ...], _Metadata]
 
@@ -179,12 +182,15 @@ def _share(pod: wire.Pod, spec: wire.PodSpec) -> None:
 def _placement_metadata(pod: wire.Pod) -> _Metadata:
     """Return the values of metadata and priority that affect placement."""
     metadata = pod.metadata
-    marks = (
+    marks: _Metadata = (
         metadata.labels.get(ISOLATION_PROVIDER),
         metadata.namespace if metadata.labels.get(IGNORED) == "true" else "",  # it may need permission
         *class_marks(pod),
         is_of_daemon_set(pod),
     )
+    hint = hint_texts(metadata.annotations)
+    if any(hint):  # only then what a pod brings along is a decision
+        marks = (*marks, *hint, *map(metadata.annotations.get, _DECISIONS))
     return (*map(metadata.annotations.get, _PLACEMENT_ANNOTATIONS), *marks)
 
 

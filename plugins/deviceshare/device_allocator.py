@@ -200,7 +200,9 @@ class DeviceAllocator(Ledger):
                 if shape not in known:
                     known[shape] = self.family.never_fits(cards, demand)
                 verdicts[place] = known[shape]
-        return verdicts
+        names = self._session.nodes.table.names
+        by_name = self.family.refused_by_name(demand, [names[column] for column in columns.index.tolist()])
+        return np.maximum(verdicts, np.array(by_name, dtype=np.uint8)) if by_name else verdicts
 
     def of_template(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes without free cards, for a task whose answer is that of its template, shape (columns,)."""

@@ -5,7 +5,7 @@ annotations. All methods are functions of values; the device allocator holds the
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from pyroclast.model.devices.cards import Holder, Shelf, State, Use
@@ -143,6 +143,10 @@ class Family(ABC, Generic[Cards, Demand]):
     def hidden(self, cards: Cards, shelf: Shelf, question: DeviceQuestion[Demand]) -> frozenset[int]:  # noqa: ARG002 - see `question`
         """Return the cards that a task must not use because of the pods that hold parts of them."""
         return NOTHING_HIDDEN
+
+    def refused_by_name(self, demand: Demand, names: Sequence[str]) -> Sequence[int]:  # noqa: ARG002 - see `question`
+        """Return the verdicts of nodes with these names, 0 for no refusal; empty if names do not matter."""
+        return ()
 
     @abstractmethod
     def names_cards(self, task: Task) -> bool:

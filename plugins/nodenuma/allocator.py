@@ -99,7 +99,7 @@ class CpuAllocator(Ledger):
     def concern(self, task: Task) -> CpuDemand | None:
         """Return the demand of a task if this plugin decides about it on some node."""
         demand = self.demand(task)
-        if demand is None or not (demand.binds or demand.numa.policy or self._any_decides):
+        if demand is None or not (demand.binds or demand.numa.policy or demand.designated or self._any_decides):
             return None
         return demand
 
@@ -120,7 +120,12 @@ class CpuAllocator(Ledger):
             return None
         _, first, kinds = np.unique(self._kind_of[columns.index], return_index=True, return_inverse=True)
         why = [never_fits(self.nodes[column], demand) for column in columns.index[first].tolist()]
-        return np.array([reasons.never(text) if text else 0 for text in why], dtype=np.uint8)[kinds]
+        verdicts: ReasonArray = np.array([reasons.never(text) if text else 0 for text in why], dtype=np.uint8)[kinds]
+        if demand.designated is not None and demand.designated.nodes:
+            names = self._session.nodes.table.names
+            others = [names[column] not in demand.designated.nodes for column in columns.index.tolist()]
+            verdicts[others] = reasons.never(reasons.NOT_HINTED)
+        return verdicts
 
     def verdicts(self, task: Task, columns: NodeColumns) -> ReasonArray | None:
         """Refuse nodes without free CPUs or NUMA amounts, shape (columns,). What is being released counts as free."""

@@ -82,6 +82,8 @@ class NodeState:
             devices: Hints of other plugins by type of device, if a NUMA policy is in force.
         """
         policy = self._node.numa_policy_for(self._demand)
+        if self._demand.designated is not None:
+            return self._take_designated(policy, *self._demand.designated.status)
         if not policy or not self._node.numa_nodes:
             return self._allocate(None)
         hints: dict[str, list[NumaHint]] = {name: [] for name in self._aligned_names}
@@ -95,6 +97,30 @@ class NodeState:
             return self._allocate(None)  # the NUMA nodes lack it, which must not keep the pod from the node
         is_common = all(any(hint.nodes == nodes for hint in each) for each in devices.values())
         return choice if is_common else choice._replace(nodes=None)
+
+    def _take_designated(self, policy: str, cpus: CpuSet, amounts: NumaAmounts) -> CpuChoice | str:
+        """Return the CPUs and amounts that another component has decided, or why the pod cannot get them.
+
+        A pod gets CPUs only if it needs its own, and amounts only under a NUMA policy; they must be its whole request.
+        """
+        requested = self._demand.cpus if self._binds else 0
+        if cpus.bit_count() != requested or cpus & ~self._available or self._source.taken_over.cpus & ~cpus:
+            return reasons.NOT_ENOUGH_CPUS
+        layout = self._node.topology.layout
+        if cpus and (layout is None or not satisfies(layout, cpus, self._required)):
+            return reasons.unsatisfied_policy(self._required)
+        if not policy or not self._node.numa_nodes:
+            return CpuChoice(cpus)
+        nodes = [node for node, _ in amounts]
+        if policy == SINGLE_NUMA_NODE and len(nodes) > 1:
+            return reasons.UNALIGNED
+        for name in self._aligned_names:
+            parts = {node: dict(each).get(name, 0) for node, each in amounts}
+            is_free = all(part <= self._free.get(node, {}).get(name, 0) for node, part in parts.items())
+            if sum(parts.values()) != self._demand.request[name] or not is_free:
+                return reasons.insufficient(name)
+        counted = [(node, tuple(part for part in each if part[0] in self._aligned_names)) for node, each in amounts]
+        return CpuChoice(cpus, tuple(counted), mask_of(nodes))
 
     # CPUs -------------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ __all__ = [
     "MISSING_NUMA",
     "NEVER",
     "NOT_ENOUGH_CPUS",
+    "NOT_HINTED",
     "NOT_MULTIPLE",
     "OTHER_NUMA_NODES",
     "OTHER_POLICY",
@@ -34,6 +35,7 @@ INVALID_TOPOLOGY: Final = "node(s) invalid CPU Topology"
 CONFLICT: Final = "node(s) cpu bind policy conflicts with pod's required cpu bind policy"
 NOT_MULTIPLE: Final = "node(s) requested cpus not multiple cpus per core"
 MISSING_NUMA: Final = "node(s) missing NUMA resources"
+NOT_HINTED: Final = "node(s) didn't match the scheduling hint"
 
 AMPLIFIED: Final = "Insufficient amplified cpu"
 NOT_ENOUGH_CPUS: Final = "not enough cpus available to satisfy request"
@@ -41,7 +43,16 @@ UNALIGNED: Final = "Unaligned NUMA Hint"
 DEVICES: Final = "Insufficient NUMA Scoped Devices"
 OTHER_NUMA_NODES: Final = "reserves other NUMA nodes than those of the pod"
 
-_NEVER: Final = (NOT_INTEGER, OTHER_POLICY, INVALID_RATIO, INVALID_TOPOLOGY, CONFLICT, NOT_MULTIPLE, MISSING_NUMA)
+_NEVER: Final = (
+    NOT_INTEGER,
+    OTHER_POLICY,
+    INVALID_RATIO,
+    INVALID_TOPOLOGY,
+    CONFLICT,
+    NOT_MULTIPLE,
+    MISSING_NUMA,
+    NOT_HINTED,
+)
 NEVER: Final = tuple(Reason(text, resolvable=False) for text in _NEVER)
 """Reasons that no eviction can resolve."""
 _MOST_NAMED: Final = 100

@@ -1,6 +1,6 @@
 """Koordinator's devices: reads devices, demand and annotations, and chooses devices."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
@@ -159,8 +159,15 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         return float(score)
 
     def hidden(self, cards: NodeDevices, shelf: Shelf, question: DeviceQuestion[DeviceDemand]) -> frozenset[int]:
-        """Return the devices at PCIe switches that other pods, or this pod, require exclusively."""
-        return out_of_reach(cards.layout, shelf, exclusive_types(question.demand.wishes))
+        """Return the devices at PCIe switches that pods require exclusively, and those that a hint leaves out."""
+        hidden = out_of_reach(cards.layout, shelf, exclusive_types(question.demand.wishes))
+        designated = question.demand.designated
+        return hidden if designated is None else hidden | _not_designated(cards.layout, designated.text)
+
+    def refused_by_name(self, demand: DeviceDemand, names: Sequence[str]) -> Sequence[int]:
+        """Refuse the nodes that the scheduling hint of a pod with designated devices does not name."""
+        nodes = frozenset() if demand.designated is None else demand.designated.nodes
+        return [0 if name in nodes else reasons.never(reasons.NOT_HINTED) for name in names] if nodes else ()
 
     def holder(self, question: DeviceQuestion[DeviceDemand], uses: tuple[Use, ...], task: Task) -> Holder:  # noqa: ARG002 - equal for all tasks of a template
         """Return the holder for a task that was given devices."""
@@ -188,6 +195,20 @@ class Koordinator(Family[NodeDevices, DeviceDemand]):
         """Return the label by which HAMi's device plugin finds a pod."""
         is_found = self.rules.adapts and demand.request.gpu is not None and demand.isolation == HAMI_CORE
         return {HAMI_NODE: placed.node} if is_found else {}
+
+
+@lru_cache(_TEXTS_KEPT)
+def _not_designated(layout: DeviceLayout, text: str) -> frozenset[int]:
+    """Return the devices of a node that another component has not decided on; all if it decided on one of another node.
+
+    Types of devices of which nothing is decided are left to the pod.
+    """
+    uses, fault = _annotated(layout, text)
+    if fault:
+        return frozenset(range(len(layout.devices)))
+    own = {use.card for use in uses}
+    types = {layout.devices[card].type for card in own}
+    return frozenset(card for card, each in enumerate(layout.devices) if each.type in types and card not in own)
 
 
 def _without(need: Need, hidden: frozenset[int]) -> Need:

@@ -13,6 +13,7 @@ __all__ = [
     "MISSING_TABLE",
     "MISSING_TREE",
     "NEVER",
+    "NOT_HINTED",
     "NOT_SHARED",
     "NOW",
     "NO_TEMPLATE",
@@ -60,6 +61,7 @@ LITTLE_MEMORY: Final = "node(s) GPU device plugin gives larger shares of memory 
 PARTITIONED: Final = "Insufficient Partitioned GPU Devices"
 SCOPED: Final = "Insufficient Topology Scoped GPU Devices"
 JOINT: Final = "node(s) Device Joint-Allocate rules violation"
+NOT_HINTED: Final = "node(s) didn't match the scheduling hint"
 NUMA: Final = "Insufficient NUMA Scoped Devices"
 
 _NEVER: Final = (
@@ -76,6 +78,7 @@ _NEVER: Final = (
     ONE_GPU,
     CORE_MISSING,
     LITTLE_MEMORY,
+    NOT_HINTED,
 )
 _NOW: Final = (*map(insufficient, TYPES), PARTITIONED, SCOPED, JOINT, NUMA)
 
