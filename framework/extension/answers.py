@@ -241,6 +241,7 @@ def _move(value: Any) -> Task | Move:
             task=_task(value.task),
             strategy=_text(value.strategy),
             budget=_text(value.budget),
+            takes_gangs=_boolean(value.takes_gangs),
             breaks_gangs=_boolean(value.breaks_gangs),
         )
     return _task(value)

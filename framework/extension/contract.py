@@ -328,8 +328,10 @@ class Move:
     """Rule that selected the task."""
     budget: str
     """What bounds how many the rule names, in words."""
+    takes_gangs: bool = False
+    """Whether its gang is evicted whole if it cannot spare the task. It stays if one of its pods is protected."""
     breaks_gangs: bool = False
-    """Whether it goes even where that leaves its gang below its minimum: its node must be given back."""
+    """Whether the task is evicted alone if its gang cannot spare it. Where both are set, `takes_gangs` counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1256,7 +1258,8 @@ VICTIM_TASKS: Final = Point[VictimTasks]("victim_tasks", VictimTasks, flag="enab
 class Movable(Protocol):
     """Which of the tasks that should move may go now (shuffle).
 
-    Answers the tasks that may go now. Given what `VICTIM_TASKS` named.
+    Answers the tasks that may go now. Given one task that `VICTIM_TASKS` named, or all tasks of its gang, which is
+    evicted only if all of them may go. Evictions before it are in the session.
     """
 
     def __call__(self, tasks: Sequence[Task], /) -> Iterable[Task]: ...

@@ -214,15 +214,16 @@ class SessionEvictions:
                 for move in self._extensions.ask_or(each, (), tasks, asking=partial(_moves_of, each)):
                     named.setdefault(move.task.id, move)
             if named:
-                return self._movable(named)
+                return list(named.values())
         return []
 
-    def _movable(self, named: Mapping[TaskId, Move]) -> list[Move]:
-        left = [move.task for move in named.values()]
+    def may_move(self, unit: Sequence[Task]) -> bool:
+        """Return whether plugins permit to evict a task, or a whole gang, without a preemptor."""
         for each in self._extensions.functions(contract.MOVABLE):
-            allowed = self._extensions.ask_or(each, frozenset(), left, asking=partial(_ids_of, each))
-            left = [task for task in left if task.id in allowed]
-        return [named[task.id] for task in left]
+            allowed = self._extensions.ask_or(each, frozenset(), unit, asking=partial(_ids_of, each))
+            if not all(task.id in allowed for task in unit):
+                return False
+        return True
 
     def _victims(
         self,

@@ -1,11 +1,11 @@
 """Revoking: evict pods from quotas that exceed their limit for too long, least important pods first."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Final
 
 from pyroclast.framework.extension.contract import Move
-from pyroclast.framework.preemption.victim_gangs import active_count
+from pyroclast.framework.preemption.victim_gangs import whole_gang
 from pyroclast.framework.session.session import Session
 from pyroclast.model.elastic.tree import QuotaAccount
 from pyroclast.model.elastic.uses import is_preemptible
@@ -47,20 +47,18 @@ class Revoking:
     def moves(self, tasks: Sequence[Task]) -> list[Move]:
         """Return the evictions.
 
-        A gang that would lose its minimum is evicted whole, or not at all if a member is exempt.
+        A gang that cannot spare a victim is evicted whole, or stays if a member is exempt.
         """
         by_quota: dict[str, list[Task]] = {}
-        by_job: dict[JobId | None, list[Task]] = {}
         for task in tasks:
             by_quota.setdefault(self._accounts.quota_of(task), []).append(task)
-            by_job.setdefault(task.job, []).append(task)
         moves: list[Move] = []
         for account in self.due:
             victims = self._victims(account, by_quota.get(account.name, ()))
             budget = f"to bring quota {account.name} down to its limit"
+            takes_gangs = {job: self._may_go_whole(job) for job in {task.job for task in victims}}
             moves += [
-                Move(task=task, strategy=STRATEGY, budget=budget, breaks_gangs=True)
-                for task in self._with_gangs(victims, by_job)
+                Move(task=task, strategy=STRATEGY, budget=budget, takes_gangs=takes_gangs[task.job]) for task in victims
             ]
         return moves
 
@@ -69,21 +67,10 @@ class Revoking:
         requests = [self._accounts.request(task) for task in ranked]
         return [ranked[at] for at in to_revoke(requests, account.used, self._accounts.limit(account), account.rows)]
 
-    def _with_gangs(self, victims: Sequence[Task], running: Mapping[JobId | None, Sequence[Task]]) -> Iterator[Task]:
-        """Yield victims by job. Victims of a gang that would lose its minimum are followed by the rest of the gang."""
-        by_job: dict[JobId | None, list[Task]] = {}
-        for task in victims:
-            by_job.setdefault(task.job, []).append(task)
-        for job_id, going in by_job.items():
-            job = None if job_id is None else self._session.jobs.get(job_id)
-            left = 0 if job is None else active_count(job) - len(going)
-            if job is None or job.min_available <= 1 or not 0 < left < job.min_available:
-                yield from going
-                continue
-            gone = {task.id for task in going}
-            rest = [task for task in running[job_id] if task.id not in gone]
-            if all(map(_may_go, rest)):
-                yield from (*going, *sorted(rest, key=_least_important_first))
+    def _may_go_whole(self, job_id: JobId | None) -> bool:
+        """Return whether no member of a gang is exempt."""
+        job = None if job_id is None else self._session.jobs.get(job_id)
+        return job is not None and all(map(_may_go, whole_gang(job)))
 
 
 def to_revoke(

@@ -10,7 +10,7 @@ from pyroclast.model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE
 from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["cut", "most_evictions"]
+__all__ = ["cut", "has_budget", "most_evictions", "most_of"]
 
 DEFAULT: Final = 1
 _AMOUNT: Final = re.compile(r"(\d{1,9})(%?)", re.ASCII)
@@ -30,6 +30,11 @@ def cut(session: Session, tasks: Iterable[Task]) -> list[Task]:
         if rest > 0:
             kept.append(task)
     return kept
+
+
+def has_budget(job: SessionJob) -> bool:
+    """Return whether the PodGroup of a job has a readable budget; without one the default holds."""
+    return any(_amount(job.annotations.get(key), 0) is not None for key in (MAX_UNAVAILABLE, MIN_AVAILABLE))
 
 
 def most_of(job: SessionJob) -> int:

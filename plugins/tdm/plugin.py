@@ -17,6 +17,7 @@ import numpy as np
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.extension import contract
 from pyroclast.framework.extension.contract import Locality, Move, Plugin, Vote
+from pyroclast.framework.preemption.victim_gangs import active_count
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.framework.state.nodes import NodeColumns
@@ -24,7 +25,7 @@ from pyroclast.model.arrays import FloatArray, IntArray, ReasonArray
 from pyroclast.model.durations import parse_duration
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskStatus
-from pyroclast.plugins.tdm.budgets import cut
+from pyroclast.plugins.tdm.budgets import cut, has_budget, most_of
 from pyroclast.plugins.tdm.windows import Window, parse_window
 
 __all__ = ["Tdm", "TdmArgs"]
@@ -57,6 +58,8 @@ class TdmArgs:
     """Daily window of each zone."""
     period: Fraction = argument("tdm.evict.period", Fraction(60), parse=_period)
     """Minimum time between two searches for victims, a Go duration, stored in seconds."""
+    whole_gangs: bool = argument("tdm.evict.wholeGangs", True)
+    """Whether a gang without a budget of its own is evicted whole if it cannot spare a task on a closed node."""
     zone: tzinfo = argument("tdm.timezone", UTC, parse=_zone)
     """Time zone of the windows."""
 
@@ -102,6 +105,7 @@ class Zones:
     def __init__(self, session: Session, args: TdmArgs) -> None:
         self._session = session
         self._windows = args.windows
+        self._whole_gangs = args.whole_gangs
         nodes = session.nodes.facts.nodes
         names = sorted({node.revocable_zone for node in nodes if node.revocable_zone})
         self._open = {name for name in names if self._is_open(name, args)}
@@ -164,12 +168,23 @@ class Zones:
             task for task in by_job if task.preemptable and self._runs_on(task, revocable=True) and self._is_late(task)
         ]
         for task in cut(session, late):
+            takes_gangs = self._takes_gang(task)
             yield Move(
                 task=task,
                 strategy=STRATEGY,
                 budget=f"the window of zone {self._zone_of(task)} is closed",
-                breaks_gangs=True,
+                takes_gangs=takes_gangs,
+                breaks_gangs=not takes_gangs,
             )
+
+    def _takes_gang(self, task: Task) -> bool:
+        """Return whether the gang of a task is evicted whole if it cannot spare the task.
+
+        A budget below the size of the gang permits to break it: its owner states how many pods may be missing.
+        """
+        job = self._session.jobs.of(task)
+        assert job is not None, "only tasks of jobs have a budget"
+        return self._whole_gangs and (not has_budget(job) or most_of(job) >= active_count(job))
 
     def _is_late(self, task: Task) -> bool:
         name = self._zone_of(task)

@@ -369,17 +369,39 @@ class Evicting(Vetoes):
         """Evict the pods that the plugins of the first tier with an answer name."""
         running = [pod for group in self.cluster.groups.values() for pod in group.pods if pod.status == "Running"]
         first_to_go = [pod for key in reversed(self.cluster.groups) for pod in self.last_first(key, running)]
-        left = self.arguments.get("shuffle", {}).get("maxEvictions") or len(running)
+        left = self.arguments.get("shuffle", {}).get("maxEvictions") or math.inf
         for policy, named in self.named(first_to_go):
             for _, together in groupby(named, key=policy.bound_of):
                 evicted: list[str] = []
                 for pod in together:
-                    if len(evicted) < left and (policy.breaks_gangs or self.can_spare(self.group_of(pod), pod)):
-                        self.evict([pod])
-                        evicted.append(pod.key)
+                    unit = self.unit_to_move(policy, pod)
+                    if len(evicted) + len(unit) <= left and self.may_move(unit):
+                        self.evict(unit)
+                        evicted += [each.key for each in unit]
                 left -= len(evicted)
                 if evicted:
                     self.evicting.append({"evicted": evicted, "for": []})
+
+    def unit_to_move(self, policy: Policy, pod: Pod) -> Unit:
+        """A pod that its gang can spare, or the pod and the rest of its gang; none if these may not go together."""
+        group = self.group_of(pod)
+        if pod.status != "Running":
+            return []
+        if self.can_spare(group, pod):
+            return [pod]
+        if policy.takes_gang(pod):
+            gang = [each for each in group.pods if each.status in ACTIVE]
+            rest = [each for each in self.last_first(group.key, gang) if each is not pod]
+            nodes = {node.name for node in self.cluster.nodes}
+            may_go = all(
+                each.preemptable and each.status in ("Running", "Bound") and each.node in nodes for each in rest
+            )
+            return [pod, *rest] if may_go else []
+        return [pod] if policy.breaks_gang(pod) else []
+
+    def may_move(self, unit: Unit) -> bool:
+        """Whether all policies permit to evict a unit."""
+        return all(len(policy.may_move(unit)) == len(unit) for policy in self.policies.values())
 
     def last_first(self, key: str, pods: Sequence[Pod]) -> list[Pod]:
         """The pods of a group, last ones first."""
@@ -390,10 +412,7 @@ class Evicting(Vetoes):
         for tier in self.tiers:
             found = [(self.policies[name], self.policies[name].names(pods)) for name in tier if name in self.policies]
             if any(named for _, named in found):
-                may_move = [pod for _, named in found for pod in named]
-                for policy in self.policies.values():
-                    may_move = policy.may_move(may_move)
-                return [(policy, [pod for pod in named if pod in may_move]) for policy, named in found]
+                return found
         return []
 
     # Plans

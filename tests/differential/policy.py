@@ -103,12 +103,17 @@ class Policy:
         """Possible victims by plugin; None for abstention."""
         return None
 
-    breaks_gangs: ClassVar[bool] = False
-    """Whether those it names go although their gangs need them."""
-
     def names(self, _pods: Sequence[Pod]) -> list[Pod]:
         """Pods to evict without a preemptor."""
         return []
+
+    def takes_gang(self, _pod: Pod) -> bool:
+        """Whether the gang of a pod that it names is evicted whole if it cannot spare the pod."""
+        return False
+
+    def breaks_gang(self, _pod: Pod) -> bool:
+        """Whether a pod that it names is evicted alone although its gang needs it."""
+        return False
 
     def bound_of(self, _pod: Pod) -> str:
         """What bounds how many go with a pod that was named: each bound has a plan of its own."""

@@ -213,6 +213,8 @@ def with_zones(objects: tuple[Object, ...], now: float, chance: Random) -> tuple
     }
     if chance.random() < 0.5:
         arguments["tdm.evict.period"] = chance.choice(["10s", "5m"])
+    if chance.random() < 0.2:
+        arguments["tdm.evict.wholeGangs"] = False
 
     def node(each: Any) -> Object:
         zone = chance.choice(["", "", "day", "day", "night", "never"])

@@ -64,7 +64,6 @@ class ElasticQuota(Policy):
     """Quotas that lend."""
 
     name = "elastic-quota"
-    breaks_gangs: ClassVar[bool] = True
     divides_queues: ClassVar[bool] = True
 
     def __init__(self, cluster: Cluster, now: float, arguments: Mapping[str, Any], last: float | None = None) -> None:
@@ -344,14 +343,14 @@ class ElasticQuota(Policy):
     # Giving back
 
     def names(self, pods: Sequence[Pod]) -> list[Pod]:
-        """The least important pods of quotas that exceeded their limit for long; gangs that need these go whole."""
+        """The least important pods of quotas that exceeded their limit for long."""
         delay = int(str(self.arguments.get("delayEvictTime", "120")).removesuffix("s"))
         if self.last is None or self.now <= self.last + delay or not self.says("enableRuntimeQuota"):
             return []
         named: list[Pod] = []
         for quota in self.served.values():
             if self.says("monitorAllQuotas") and quota.name in self.too_much_at_first:
-                going = [pod for pod in self.with_gangs(self.to_go(quota, pods), pods) if pod not in named]
+                going = [pod for pod in self.to_go(quota, pods) if pod not in named]
                 self.giving_back |= {pod.key: quota.name for pod in going}
                 named += going
         return named
@@ -378,19 +377,9 @@ class ElasticQuota(Policy):
             gone.reverse()
         return gone
 
-    def with_gangs(self, going: Sequence[Pod], running: Sequence[Pod]) -> Iterator[Pod]:
-        """Job by job; a gang that would lack its minimum goes whole, or stays where one of it must."""
-        for key in dict.fromkeys(pod.group for pod in going):
-            group = self.cluster.groups[key]
-            mine = [pod for pod in going if pod.group == key]
-            left = group.count(*ACTIVE) - len(mine)
-            if group.minimum <= 1 or not 0 < left < group.minimum:
-                yield from mine
-                continue
-            rest = [pod for pod in running if pod.group == key and pod not in mine]
-            if all(map(may_go, rest)):
-                yield from mine
-                yield from sorted(rest, key=least_important_first)
+    def takes_gang(self, pod: Pod) -> bool:
+        """A gang without protected members."""
+        return all(may_go(each) for each in self.cluster.groups[pod.group].pods if each.status in ACTIVE)
 
     def bound_of(self, pod: Pod) -> str:
         """Each quota has a plan of its own."""

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tests.differential.cluster import Group, Node, Pod
 from tests.differential.policy import Key, Policy, Rule
@@ -14,6 +14,7 @@ PREEMPTABLE = "volcano.sh/preemptable"
 WINDOW = "tdm.revocable-zone."
 LEAST = "volcano.sh/jdb-min-available"
 MOST = "volcano.sh/jdb-max-unavailable"
+ACTIVE = ("Running", "Bound", "Binding", "Allocated")
 
 
 class Tdm(Policy):
@@ -21,7 +22,11 @@ class Tdm(Policy):
 
     name = "tdm"
     together: ClassVar[bool] = True
-    breaks_gangs: ClassVar[bool] = True
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.taken_whole: set[str] = set()
+        """Gangs that are evicted whole if they cannot spare a named pod."""
 
     # Places
 
@@ -81,7 +86,24 @@ class Tdm(Policy):
         text = self.arguments.get("tdm.evict.period", "1m")
         if self.last is not None and self.last + int(text[:-1]) * period[text[-1]] > self.now:
             return []
-        return self.cut(pod for pod in pods if pod.preemptable and self.is_late(pod))
+        named = self.cut(pod for pod in pods if pod.preemptable and self.is_late(pod))
+        self.taken_whole = {pod.group for pod in named if self.may_take_whole(self.cluster.groups[pod.group])}
+        return named
+
+    def may_take_whole(self, group: Group) -> bool:
+        """Whether a gang has no budget, or one that permits all of it."""
+        annotations = group.object["metadata"]["annotations"]
+        has_budget = LEAST in annotations or MOST in annotations
+        is_free = not has_budget or budget(group) >= group.count(*ACTIVE)
+        return bool(self.arguments.get("tdm.evict.wholeGangs", True)) and is_free
+
+    def takes_gang(self, pod: Pod) -> bool:
+        """As its budget was when it was named."""
+        return pod.group in self.taken_whole
+
+    def breaks_gang(self, pod: Pod) -> bool:
+        """Any other gang: the node must be returned."""
+        return not self.takes_gang(pod)
 
     def bound_of(self, pod: Pod) -> str:
         """The window of its zone."""
