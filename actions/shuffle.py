@@ -2,7 +2,7 @@
 
 Strategies (plugins) choose tasks. Protection such as disruption budgets outranks them. A gang stays at or above its
 minimums, or is evicted whole if the strategy permits it. A cycle evicts at most the configured number. The evictions of
-a strategy are one plan that names it.
+a strategy are one plan that names it, and a gang that is evicted whole has a plan of its own.
 """
 
 import math
@@ -16,7 +16,8 @@ from pyroclast.framework.extension.contract import Action, Move
 from pyroclast.framework.preemption.victim_gangs import can_spare, whole_gang
 from pyroclast.framework.preemption.victim_order import in_order
 from pyroclast.framework.session.session import Session
-from pyroclast.framework.session.statement import Statement
+from pyroclast.framework.state.jobs import SessionJob
+from pyroclast.model.ids import JobId
 from pyroclast.model.tasks import Task, TaskStatus
 
 __all__ = ["Shuffle", "ShuffleArgs"]
@@ -39,11 +40,12 @@ class Shuffle(Action):
     args: ShuffleArgs = field(default_factory=ShuffleArgs)
 
     def execute(self, session: Session) -> None:
-        """Evict tasks, with one plan for each strategy."""
+        """Evict tasks, with one plan for each strategy, and one for each gang that is evicted whole."""
         moves = session.evictions.moves(running_tasks(session))
         left: float = self.args.max_evictions or math.inf
+        kept: set[JobId] = set()
         for _, named in groupby(moves, key=lambda move: (move.strategy, move.budget)):
-            left -= evict(session, list(named), left)
+            left -= evict(session, list(named), left, kept)
 
 
 def running_tasks(session: Session) -> list[Task]:
@@ -52,34 +54,35 @@ def running_tasks(session: Session) -> list[Task]:
     return [task for job in session.jobs.all() for task in job.in_status(*RUNNING) if task.node in column]
 
 
-def evict(session: Session, moves: Sequence[Move], most: float) -> int:
-    """Evict the tasks of one strategy as one plan. Return the number of evictions."""
+def evict(session: Session, moves: Sequence[Move], most: float, kept: set[JobId]) -> int:
+    """Evict the tasks of one strategy. Return the number of evictions.
+
+    Args:
+        session: The session.
+        moves: The proposals.
+        most: Maximum number of evictions.
+        kept: Gangs that cannot be evicted whole in this cycle. Those that are found are added.
+    """
+    count = 0
     with session.statement() as statement:
         for move in moves:
-            if len(statement.operations) >= most:
+            if count >= most:
                 break
-            unit = unit_of(session, move)
-            if unit and len(statement.operations) + len(unit) <= most and session.evictions.may_move(unit):
-                evict_unit(session, statement, unit, move)
-        count = len(statement.operations)
-        if count:
-            statement.commit()
+            job = session.jobs.of(move.task)
+            task = None if job is None else job.tasks.get(move.task.id)
+            if job is None or task is None or not can_leave(session, task, RUNNING):
+                continue
+            if can_spare(job, task) or (move.breaks_gangs and not move.takes_gangs):
+                if session.evictions.may_move([task]):
+                    count += statement.evict(job, task, Shuffle.name, message_of(move)) is None
+            elif move.takes_gangs and job.id not in kept:
+                gang = gang_of(session, job, task)
+                if count + len(gang) <= most and evict_gang(session, job, gang, move):
+                    count += len(gang)
+                else:
+                    kept.add(job.id)
+        statement.commit()
     return count
-
-
-def unit_of(session: Session, move: Move) -> list[Task]:
-    """Return a task, or the task and the rest of its gang, which are evicted together; empty if none may be."""
-    job = session.jobs.of(move.task)
-    task = None if job is None else job.tasks.get(move.task.id)
-    if job is None or task is None or not can_leave(session, task, RUNNING):
-        return []
-    if can_spare(job, task):
-        return [task]
-    if move.takes_gangs:
-        rest = in_order(session, job, (each for each in whole_gang(job) if each is not task))
-        is_free = all(each.preemptable and can_leave(session, each, RUNNING_OR_BOUND) for each in rest)
-        return [task, *rest] if is_free else []
-    return [task] if move.breaks_gangs else []
 
 
 def can_leave(session: Session, task: Task, statuses: frozenset[TaskStatus]) -> bool:
@@ -87,14 +90,28 @@ def can_leave(session: Session, task: Task, statuses: frozenset[TaskStatus]) -> 
     return task.status in statuses and task.node in session.nodes.table.column
 
 
-def evict_unit(session: Session, statement: Statement, unit: Sequence[Task], move: Move) -> None:
-    """Evict all tasks of a unit, or none if a ledger refuses one of them."""
-    begin = len(statement.operations)
-    for task in unit:
-        job = session.jobs.of(task)
-        assert job is not None, "a task of a unit has a job"
-        with_gang = "" if task.id == move.task.id else f" with {move.task.name}, which its gang cannot spare"
-        message = f"evicted by {Shuffle.name}{with_gang}: {move.strategy}, {move.budget}"
-        if statement.evict(job, task, Shuffle.name, message) is not None:
-            statement.undo_to(begin)
-            return
+def gang_of(session: Session, job: SessionJob, task: Task) -> list[Task]:
+    """Return a task and the rest of its gang, in the order of evictions."""
+    return [task, *in_order(session, job, (each for each in whole_gang(job) if each is not task))]
+
+
+def evict_gang(session: Session, job: SessionJob, gang: Sequence[Task], move: Move) -> bool:
+    """Evict all tasks of a gang with a plan of their own, or none. Return whether they are evicted."""
+    if not all(each.preemptable and can_leave(session, each, RUNNING_OR_BOUND) for each in gang[1:]):
+        return False
+    if not session.evictions.may_move(gang):
+        return False
+    with session.statement() as statement:
+        for task in gang:
+            if statement.evict(job, task, Shuffle.name, message_of(move, task)) is not None:
+                return False
+        statement.commit(together=True)
+    return True
+
+
+def message_of(move: Move, task: Task | None = None) -> str:
+    """Return the message of an eviction: of the task that a strategy proposes, or of another one of its gang."""
+    with_gang = (
+        "" if task is None or task.id == move.task.id else f" with {move.task.name}, which its gang cannot spare"
+    )
+    return f"evicted by {Shuffle.name}{with_gang}: {move.strategy}, {move.budget}"

@@ -86,3 +86,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     binds: tuple[Bind, ...] = ()
     evictions: tuple[Eviction, ...] = ()
     nominations: tuple[Nomination, ...] = ()
+    together: bool | msgspec.UnsetType = msgspec.UNSET
+    """True if a plan without a beneficiary evicts a gang: all its evictions are carried out, or none. Else unset."""

@@ -21,9 +21,10 @@ __all__ = ["blocked_evictions", "outcomes_of"]
 async def blocked_evictions(plan: Plan, state: ClusterState, evictor: Evictor) -> list[EvictionOutcome]:
     """Return the refused dry runs of a plan; empty if all victims can be evicted.
 
-    A plan with one eviction, or without a beneficiary, is not checked: its evictions do not depend on each other.
+    A plan with one eviction is not checked. Without a beneficiary only the evictions of a whole gang depend on each
+    other.
     """
-    if len(plan.evictions) < 2 or not (plan.nominations or plan.binds):
+    if len(plan.evictions) < 2 or not (plan.nominations or plan.binds or plan.together is True):
         return []
     blocked = list(_beyond_budgets(plan, state)) if evictor.heeds_budgets else []
     if blocked:

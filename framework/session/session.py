@@ -154,7 +154,7 @@ class Session:
             return ShadowedStatement(*parts, shadows=self._shadows, is_trial=trial)
         return Statement(*parts, is_trial=trial)
 
-    def _commit(self, operations: Sequence[Operation]) -> Refusal | None:
+    def _commit(self, operations: Sequence[Operation], together: bool) -> Refusal | None:
         """Make a plan of operations and hand it on.
 
         Returns:
@@ -170,6 +170,7 @@ class Session:
                 configuration=self.generation,
                 action=self.action,
                 is_lent=self.queues.lends,
+                together=together,
                 reserve_tasks=self.snapshot.reserve_tasks,
             )
         except BindingRefused as failure:

@@ -375,10 +375,14 @@ class Evicting(Vetoes):
                 evicted: list[str] = []
                 for pod in together:
                     unit = self.unit_to_move(policy, pod)
-                    if len(evicted) + len(unit) <= left and self.may_move(unit):
-                        self.evict(unit)
+                    if not unit or len(unit) > left or not self.may_move(unit):
+                        continue
+                    self.evict(unit)
+                    left -= len(unit)
+                    if len(unit) > 1:
+                        self.evicting.append({"evicted": [each.key for each in unit], "for": []})
+                    else:
                         evicted += [each.key for each in unit]
-                left -= len(evicted)
                 if evicted:
                     self.evicting.append({"evicted": evicted, "for": []})
 

@@ -29,6 +29,7 @@ def plan_of(
     configuration: int,
     action: str,
     is_lent: bool,
+    together: bool,
     reserve_tasks: Mapping[TaskId, str],
 ) -> Plan:
     """Return operations as a plan, changing nothing.
@@ -41,6 +42,7 @@ def plan_of(
         configuration: Generation of the configuration.
         action: The action that decides.
         is_lent: Whether the capacity is lent beyond a queue's share.
+        together: Whether evictions without a beneficiary depend on each other.
         reserve_tasks: Name of the Reservation by the task that stands for it.
 
     Raises:
@@ -57,6 +59,7 @@ def plan_of(
         binds=tuple(_binds(operations, extensions, reserve_tasks, is_lent=is_lent)),
         evictions=tuple(_evictions(operations, placed)),
         nominations=tuple(_nominations(operations)),
+        together=together or UNSET,
     )
 
 

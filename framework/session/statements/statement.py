@@ -53,7 +53,7 @@ class Operation:
         """Whether the resources of a pipelined task come from evictions, so that the node is nominated."""
 
 
-Commit = Callable[[Sequence[Operation]], Refusal | None]
+Commit = Callable[[Sequence[Operation], bool], Refusal | None]
 """Makes a plan of operations and hands it on; returns why there is none and nothing has changed, else None."""
 
 
@@ -283,14 +283,17 @@ class Statement:
         assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True
 
-    def commit(self) -> None:
+    def commit(self, *, together: bool = False) -> None:
         """Hand the operations on as one plan; allocated tasks are binding from now on.
 
         If a plugin that prepares the bindings fails, everything is undone and the jobs get the reason.
+
+        Args:
+            together: Whether evictions without a beneficiary depend on each other: those of a gang.
         """
         assert not self.is_trial, "a trial decides nothing"
         self.is_settled = True
-        refusal = self._commit(self.operations) if self.operations else None
+        refusal = self._commit(self.operations, together) if self.operations else None
         if refusal is not None:
             for job in {operation.change.job.id: operation.change.job for operation in self.operations}.values():
                 job.refuse(refusal)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pyroclast.cache.state import ClusterState
 from pyroclast.model.ids import JobId, NodeName, QueueName, TaskId
@@ -186,6 +187,16 @@ async def test_evictions_without_a_beneficiary_are_independent(watched: WatchedC
     await execute(watched, plan_for(uids, "a", "b", beneficiary=False))
 
     assert await terminating(watched, "a", "b") == ["a"]
+
+
+async def test_a_gang_without_a_beneficiary_is_evicted_whole_or_not_at_all(watched: WatchedCluster) -> None:
+    """The budget of one pod protects both."""
+    uids = await running(watched, "a", "b")
+    await budget(watched, "strict", 1, "b")
+
+    await execute(watched, replace(plan_for(uids, "a", "b", beneficiary=False), together=True))
+
+    assert await terminating(watched, "a", "b") == []
 
 
 async def test_a_single_victim_has_no_dry_run(watched: WatchedCluster) -> None:
