@@ -6,14 +6,19 @@ An assumption that the watch does not confirm in time is overdue: the pod is the
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import msgspec
 
 from pyroclast.model import wire
+from pyroclast.model.device_claims import ALLOCATE_CLAIM, has_devices_of, reserved
 from pyroclast.model.ids import NodeName, TaskId
+from pyroclast.model.plan import Bind
 from pyroclast.model.tasks import Task, TaskStatus
 
-__all__ = ["Assumption", "Assumptions"]
+__all__ = ["AssumedClaim", "Assumption", "Assumptions"]
+
+_ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +34,7 @@ class Assumption:
 
     def is_settled_by(self, pod: wire.Pod) -> bool:
         """Return whether the pod shows the assumed change, or a change that makes it void."""
-        if pod.metadata.deletion_timestamp or pod.status.phase in ("Succeeded", "Failed"):
+        if pod.metadata.deletion_timestamp or pod.status.phase in _ENDED:
             return True
         return self.node is not None and bool(pod.spec.node_name)
 
@@ -53,12 +58,37 @@ class Assumption:
         )
 
 
-class Assumptions:
-    """Assumptions by task, and the pods whose eviction a disruption budget refused."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumedClaim:
+    """A resource claim is assumed to be reserved for pods.
 
-    def __init__(self, assumed: Mapping[TaskId, Assumption] | None = None, protected: Iterable[TaskId] = ()) -> None:
+    It outlasts the assumptions about these pods: a pod and its claims arrive by different watches.
+    """
+
+    uid: str
+    allocation: wire.AllocationResult | None
+    """The allocation that a plan decided; None for a claim that was allocated before."""
+    pods: Mapping[TaskId, str]
+    """Name of each pod by its UID."""
+
+    def applied_to(self, claim: wire.ResourceClaim) -> wire.ResourceClaim:
+        """Return the claim as it will be."""
+        return reserved(claim, self.pods, self.allocation)
+
+
+class Assumptions:
+    """Assumptions by task and by claim, and the pods whose eviction a disruption budget refused."""
+
+    def __init__(
+        self,
+        assumed: Mapping[TaskId, Assumption] | None = None,
+        protected: Iterable[TaskId] = (),
+        claims: Mapping[str, AssumedClaim] | None = None,
+    ) -> None:
         """Start with these assumptions and protected pods."""
         self.by_task: dict[TaskId, Assumption] = dict(assumed or {})
+        self.claims: dict[str, AssumedClaim] = dict(claims or {})
+        """Assumed resource claims by key."""
         self.protected: set[TaskId] = set(protected)
         """Pods whose eviction a disruption budget refused: no victims until a budget of their namespace changes."""
 
@@ -74,11 +104,49 @@ class Assumptions:
         assumption = self.by_task.get(task)
         if assumption is not None and assumption.is_settled_by(pod):
             del self.by_task[task]
+        if pod.status.phase in _ENDED:  # its claims may be free again before they arrive
+            self.forget_claims(task)
 
     def forget(self, task: TaskId) -> None:
         """Forget everything about a task whose pod is gone."""
         self.by_task.pop(task, None)
         self.protected.discard(task)
+        self.forget_claims(task)
+
+    def assume_claims(self, bind: Bind) -> None:
+        """Assume the resource claims of a bind to be allocated and reserved."""
+        for each in bind.preparations:
+            if each.kind == ALLOCATE_CLAIM:
+                key, text = f"{each.namespace}/{each.name}", each.details.get("allocation")
+                known = self.claims.get(key)
+                allocation = known.allocation if known is not None else None
+                if text is not None:
+                    allocation = msgspec.json.decode(text, type=wire.AllocationResult)
+                pods = {**(known.pods if known is not None else {}), bind.task: bind.name}
+                self.claims[key] = AssumedClaim(uid=each.details["claim-uid"], allocation=allocation, pods=pods)
+
+    def forget_claims(self, task: TaskId) -> None:
+        """End what is assumed about the resource claims of a task."""
+        for key, each in [(key, each) for key, each in self.claims.items() if task in each.pods]:
+            self._narrow(key, each, {pod: name for pod, name in each.pods.items() if pod != task})
+
+    def settle_claim(self, key: str, claim: wire.ResourceClaim | None) -> None:
+        """End the assumption about a resource claim as far as the claim shows it; entirely if it is gone."""
+        known = self.claims.get(key)
+        if known is None:
+            return
+        if claim is None or claim.metadata.uid != known.uid:
+            del self.claims[key]
+        elif claim.status.allocation is not None and has_devices_of(claim.status.allocation, known.allocation):
+            shown = {each.uid for each in claim.status.reserved_for}
+            left = {pod: name for pod, name in known.pods.items() if pod not in shown}
+            self._narrow(key, replace(known, allocation=None), left)
+
+    def _narrow(self, key: str, known: AssumedClaim, pods: Mapping[TaskId, str]) -> None:
+        if pods:
+            self.claims[key] = replace(known, pods=pods)
+        else:
+            del self.claims[key]
 
     def overdue(self, now: float) -> list[TaskId]:
         """Return the tasks whose assumptions are overdue."""
@@ -98,4 +166,4 @@ class Assumptions:
 
     def copy(self) -> "Assumptions":
         """Return assumptions that change on their own."""
-        return Assumptions(self.by_task, self.protected)
+        return Assumptions(self.by_task, self.protected, self.claims)

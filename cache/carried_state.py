@@ -7,7 +7,7 @@ format.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyroclast.cache.assumptions import Assumption
+from pyroclast.cache.assumptions import AssumedClaim, Assumption
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import JobId, NodeName, TaskId
 from pyroclast.model.jobs import Departed
@@ -34,3 +34,5 @@ class CarriedState:
     departed: Mapping[JobId, Departed]
     elsewhere: Mapping[NodeName, Amounts]
     """What the nodes in other parts of the hash ring offer."""
+    claims: Mapping[str, AssumedClaim]
+    """Resource claims that plans allocated or reserved, by key."""

@@ -62,7 +62,8 @@ from pyroclast.model.numa import read_numa
 from pyroclast.model.plan import Plan
 from pyroclast.model.requests import is_counted
 from pyroclast.model.resources import Amounts, ResourceSpace
-from pyroclast.model.snapshot import Snapshot
+from pyroclast.model.sealed import SealedDict
+from pyroclast.model.snapshot import ClusterObjects, Snapshot
 from pyroclast.model.tasks import Task, TaskStatus
 from pyroclast.model.usage import NO_USAGE, NodeUsage
 from pyroclast.model.watched import is_watched
@@ -195,7 +196,7 @@ class ClusterState:
         self._forget_templates()
         self._rows.drop_unused(self._mentioned_amounts)
         self._jobs.refresh({name: number for number, name in enumerate(self._queues.names)}, self._priorities)
-        nodes, objects = self._nodes.table(self._in_shard), self._lookups.frozen()
+        nodes, objects = self._nodes.table(self._in_shard), self._with_assumed_claims(self._lookups.frozen())
         uncounted = self._nodes.uncounted(self._rows.deltas)
         self._snapshot = Snapshot(
             generation=self._generation,
@@ -260,6 +261,7 @@ class ClusterState:
             labels = bind.labels or {}
             assumption = Assumption(node=bind.node, annotations=bind.annotations, labels=labels, deadline=deadline)
             self._assume(bind.task, assumption)
+            self._assumptions.assume_claims(bind)
         for eviction in plan.evictions:
             self._assume(eviction.task, Assumption(node=None, deadline=deadline))
         return []
@@ -289,6 +291,8 @@ class ClusterState:
         if failed and node is None:
             self._assumptions.protected.add(task)
         del self._assumptions.by_task[task]
+        if node is not None:
+            self._assumptions.forget_claims(task)
         self._translate_pod(self._pods.objects[task])
         return True
 
@@ -303,6 +307,20 @@ class ClusterState:
     def extend(self, task: TaskId, now: float) -> None:
         """Give the assumption of a task more time: the server shows the change, but the watch lags."""
         self._assumptions.extend(task, now + self.options.assume_seconds)
+
+    def _with_assumed_claims(self, objects: ClusterObjects) -> ClusterObjects:
+        """Return the objects with resource claims as they will be."""
+        claims = {
+            key: assumed.applied_to(objects.resource_claims[key])
+            for key, assumed in self._assumptions.claims.items()
+            if key in objects.resource_claims
+        }
+        if not claims:
+            return objects
+        return replace(objects, resource_claims=SealedDict({**objects.resource_claims, **claims}))
+
+    def _follow_claim(self, old: wire.ResourceClaim | None, new: wire.ResourceClaim | None) -> None:
+        self._assumptions.settle_claim(either(old, new).metadata.key, new)
 
     def _assume(self, task_id: TaskId, assumption: Assumption) -> None:
         pod = self._pods.objects[task_id]
@@ -415,12 +433,13 @@ class ClusterState:
             gang_rules=self._gangs.rules,
             satisfied=tuple(sorted(self._gangs.satisfied())),
             departed=self._broken_gangs.departed.shown(),
+            claims=dict(self._assumptions.claims),
             elsewhere={n: each for n, each in self._nodes.elsewhere().items() if n not in self._node_objects},
         )
 
     def resume(self, state: CarriedState) -> None:
         """Take over a carried state after the surrounding objects, before the translated objects depend on it."""
-        self._assumptions = Assumptions(state.assumed, state.kept)
+        self._assumptions = Assumptions(state.assumed, state.kept, state.claims)
         self._broken_gangs.resume(state.broken_gangs)
         self._usage = state.usage
         self._gangs.resume(state.gang_rules, state.satisfied)
@@ -800,6 +819,7 @@ class ClusterState:
         "CSINode": _follow_node_object,  # the node with its name
         "Device": _follow_device,  # the node with its name
         "NodeShard": _follow_shard,  # which nodes of the snapshot this scheduler uses
+        "ResourceClaim": _follow_claim,  # what plans assumed about it
         "ElasticQuota": _follow_quota,  # rows of the resources that it names
         "GangPodGroup": _follow_gang_group,  # the job of its gang
         "NativePodGroup": _follow_native_group,  # its job

@@ -11,22 +11,31 @@ Example: a request for 2 devices of class `gpu` with 8Gi of memory each makes `d
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from pyroclast.model import wire
+from pyroclast.model.ids import TaskId
 from pyroclast.model.quantity import QuantityError, millis
 from pyroclast.model.resources import MILLI, Amounts
 
 __all__ = [
+    "ALLOCATE_CLAIM",
     "CLASS_PREFIX",
     "ClaimCount",
     "Demand",
     "claim_demand",
     "device_claim_keys",
+    "has_devices_of",
     "is_made_for",
     "named_claims",
     "pod_demand",
+    "released",
+    "reserved",
     "uncounted",
 ]
 
+ALLOCATE_CLAIM: Final = "allocate-claim"
+"""Kind of preparation that allocates a claim and reserves it for a pod (`plugins.predicates.devices.allocator`)."""
 CLASS_PREFIX: Final = "deviceclass/"
 _ALL_DEVICES: Final = "All"
 
@@ -50,6 +59,49 @@ def device_claim_keys(pod: wire.Pod) -> list[str]:
 def is_made_for(pod: wire.Pod, claim: str) -> bool:
     """Return whether a claim was created for this pod from a template, so that no other pod shares it."""
     return all(f"{pod.metadata.namespace}/{each.resource_claim_name}" != claim for each in pod.spec.resource_claims)
+
+
+def reserved(
+    claim: wire.ResourceClaim, pods: Mapping[TaskId, str], allocation: wire.AllocationResult | None
+) -> wire.ResourceClaim:
+    """Return a claim with further pods that it is reserved for.
+
+    Args:
+        claim: The claim.
+        pods: Name of each pod by its UID.
+        allocation: The allocation of a claim that has none; None leaves it as it is.
+    """
+    status = claim.status
+    known = {each.uid for each in status.reserved_for}
+    more = (
+        wire.ResourceClaimConsumer(resource="pods", name=name, uid=uid)
+        for uid, name in pods.items()
+        if uid not in known
+    )
+    status = msgspec.structs.replace(
+        status,
+        allocation=status.allocation if allocation is None else allocation,
+        reserved_for=(*status.reserved_for, *more),
+    )
+    return msgspec.structs.replace(claim, status=status)
+
+
+def has_devices_of(allocation: wire.AllocationResult, other: wire.AllocationResult | None) -> bool:
+    """Return whether an allocation has the devices of another, also if the server has added defaults; of none, yes."""
+    return other is None or _devices(allocation) == _devices(other)
+
+
+def _devices(allocation: wire.AllocationResult) -> list[tuple[str, str, str, str]]:
+    return [(each.request, each.driver, each.pool, each.device) for each in allocation.devices.results]
+
+
+def released(claim: wire.ResourceClaim, uid: str) -> wire.ResourceClaim:
+    """Return a claim that is not reserved for a pod any more; without further pods it is not allocated."""
+    left = tuple(each for each in claim.status.reserved_for if each.uid != uid)
+    status = msgspec.structs.replace(
+        claim.status, allocation=claim.status.allocation if left else None, reserved_for=left
+    )
+    return msgspec.structs.replace(claim, status=status)
 
 
 def pod_demand(pod: wire.Pod, claims: Mapping[str, wire.ResourceClaim]) -> Demand:

@@ -22,12 +22,14 @@ from pyroclast.kube.api.errors import ApiError, NoAnswerError
 from pyroclast.kube.api.resources import PODS
 from pyroclast.kube.api.retrying import RetryLimiter
 from pyroclast.kube.writes.binding import BindOutcome, Delegate, DelegateError, PlanOutcome, Preparer, refused
+from pyroclast.kube.writes.claims import ClaimPreparer
 from pyroclast.kube.writes.node_lock import NodeLocker
 from pyroclast.kube.writes.pod_patch import PodAnnotator, PodPatcher
 from pyroclast.kube.writes.reserving import make_available
 from pyroclast.kube.writes.volumes import BIND_VOLUME, VolumePreparer
 from pyroclast.kube.writes.write_priority import WritePriority
 from pyroclast.model import wire
+from pyroclast.model.device_claims import ALLOCATE_CLAIM
 from pyroclast.model.devices.locks import LOCK_NODE
 from pyroclast.model.errors import PyroclastError
 from pyroclast.model.patches import ANNOTATE_POD, PATCH_POD
@@ -69,8 +71,9 @@ class ApiBinder:
 
         Args:
             client: Client of the API server.
-            preparers: Preparer of each kind of preparation; volumes are bound by `VolumePreparer`, nodes locked by
-                `NodeLocker` and pods labelled by `PodPatcher`, unless given here.
+            preparers: Preparer of each kind of preparation; volumes are bound by `VolumePreparer`, resource
+                claims allocated by `ClaimPreparer`, nodes locked by `NodeLocker` and pods labelled by `PodPatcher`,
+                unless given here.
             delegate: Binds the pods for which a plan names a delegate.
             is_leader: Whether this process may still act; checked before each batch and each attempt.
             write_priority: Counts binds under way, so that other writes wait.
@@ -81,6 +84,7 @@ class ApiBinder:
         """
         self.preparers: dict[str, Preparer] = {
             BIND_VOLUME: VolumePreparer(client, clock=clock),
+            ALLOCATE_CLAIM: ClaimPreparer(client, clock=clock),
             LOCK_NODE: NodeLocker(client, clock=clock),
             PATCH_POD: PodPatcher(client, clock=clock),
             ANNOTATE_POD: PodAnnotator(client, clock=clock),

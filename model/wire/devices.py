@@ -1,6 +1,7 @@
 """Dynamic resource allocation, resource.k8s.io v1: claims, slices, classes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -10,17 +11,27 @@ from pyroclast.model.wire.selectors import NodeSelector
 
 __all__ = [
     "AllocationResult",
+    "CELDeviceSelector",
     "CapacityRequirements",
+    "CounterSet",
     "Device",
     "DeviceAllocation",
+    "DeviceAllocationConfiguration",
     "DeviceAllocationResult",
     "DeviceAttribute",
     "DeviceCapacity",
     "DeviceClaim",
+    "DeviceClaimConfiguration",
     "DeviceClass",
     "DeviceClassSpec",
+    "DeviceConstraint",
+    "DeviceCounterConsumption",
     "DeviceRequest",
+    "DeviceSelector",
+    "DeviceTaint",
+    "DeviceToleration",
     "ExactDeviceRequest",
+    "OpaqueDeviceConfiguration",
     "ResourceClaim",
     "ResourceClaimConsumer",
     "ResourceClaimSpec",
@@ -37,14 +48,60 @@ class CapacityRequirements(Wire, frozen=True, kw_only=True):
     requests: ResourceList = EMPTY
 
 
+class CELDeviceSelector(Wire, frozen=True, kw_only=True):
+    """An expression that is true for devices that match."""
+
+    expression: str = ""
+
+
+class DeviceSelector(Wire, frozen=True, kw_only=True):
+    """One condition that devices must meet."""
+
+    cel: CELDeviceSelector | None = None
+
+
+class DeviceToleration(Wire, frozen=True, kw_only=True):
+    """Taints of devices that do not matter to a request."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class OpaqueDeviceConfiguration(Wire, frozen=True, kw_only=True):
+    """Parameters for a driver, which alone reads them."""
+
+    driver: str = ""
+    parameters: Any = None
+
+
+class DeviceClaimConfiguration(Wire, frozen=True, kw_only=True):
+    """Configuration of the devices of some requests; of all without any."""
+
+    requests: tuple[str, ...] = ()
+    opaque: OpaqueDeviceConfiguration | None = None
+
+
+class DeviceConstraint(Wire, frozen=True, kw_only=True):
+    """An attribute that the devices of some requests have in common, or in which they differ."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str = ""
+    distinct_attribute: str = ""
+
+
 class ExactDeviceRequest(Wire, frozen=True, kw_only=True):
     """Devices of one class; with a name, one of several alternatives in order of preference."""
 
     name: str = ""
     device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
     count: int = 0
     admin_access: bool = False
+    tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
 
 
@@ -60,6 +117,8 @@ class DeviceClaim(Wire, frozen=True, kw_only=True):
     """Device requests of a claim."""
 
     requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+    config: tuple[DeviceClaimConfiguration, ...] = ()
 
 
 class ResourceClaimSpec(Wire, frozen=True, kw_only=True):
@@ -76,14 +135,24 @@ class DeviceAllocationResult(Wire, frozen=True, kw_only=True):
     pool: str = ""
     device: str = ""
     admin_access: bool = False
+    tolerations: tuple[DeviceToleration, ...] = ()
     share_id: str = ""
     consumed_capacity: ResourceList = EMPTY
+
+
+class DeviceAllocationConfiguration(Wire, frozen=True, kw_only=True):
+    """Configuration of allocated devices, from their class or from the claim."""
+
+    source: str = ""
+    requests: tuple[str, ...] = ()
+    opaque: OpaqueDeviceConfiguration | None = None
 
 
 class DeviceAllocation(Wire, frozen=True, kw_only=True):
     """All devices allocated to a claim."""
 
     results: tuple[DeviceAllocationResult, ...] = ()
+    config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
 class AllocationResult(Wire, frozen=True, kw_only=True):
@@ -140,6 +209,26 @@ class DeviceCapacity(Wire, frozen=True, kw_only=True):
     value: Quantity = ""
 
 
+class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
+    """What a device takes of counters that devices share."""
+
+    counter_set: str = ""
+
+
+class CounterSet(Wire, frozen=True, kw_only=True):
+    """Counters that devices share."""
+
+    name: str = ""
+
+
+class DeviceTaint(Wire, frozen=True, kw_only=True):
+    """A taint that keeps requests without a toleration from a device."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
 class Device(Wire, frozen=True, kw_only=True):
     """One device."""
 
@@ -150,6 +239,10 @@ class Device(Wire, frozen=True, kw_only=True):
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
     allow_multiple_allocations: bool = False
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    binds_to_node: bool = False
+    binding_conditions: tuple[str, ...] = ()
+    taints: tuple[DeviceTaint, ...] = ()
 
 
 class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
@@ -161,6 +254,7 @@ class ResourceSliceSpec(Wire, frozen=True, kw_only=True):
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
     per_device_node_selection: bool = False
+    shared_counters: tuple[CounterSet, ...] = ()
     devices: tuple[Device, ...] = ()
 
 
@@ -174,6 +268,8 @@ class ResourceSlice(Wire, frozen=True, kw_only=True):
 class DeviceClassSpec(Wire, frozen=True, kw_only=True):
     """Selectors and settings that the devices of a class share."""
 
+    selectors: tuple[DeviceSelector, ...] = ()
+    config: tuple[DeviceClaimConfiguration, ...] = ()
     extended_resource_name: str = ""
 
 

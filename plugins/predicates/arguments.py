@@ -46,7 +46,7 @@ class PredicatesArgs:
     volume_binding: bool = argument("predicate.VolumeBindingEnable", True)
     """Whether volume claims are filtered, reserved and prepared for binding."""
     devices: bool = argument("predicate.DynamicResourceAllocationEnable", True)
-    """Whether pods with resource claims wait, because claims are not allocated yet. If false, claims are ignored."""
+    """Whether devices are allocated to resource claims. Otherwise pods with claims wait."""
     cache: bool = argument("predicate.CacheEnable", False)
     """Has no effect: results that depend only on facts of nodes are always cached, with their reasons."""
     bind_timeout_seconds: int = argument("volumebinding.bindTimeoutSeconds", 600, refuse=True)
@@ -58,7 +58,7 @@ class PredicatesArgs:
     volume_score: bool = argument("volumebinding.StorageCapacityScoringEnable", False)
     """Whether volumes are scored; counterpart of Kubernetes' alpha feature gate StorageCapacityScoring."""
     device_filter_timeout_seconds: int = argument("dynamicresources.filterTimeoutSeconds", 10, refuse=True)
-    """Reserved for future use; a negative value is ignored."""
+    """Has no effect: the search for devices is bounded by steps."""
 
     def __post_init__(self) -> None:
         """Refuse the values that Volcano refuses."""

@@ -28,7 +28,8 @@ from pyroclast.plugins.predicates import (
     volume_zone,
 )
 from pyroclast.plugins.predicates.arguments import PredicatesArgs
-from pyroclast.plugins.predicates.device_claims import DeviceClaims
+from pyroclast.plugins.predicates.devices import allocator
+from pyroclast.plugins.predicates.devices.allocator import DeviceAllocator
 from pyroclast.plugins.predicates.faults import PredicateFaults
 from pyroclast.plugins.predicates.pod_affinity import PodAffinityFilter
 from pyroclast.plugins.predicates.ports import HostPorts
@@ -91,8 +92,15 @@ class Predicates(Plugin):
         if self.args.volume_binding:
             self._register_volume_binding(session, faults)
         if self.args.devices:
-            session.extensions.register_rule(self.name, RESOURCE_CLAIMS)
-            faults.of_claims("DynamicResources", DeviceClaims(session).fault)
+            self._register_devices(session, faults)
+
+    def _register_devices(self, session: Session, faults: PredicateFaults) -> None:
+        devices = DeviceAllocator(session, self.name)
+        session.extensions.register_rule(self.name, RESOURCE_CLAIMS)
+        session.extensions.register_ledger(self.name, devices)
+        session.extensions.register_preparations(self.name, devices.preparations)
+        faults.of_claims("DynamicResources", devices.fault)
+        self._register_judge(session, "DynamicResources", devices, allocator.REASONS)
 
     def _register_node_facts(self, session: Session, faults: PredicateFaults) -> None:
         session.extensions.register(

@@ -8,6 +8,7 @@ then the changed objects arrive.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from pyroclast.cache.files.measurements import MEASURED, measurements
@@ -16,6 +17,7 @@ from pyroclast.cache.options import StateOptions
 from pyroclast.cache.state import ClusterState
 from pyroclast.cache.stores.volumes import provisioning_driver
 from pyroclast.model import wire
+from pyroclast.model.device_claims import ALLOCATE_CLAIM, device_claim_keys, released, reserved
 from pyroclast.model.errors import ObjectError
 from pyroclast.model.gangs import GangRules
 from pyroclast.model.ids import JobId, QueueName, TaskId
@@ -120,7 +122,7 @@ class SimulatedCluster:
         for plan in plans:
             for bind in plan.binds:
                 for preparation in bind.preparations:
-                    self._prepare(preparation)
+                    self._prepare(bind, preparation)
                 self._start(bind, now)
             for eviction in plan.evictions:
                 self._delete(eviction.task, now, recreate=recreate_evicted)
@@ -254,12 +256,28 @@ class SimulatedCluster:
     def _delete(self, task: TaskId, now: float, *, recreate: bool) -> None:
         pod = self._of("Pod").pop(task)
         self._state.remove("Pod", pod)
+        self._release_claims(pod)
         if recreate:
             self._set("Pod", _made_anew(self._first_pods[pod.metadata.key], pod.metadata.uid, now))
 
-    def _prepare(self, preparation: Preparation) -> None:
+    def _allocate_claim(self, bind: Bind, preparation: Preparation) -> None:
+        claim = self._of("ResourceClaim")[f"{preparation.namespace}/{preparation.name}"]
+        text = preparation.details.get("allocation")
+        allocation = None if text is None else msgspec.json.decode(text, type=wire.AllocationResult)
+        self._set("ResourceClaim", reserved(claim, {bind.task: bind.name}, allocation))
+
+    def _release_claims(self, pod: wire.Pod) -> None:
+        """Release the resource claims of a pod that is gone, as their controller does."""
+        for key in device_claim_keys(pod):
+            claim = self._of("ResourceClaim").get(key)
+            if claim is not None:
+                self._set("ResourceClaim", released(claim, pod.metadata.uid))
+
+    def _prepare(self, bind: Bind, preparation: Preparation) -> None:
         if preparation.kind == ANNOTATE_POD:
             self._annotate(preparation.details)
+        if preparation.kind == ALLOCATE_CLAIM:
+            self._allocate_claim(bind, preparation)
         if preparation.kind != "bind-volume":
             return
         key = f"{preparation.namespace}/{preparation.name}"

@@ -38,7 +38,10 @@ def refuses_mind_cluster() -> bool:
 
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
-    "Resource claims": lambda: "cannot be allocated by this scheduler yet" in sources("plugins"),
+    "Devices of resource claims that are partitions, or that claims share": lambda: (
+        "device.consumes_counters or device.binding_conditions or device.allow_multiple_allocations"
+        in sources("plugins")
+    ),
     "Ascend devices of MindCluster": refuses_mind_cluster,
     "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }

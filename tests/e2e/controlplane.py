@@ -43,8 +43,14 @@ rules:
 """
 """What service accounts ask for is written down, so that a test can see which rights are used."""
 
-CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "disruption-controller")
-"""What the emulator does too. No other controller runs: a test has no surprises from one it did not ask for."""
+CONTROLLERS = (
+    "garbage-collector-controller",
+    "namespace-controller",
+    "disruption-controller",
+    "resourceclaim-controller",
+)
+"""What the emulator does too, but for resource claims. No other controller runs: a test has no surprises from one it
+did not ask for."""
 
 
 def assets_folder() -> Path:

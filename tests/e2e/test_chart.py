@@ -623,6 +623,7 @@ Right = tuple[str, str, str]
 
 ASKED_BY_THE_SERVER = "the server's own admission asks for it, which is no request of ours"
 KOORDINATORS = "gangs of Koordinator, whose definition the chart does not bring"
+DEVICES = "a pod with resource claims, of which test_daemon_claims has some"
 RESERVATIONS = "Reservations of Koordinator, of which no test of the chart has one"
 LAYERS = "layers of the network, which coscheduling needs only while it gathers gangs"
 TOPOLOGIES = "CPUs of nodes, which nodenuma alone asks for"
@@ -632,6 +633,9 @@ UNUSED: dict[str, dict[Right, str]] = {
     "scheduler": {
         ("", "pods", "get"): "a pod whose bind was not answered, or whose bind does not show",
         ("", "pods", "delete"): "a server without the Eviction API",
+        **{("resource.k8s.io", "resourceclaims", verb): DEVICES for verb in ("get", "patch")},
+        ("resource.k8s.io", "resourceclaims/status", "patch"): DEVICES,
+        ("resource.k8s.io", "resourceclaims/binding", "patch"): DEVICES,
         ("scheduling.volcano.sh", "podgroups/status", "patch"): "somebody's definition with that subresource",
         ("shard.volcano.sh", "nodeshards/status", "patch"): "sharding, which is off by default",
         ("scheduling.koordinator.sh", "clusternetworktopologies", "list"): LAYERS,

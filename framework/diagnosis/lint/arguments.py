@@ -41,7 +41,10 @@ BY_FLAGS: Final = "flags of the controllers configure it"
 WITHOUT_EFFECT: Final[Mapping[str, Mapping[str, str]]] = {
     "allocate": {"predicateErrorCacheEnable": ALWAYS_KEPT},
     "backfill": {"predicateErrorCacheEnable": ALWAYS_KEPT},
-    "predicates": {"predicate.CacheEnable": ALWAYS_KEPT},
+    "predicates": {
+        "predicate.CacheEnable": ALWAYS_KEPT,
+        "dynamicresources.filterTimeoutSeconds": "the search for devices is bounded by steps",
+    },
     "preempt": {
         "predicateErrorCacheEnable": ALWAYS_KEPT,
         "topologyAwarePreemptWorkerNum": "nodes are compared in one thread",

@@ -11,7 +11,14 @@ from tests.unit.plugins.filtering import Filtering, meta, node, opened, pod
 PREFIX = "plugin DynamicResources pre-predicates failed "
 TEMPLATE = wire.PodResourceClaim(name="gpu", resource_claim_template_name="gpus")
 NAMED = wire.PodResourceClaim(name="gpu", resource_claim_name="mine")
+STATUS = wire.PodResourceClaimStatus(name="gpu", resource_claim_name="mine")
 MINE = wire.ResourceClaim(metadata=meta("mine"))
+LEAVING = wire.ResourceClaim(metadata=meta("mine", deletion_timestamp="2026-01-01T00:00:00Z"))
+CONSUMERS = tuple(wire.ResourceClaimConsumer(resource="pods", name=f"p{n}", uid=f"p{n}") for n in range(256))
+CROWDED = wire.ResourceClaim(
+    metadata=meta("mine"),
+    status=wire.ResourceClaimStatus(allocation=wire.AllocationResult(), reserved_for=CONSUMERS),
+)
 
 
 def using(claim: wire.PodResourceClaim, *made: wire.PodResourceClaimStatus) -> wire.Pod:
@@ -31,7 +38,9 @@ def fault(cluster: Filtering) -> str:
     ("objects", "said"),
     [
         ([using(NAMED)], 'resourceclaim "mine" not found'),
-        ([using(NAMED), MINE], 'devices of resourceclaim "mine" cannot be allocated by this scheduler yet'),
+        ([using(NAMED), LEAVING], 'resourceclaim "mine" is being deleted'),
+        ([using(TEMPLATE, STATUS), MINE], 'resourceclaim "mine" was not created for pod "ns/p" (pod is not owner)'),
+        ([using(NAMED), CROWDED], 'resourceclaim "mine" is in use by 256 pods'),
         ([using(TEMPLATE)], 'waiting for the resourceclaim "gpu" to be made from template "gpus"'),
         (
             [using(TEMPLATE, wire.PodResourceClaimStatus(name="gpu", resource_claim_name="p-gpu"))],

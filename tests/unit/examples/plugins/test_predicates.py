@@ -7,6 +7,8 @@ import numpy as np
 from pyroclast.model import wire
 from pyroclast.plugins.predicates.arguments import PredicatesArgs
 from pyroclast.plugins.predicates.volume_score import score_of, utilization
+from pyroclast.testing import Scenario
+from tests.device_claims import claim, device, device_class, devices_of, exactly, resource_slice, using
 from tests.unit.examples.page import assert_tells
 from tests.unit.plugins.filtering import GIB, apart, beside, meta, node, opened, pod, term
 
@@ -54,14 +56,34 @@ def attaches(name: str) -> bool:
     return opened(node("n"), limit, *volumes, *running, pod("p", claims=[name])).fits("p") == ["n"]
 
 
+def devices(*requests: Any) -> str:
+    """The memory of the devices that a claim gets."""
+    kinds = {"d0": "16Gi", "d1": "16Gi", "d2": "80Gi"}
+    there = resource_slice("n", *(device(name, memory=memory) for name, memory in kinds.items()))
+    scenario = Scenario().queue("default").node("n").add(device_class(), there, claim("c", *requests))
+    scenario = scenario.job("j", tasks=0, min_available=1).pod("p", job="j", spec=using("c"))
+    outcome = scenario.run("allocate", plugins=("gang", "predicates"), cycles=2)
+    given = devices_of(outcome.rounds[-1].snapshot.objects.resource_claims, "c")
+    return " and ".join(kinds[each.partition("/")[2]] for each in given) if outcome.bindings else "none"
+
+
+LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0'
+
+
 def test_the_page() -> None:
     """Company, spreading, volumes that a node attaches, and what a volume would be used."""
     assert (spread("abc"), spread("ab", min_domains=3)) == (["c"], [])
     assert (attaches("v2"), attaches("v3")) == (True, False)
     (percent,) = utilization(np.array([50 * GIB]), np.array([200 * GIB])).tolist()
 
+    assert devices(exactly("a", LARGE), exactly("b")) == "80Gi and 16Gi"
+    assert devices(exactly("a", LARGE, count=2)) == "none"
     assert_tells(
         "plugins/predicates",
+        "A node has two devices with 16Gi and one with 80Gi.",
+        "A claim for one device with at least 40Gi and one other device "
+        "gets the device with 80Gi and the first one with 16Gi.",
+        "A claim for two devices of at least 40Gi waits.",
         "Nodes n1 and n2 lie in zone a, n3 in b; a pod `app=web` is on n1.",
         f"A task that needs `app=web` in its zone can run on {beside_web(beside(term('web')))};",
         "one that excludes `app=web` on its host can run on "
