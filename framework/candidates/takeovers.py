@@ -6,6 +6,7 @@ theirs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from pyroclast.model.resources import PODS
 from pyroclast.model.tasks import ALLOCATED_STATUSES, Task
 
 __all__ = ["TakenOver", "Takeovers"]
+
+
+_MOST_COUNTS: Final = 4_096
+"""Pairs of templates whose amounts are kept; without effect on the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Takeovers:
 
     def __init__(self, nodes: SessionNodes) -> None:
         self._nodes = nodes
+        self._counts: dict[tuple[int, int], IntArray] = {}
+        """What counts of the pods of a template, by the template of the Reservation and theirs."""
         self._taken: dict[TaskId, tuple[Task, ...]] = {}
         """Pods by the Reservation that takes them over."""
         self._owned: dict[TaskId, Task] = {}
@@ -62,18 +69,24 @@ class Takeovers:
         request = self._nodes.needs(task.template).request
         chosen: list[Task] = []
         total = np.zeros_like(request)
+        useless: set[int] = set()
+        """Templates of which no further pod helps. Thousands of equal pods may run on the nodes."""
         for pod in self._candidates(takeover, column):
+            if pod.template.number in useless:
+                continue
             amounts = self._counted(task, pod)
             fits = bool((total + amounts <= request).all())
             if not fits or not self._is_concerned(amounts):
-                continue
-            if takeover.takes_several:
+                useless.add(pod.template.number)
+            elif takeover.takes_several:
                 chosen.append(pod)
                 total = total + amounts
                 if self._has(task, free + total):
                     return tuple(chosen)
             elif self._has(task, free + amounts):
                 return (pod,)
+            else:
+                useless.add(pod.template.number)
         return () if not takeover.is_required and self._has(task, free) else None
 
     def _candidates(self, takeover: Takeover, column: int) -> Sequence[Task]:
@@ -88,6 +101,15 @@ class Takeovers:
 
     def _counted(self, task: Task, pod: Task) -> IntArray:
         """Return what counts of the request of a pod; pods themselves count once for the Reservation."""
+        key = task.template.number, pod.template.number
+        known = self._counts.get(key)
+        if known is None:
+            if len(self._counts) >= _MOST_COUNTS:
+                self._counts.clear()
+            known = self._counts[key] = self._count(task, pod)
+        return known
+
+    def _count(self, task: Task, pod: Task) -> IntArray:
         amounts = {name: amount for name, amount in task.template.request.items() if name != PODS}
         counted = dict(counted_for(pod.template.request, amounts))
         counted.pop(PODS, None)

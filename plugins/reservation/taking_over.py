@@ -32,6 +32,10 @@ _UNSUPPORTED: Final = (
 _DISABLED: Final = "reservation requires cluster mode pre-allocation which is disabled"
 MOST_PODS: Final = 10_000
 """Maximum number of pods that are compared with the owners of one Reservation in a session."""
+_MOST_TOGETHER: Final = 50_000
+"""The same for all waiting Reservations, which have equal parts of it."""
+_LEAST_PART: Final = 256
+"""Pods that each of them may be compared with in any case."""
 _LONGEST_NUMBER: Final = 20
 
 
@@ -95,6 +99,14 @@ class TakingOver:
         return None if reservation is None else reservation.spec
 
     @cached_property
+    def _most_pods(self) -> int:
+        """Maximum number of pods that are compared with the owners of each Reservation."""
+        known, names = self._session.snapshot.objects.reservations, self._session.snapshot.reserve_tasks.values()
+        found = (known[name] for name in names if name in known)
+        waiting = sum(each.spec.pre_allocation and not each.status.node_name for each in found)
+        return min(MOST_PODS, max(_MOST_TOGETHER // max(waiting, 1), _LEAST_PART))
+
+    @cached_property
     def _pods(self) -> list[Task]:
         """Pods on nodes, without those that stand for Reservations."""
         snapshot = self._session.snapshot
@@ -115,7 +127,7 @@ class TakingOver:
         return found
 
     def _looked_at(self, spec: wire.ReservationSpec) -> Iterator[Task]:
-        """Yield pods that may match an entry of the owners by labels, at most `MOST_PODS`; each one once."""
+        """Yield pods that may match an entry of the owners by labels, at most `_most_pods`; each one once."""
         seen: set[TaskId] = set()
         count = 0
         labelled = [(self._config.label, "true")] if _is_of_cluster(spec) else []
@@ -127,7 +139,7 @@ class TakingOver:
             pods = min((self._by_label.get(label, []) for label in labels), key=len, default=self._pods)
             for pod in pods:
                 count += 1
-                if count > MOST_PODS:
+                if count > self._most_pods:
                     return
                 if pod.id not in seen:
                     seen.add(pod.id)

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from pyroclast.framework.candidates.takeovers import Takeovers
+from pyroclast.model.arrays import IntArray
+from pyroclast.model.tasks import Task
 from pyroclast.testing import Scenario
 from tests.reservations import ALLOCATED, affinity, claimed, outcome_of, reservation
 
@@ -203,3 +206,40 @@ def test_a_bounded_number_of_pods_is_compared(monkeypatch: pytest.MonkeyPatch) -
     assert taken(decide(there.add(among("1")))) == ["run1"]
     assert decide(there.add(among("2"))).bindings == {}
     assert taken(decide(there.add(owner(matchLabels={"n": "2"})))) == ["run2"]
+
+
+def test_waiting_reservations_divide_the_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three Reservations and six comparisons: each compares the first two pods, so that the third one is not found."""
+    monkeypatch.setattr("pyroclast.plugins.reservation.taking_over._MOST_TOGETHER", 6)
+    monkeypatch.setattr("pyroclast.plugins.reservation.taking_over._LEAST_PART", 1)
+    there = Scenario().queue("default").node("n1", cpu=6)
+    for number in range(3):
+        there = there.pod(f"run{number}", node="n1", cpu=2, labels={"n": str(number), **OWNER})
+
+    def with_others(count: int) -> Scenario:
+        scenario = there
+        for number in range(count):
+            selector = {"matchExpressions": [{"key": "n", "operator": "In", "values": ["2"]}]}
+            given = {"allocatePolicy": "Restricted", "preAllocation": True, "allocateOnce": False}
+            owners = [{"labelSelector": selector}]
+            scenario = scenario.add(reservation("r" if not number else f"s{number}", cpu=2, owners=owners, **given))
+        return scenario
+
+    assert taken(decide(with_others(1))) == ["run2"]
+    assert decide(with_others(3)).bindings == {}
+
+
+def test_equal_pods_are_chosen_among_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty equal pods are too small for the Reservation: the amounts of one of them tell that."""
+    counted = []
+    count = Takeovers._count
+
+    def _count(self: Takeovers, task: Task, pod: Task) -> IntArray:
+        counted.append(pod.name)
+        return count(self, task, pod)
+
+    monkeypatch.setattr(Takeovers, "_count", _count)
+    outcome = decide(full(*[1] * 50).add(taking(cpu=4)))
+
+    assert outcome.bindings == {}
+    assert len(counted) == 1
