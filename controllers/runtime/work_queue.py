@@ -55,8 +55,8 @@ class WorkQueue:
 
         Args:
             name: Name of the controller, for metrics and logs.
-            handle: Reconciles one key. It returns the seconds until the next call, or None. If it raises, it is called
-                again after a wait, until it succeeds.
+            handle: Reconciles one key. It returns the seconds until the next call, or None, which drops an earlier due
+                time. If it raises, it is called again after a wait, until it succeeds.
             workers: Maximum number of keys that are processed at a time.
             clock: Clock for waiting.
             chance: Random numbers for jitter.
@@ -183,6 +183,10 @@ class WorkQueue:
         self._backoffs.pop(key, None)
         if requeue_after is not None:
             self.add_after(key, max(requeue_after, FIRST_WAIT))
+        elif key in self._due:
+            # An object that is gone would stay until its time, which may be years away.
+            del self._due[key]
+            metrics.WORK_DELAYED.labels(self.name).set(len(self._due))
 
     def _fail(self, key: Key, error: Exception) -> None:
         if isinstance(error, NamespaceEndingError):

@@ -220,7 +220,7 @@ def test_waiting_reservations_divide_the_comparisons(monkeypatch: pytest.MonkeyP
         scenario = there
         for number in range(count):
             selector = {"matchExpressions": [{"key": "n", "operator": "In", "values": ["2"]}]}
-            given = {"allocatePolicy": "Restricted", "preAllocation": True, "allocateOnce": False}
+            given: dict[str, Any] = {"allocatePolicy": "Restricted", "preAllocation": True, "allocateOnce": False}
             owners = [{"labelSelector": selector}]
             scenario = scenario.add(reservation("r" if not number else f"s{number}", cpu=2, owners=owners, **given))
         return scenario

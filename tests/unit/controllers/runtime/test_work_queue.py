@@ -371,3 +371,18 @@ async def test_the_end_of_a_namespace_is_no_failure(clock: MovedClock) -> None:
     assert calls.made == [("a", 0.0), ("a", 10.0), ("a", 20.0), ("a", 30.0)]
     assert failed() == 0
     assert {each["log_level"] for each in logs} <= {"debug"}
+
+
+async def test_the_time_of_an_object_that_is_gone_is_dropped(clock: MovedClock) -> None:
+    """A call that returns no time drops an earlier one, which may be a year away."""
+    calls = Calls(clock, 31_536_000.0, None)
+    async with running(calls, clock) as queue:
+        queue.add(A)
+        await settled()
+        assert list(queue._due) == [A]
+        queue.add(A)
+        await settled()
+
+        assert not queue._due
+        await clock.move(40_000_000.0)
+        assert calls.names == ["a", "a"]
