@@ -62,6 +62,8 @@ class AdmissionPolicy:
     """New pods of our schedulers may have `nodeName`."""
     checks_quota_labels: bool = False
     """New pods of our schedulers may only name elastic quotas that serve their namespace."""
+    guarantees_use: bool = False
+    """Quotas above an elastic quota must cover its guarantee, which includes what its pods use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +176,11 @@ def _queue_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) 
     return queues.faults_of(review.object, _old(review), known.lookups, policy.queue_limits)
 
 
-def _quota_faults(review: Review, _policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:
+def _quota_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:
     if review.operation == "DELETE":
         return elastic_quotas.faults_of_deletion(review.namespace, review.name, known.quotas or ())
-    return elastic_quotas.faults_of(review.object, _old(review), known.quotas)
+    guarantees_use = policy.guarantees_use
+    return elastic_quotas.faults_of(review.object, _old(review), known.quotas, guarantees_use=guarantees_use)
 
 
 def _pod_faults(review: Review, policy: AdmissionPolicy, known: KnownCluster) -> tuple[Fault, ...]:

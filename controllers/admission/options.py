@@ -75,6 +75,8 @@ class AdmissionOptions:
     """New pods of our schedulers may have `nodeName` (`--admission-allow-node-name`)."""
     checks_quota_labels: bool = False
     """New pods may only name elastic quotas that serve their namespace (`--admission-check-quota-labels`)."""
+    guarantees_use: bool = False
+    """Guarantees of elastic quotas must be covered by those above (feature gate ElasticQuotaGuaranteeUsage)."""
     counts_quota_requests: bool = False
     """New pods are counted in their elastic quotas, and refused beyond them (gate EnableQuotaAdmission)."""
 

@@ -159,4 +159,5 @@ class Admission:
             gates_pods=self._options.gates_pods,
             allows_node_name=self._options.allows_node_name,
             checks_quota_labels=self._options.checks_quota_labels,
+            guarantees_use=self._options.guarantees_use,
         )

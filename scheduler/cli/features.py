@@ -44,6 +44,9 @@ GATES: Final[Mapping[str, Gate]] = {
     "CSIStorage": Gate(stage=Stage.ALPHA, about="without effect; --csi-storage decides"),
     "ResourceTopology": Gate(stage=Stage.BETA, about="watch Numatopologies"),
     "CronVolcanoJobSupport": Gate(stage=Stage.BETA, about="reconcile CronJobs of batch.volcano.sh (controllers)"),
+    "ElasticQuotaGuaranteeUsage": Gate(
+        stage=Stage.ALPHA, about="guarantees of elastic quotas, use included, must be covered above them (admission)"
+    ),
     "EnableQuotaAdmission": Gate(
         stage=Stage.ALPHA, about="count new pods in their elastic quotas, and refuse those beyond them (admission)"
     ),

@@ -178,6 +178,7 @@ class Options(ProcessOptions):
             gates_pods=self.features.enabled("SchedulingGatesQueueAdmission"),
             allows_node_name=self.admission_allow_node_name,
             checks_quota_labels=self.admission_check_quota_labels,
+            guarantees_use=self.features.enabled("ElasticQuotaGuaranteeUsage"),
             counts_quota_requests=self.features.enabled("EnableQuotaAdmission"),
         )
 

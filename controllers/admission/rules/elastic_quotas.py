@@ -13,6 +13,7 @@ import msgspec
 
 from pyroclast.controllers.admission.faults import Fault, the_first
 from pyroclast.controllers.admission.patches import Patch, add
+from pyroclast.controllers.admission.rules.elastic_guarantees import guarantee_faults
 from pyroclast.controllers.admission.rules.elastic_trees import deletion_faults, neighbour_faults
 from pyroclast.controllers.admission.rules.shape import read
 from pyroclast.model import wire
@@ -87,6 +88,8 @@ def faults_of(
     quota: Mapping[str, Any] | wire.ElasticQuota,
     old: Mapping[str, Any] | wire.ElasticQuota | None = None,
     quotas: Sequence[wire.ElasticQuota] | None = None,
+    *,
+    guarantees_use: bool = False,
 ) -> tuple[Fault, ...]:
     """Find the faults of an ElasticQuota, or nothing if no relevant field has changed.
 
@@ -94,8 +97,9 @@ def faults_of(
         quota: The ElasticQuota, as JSON or as its struct.
         old: Previous ElasticQuota, None for a new one.
         quotas: All ElasticQuotas. Without them, rules about other quotas are skipped.
+        guarantees_use: Whether quotas are guaranteed what they use, so that those above must cover it.
     """
-    return the_first(_faults(quota, old, quotas))
+    return the_first(_faults(quota, old, quotas, guarantees_use=guarantees_use))
 
 
 def faults_of_deletion(namespace: str, name: str, quotas: Iterable[wire.ElasticQuota]) -> tuple[Fault, ...]:
@@ -109,6 +113,8 @@ def _faults(
     value: Mapping[str, Any] | wire.ElasticQuota,
     old: Mapping[str, Any] | wire.ElasticQuota | None,
     quotas: Sequence[wire.ElasticQuota] | None,
+    *,
+    guarantees_use: bool,
 ) -> Iterator[Fault]:
     quota = read(wire.ElasticQuota, value)
     if isinstance(quota, Fault):
@@ -126,7 +132,10 @@ def _faults(
     yield from _less_than_used(quota)
     if quotas is not None and not now.fault:
         others = [each for each in quotas if each.metadata.key != quota.metadata.key]
-        yield from neighbour_faults(*_in_trees(now, before, others))
+        own, older, near = _in_trees(now, before, others)
+        yield from neighbour_faults(own, older, near)
+        if guarantees_use:
+            yield from guarantee_faults(own, older, others)
 
 
 def _in_trees(

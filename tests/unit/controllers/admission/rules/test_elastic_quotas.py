@@ -9,9 +9,11 @@ import pytest
 
 from pyroclast.controllers.admission.handlers import SERVICES, AdmissionPolicy, KnownCluster, review_object
 from pyroclast.controllers.admission.reviews import AdmissionVerdict, Review, ReviewedResource
+from pyroclast.controllers.admission.rules import elastic_quotas
 from pyroclast.model import wire
 from pyroclast.model.elastic.names import (
     ALLOW_FORCE_UPDATE,
+    GUARANTEED,
     IS_PARENT,
     MAX_STRICT_CHECK,
     NAMESPACES,
@@ -370,3 +372,65 @@ def test_a_strict_maximum_stays_above_the_use() -> None:
     unreadable = elastic_quota("q", most={"cpu": 8}, annotations={MAX_STRICT_CHECK: "cpu"})
     (fault,) = told(unreadable)
     assert fault.startswith(f"metadata.annotations.{MAX_STRICT_CHECK}: ")
+
+
+def in_tree(name: str, least: int, guaranteed: int, parent: str = "", *, is_root: bool = False, **labels: str) -> Any:
+    """Return a parent of tree `t` with what it is guaranteed."""
+    notes = {GUARANTEED: json.dumps({"cpu": str(guaranteed)})}
+    total: dict[str, Any] = {"total": {"cpu": 10}} if is_root else {}
+    made = elastic_quota(
+        name,
+        least={"cpu": least},
+        most={"cpu": 99},
+        parent=parent,
+        tree="t",
+        is_parent=True,
+        annotations=notes,
+        **total,
+    )
+    return labelled(made, **labels)
+
+
+def uncovered(quota: Any, *beside: Any, old: Any = None) -> list[str]:
+    """Return the faults of a quota with guarantees by use."""
+    faults = elastic_quotas.faults_of(
+        quota, old, msgspec.convert([*beside, *([old] if old else [])], list[wire.ElasticQuota]), guarantees_use=True
+    )
+    return [str(fault) for fault in faults]
+
+
+def test_guarantees_by_use_are_covered_by_a_quota_above() -> None:
+    """The root is guaranteed 10, and the middle 4, of which the sibling uses 3 beyond its minimum of 1."""
+    root, middle = in_tree("root", 10, 10, is_root=True), in_tree("middle", 4, 4, "root")
+    sibling = in_tree("sibling", 1, 3, "middle")
+
+    assert uncovered(in_tree("new", 1, 0, "middle"), root, middle, sibling) == []
+    assert uncovered(in_tree("new", 3, 0, "middle"), root, middle, sibling) == []
+    small = in_tree("root", 4, 5, is_root=True)
+    fault = "spec.min.cpu: root, the root of its tree, must be guaranteed 6 for it, and is not"
+    assert uncovered(in_tree("new", 3, 0, "middle"), small, middle, sibling) == [fault]
+    assert uncovered(in_tree("new", 3, 3, "middle"), small, middle, sibling) == []
+    assert uncovered(in_tree("new", 3, 0, "middle", allow_force_update="true"), small, middle, sibling) == []
+
+
+def test_guarantees_that_do_not_grow_are_not_judged_by_use() -> None:
+    """A smaller minimum, a quota of no tree, the root of a tree, and a parent that is missing."""
+    small, middle = in_tree("root", 1, 1, is_root=True), in_tree("middle", 1, 1, "root")
+    old = in_tree("q", 9, 0, "middle")
+
+    assert uncovered(in_tree("q", 8, 0, "middle"), small, middle, old=old) == []
+    assert uncovered(in_tree("root", 9, 0, is_root=True)) == []
+    assert uncovered(in_tree("q", 9, 0, "missing"), small) == []
+    outside = elastic_quota("q", least={"cpu": 9}, most={"cpu": 9}, parent="org", is_parent=True)
+    assert uncovered(outside, elastic_quota("org", least={"cpu": 9}, most={"cpu": 9}, is_parent=True)) == []
+
+
+def test_guarantees_by_use_need_the_feature_gate() -> None:
+    """Without it only minimums count, and quotas above each other end the search."""
+    small, middle = in_tree("root", 4, 4, is_root=True), in_tree("middle", 4, 4, "root")
+    beside = [small, middle, in_tree("sibling", 1, 3, "middle")]
+
+    assert told(in_tree("new", 3, 0, "middle"), beside=beside) == []
+    assert uncovered(in_tree("new", 3, 0, "middle"), *beside) != []
+    circle = [in_tree("a", 9, 0, "b"), in_tree("b", 1, 0, "a")]
+    assert uncovered(in_tree("new", 1, 0, "a"), *circle) == []
