@@ -10,7 +10,7 @@ path                  resource                            operations
 /queues/mutate        queues.scheduling.volcano.sh        CREATE
 /queues/validate      queues.scheduling.volcano.sh        CREATE, UPDATE, DELETE
 /pods/mutate          pods                                CREATE
-/pods/validate        pods                                CREATE
+/pods/validate        pods                                CREATE, UPDATE
 /hypernodes/validate  hypernodes.topology.volcano.sh      CREATE, UPDATE
 /cronjobs/validate    cronjobs.batch.volcano.sh           CREATE, UPDATE
 /jobflows/validate    jobflows.flow.volcano.sh            CREATE, UPDATE
@@ -245,7 +245,7 @@ SERVICES: Final[Mapping[str, WebhookService]] = {
         _mutates(SCHEDULING, "queues", _mutated_queue),
         _validates(SCHEDULING, "queues", _ALL, _queue_faults, reads_queues=True),
         _mutates("v1", "pods", _mutated_pod, reads_trees=True),
-        _validates("v1", "pods", _CREATE, _pod_faults, reads_quotas=True, counts_pods=True),
+        _validates("v1", "pods", _CHANGES, _pod_faults, reads_quotas=True, counts_pods=True),
         _validates(TOPOLOGY, "hypernodes", _CHANGES, _by(hypernodes.faults_of), warnings=hypernodes.warnings_of),
         _validates(BATCH, "cronjobs", _CHANGES, _by(cronjobs.faults_of)),
         _validates(FLOW, "jobflows", _CHANGES, _by(jobflows.faults_of), warnings=jobflows.warnings_of),

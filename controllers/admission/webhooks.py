@@ -20,7 +20,7 @@ import yaml
 
 from pyroclast.controllers.admission.handlers import SERVICES, WebhookService
 from pyroclast.model.api.names import DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
-from pyroclast.model.elastic.names import NAMESPACES
+from pyroclast.model.elastic.names import NAMESPACES, PREEMPTIBLE
 
 __all__ = ["CHART_PATHS", "WebhookOptions", "configurations", "write"]
 
@@ -65,6 +65,13 @@ _QUOTA_CHANGED: Final = f"""{_SPEC_CHANGED}
 != (has(oldObject.metadata.annotations) && '{NAMESPACES}' in oldObject.metadata.annotations
 ? oldObject.metadata.annotations['{NAMESPACES}'] : '')"""
 """The labels of an ElasticQuota define its place in the tree. Only one annotation is relevant; most contain status."""
+
+_PREEMPTIBLE_CHANGED: Final = f"""request.operation != 'UPDATE'
+|| (has(object.metadata.labels) && '{PREEMPTIBLE}' in object.metadata.labels
+? object.metadata.labels['{PREEMPTIBLE}'] : '')
+!= (has(oldObject.metadata.labels) && '{PREEMPTIBLE}' in oldObject.metadata.labels
+? oldObject.metadata.labels['{PREEMPTIBLE}'] : '')"""
+"""Pods change often, and this label alone is reviewed then."""
 
 _HEAD: Final = "# Made by `make webhooks` from controllers/admission/webhooks.py; change it there.\n"
 
@@ -173,7 +180,9 @@ def _conditions(service: WebhookService, options: WebhookOptions) -> list[dict[s
     """Return match conditions in CEL, which skip objects that need no review."""
     if service.resource == "pods" and not (service.path == "/pods/mutate" and options.has_resource_groups):
         names = ", ".join(f"'{name}'" for name in options.scheduler_names)
-        return [{"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}]
+        ours = {"name": "our-schedulers", "expression": f"object.spec.schedulerName in [{names}]"}
+        changed = {"name": "preemptible-changed", "expression": " ".join(_PREEMPTIBLE_CHANGED.split())}
+        return [ours, changed] if "UPDATE" in service.operations else [ours]
     if service.resource in _JUDGED_BY_SPEC and "UPDATE" in service.operations:
         # The rules do not check finalizers, labels and annotations. Users must be able to remove them from invalid
         # objects.

@@ -503,11 +503,14 @@ def test_gates_hold_for_all() -> None:
 def test_pods_are_asked_about_where_they_are_of_these_schedulers() -> None:
     """The values name the schedulers; with resource groups, which choose the scheduler, all pods are completed."""
     sets = ("admission.pods=true", "scheduler.schedulerNames={batch,night}")
-    ours = [{"name": "our-schedulers", "expression": "object.spec.schedulerName in ['batch', 'night']"}]
+    ours = {"name": "our-schedulers", "expression": "object.spec.schedulerName in ['batch', 'night']"}
     plain, grouped = webhooks(*sets), webhooks(*sets, "admission.config=resourceGroups: []")
 
-    assert plain["/pods/mutate"]["matchConditions"] == plain["/pods/validate"]["matchConditions"] == ours
-    assert grouped["/pods/validate"]["matchConditions"] == ours
+    assert plain["/pods/mutate"]["matchConditions"] == [ours]
+    for each in (plain, grouped):
+        names = [condition["name"] for condition in each["/pods/validate"]["matchConditions"]]
+        assert names == ["our-schedulers", "preemptible-changed"]
+        assert each["/pods/validate"]["matchConditions"][0] == ours
     assert "matchConditions" not in grouped["/pods/mutate"]
 
 

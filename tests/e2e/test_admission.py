@@ -303,6 +303,21 @@ def test_the_small_kinds(answered: Plane) -> None:
     assert "it must be a valid percentage" in answered.refusal(wrong)
 
 
+def test_a_pod_stays_as_preemptible_as_it_is(answered: Plane) -> None:
+    """The server asks about a change of this label alone."""
+    kubectl, key = answered.cluster.kubectl, "quota.scheduling.koordinator.sh/preemptible"
+    spec = {"schedulerName": "volcano", "containers": [{"name": "main", "image": "none"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "borrower", "namespace": "default"}, "spec": spec}
+    answered.create(pod)
+    kubectl("label", "pod", "borrower", "other=yes")
+    with pytest.raises(KubectlError) as caught:
+        kubectl("label", "pod", "borrower", f"{key}=false")
+    assert "this label does not change" in str(caught.value)
+    with answered.silent():
+        kubectl("label", "pod", "borrower", "other-")
+    kubectl("delete", "pod", "borrower", "--grace-period=0", "--force")
+
+
 def test_quotas_are_judged_beside_each_other(answered: Plane) -> None:
     """What the scheduler writes into them is no question; a label that moves one is, and so is its deletion."""
     answered.create(elastic_quota("org", least={"cpu": 4}, most={"cpu": 9}, is_parent=True, namespace="default"))

@@ -307,3 +307,19 @@ def test_a_gang_of_several_quotas_makes_room_by_the_pod_that_needs_it() -> None:
     outcome = run(scenario, "allocate", "gangpreempt")
     assert len(outcome.evictions) == 1
     assert set(outcome.pipelined) == {"mixed-1"}
+
+
+def test_pods_of_a_parent_count_beside_its_children() -> None:
+    """The parent has 4 CPUs, of which a pod of its own uses 2: its child gets the others, and gives none of them up."""
+    there = Scenario().queue("default").node("n1", cpu=8)
+    there = there.add(
+        elastic_quota("org", least={"cpu": 4}, most={"cpu": 4}, is_parent=True),
+        elastic_quota("team", least={"cpu": 1}, most={"cpu": 4}, parent="org"),
+    )
+    there = there.job("own", tasks=1, min_available=0, cpu=2, labels=uses("org"), running_on=["n1"])
+    outcome = there.job("child", tasks=4, min_available=1, cpu=1, labels=uses("team")).run(
+        "enqueue", "allocate", plugins=("gang", "predicates", "elastic-quota"), cycles=2
+    )
+
+    assert outcome.bindings == {"child-0": "n1", "child-1": "n1"}
+    assert "quota org, an ancestor of team, would exceed its maximum of cpu" in outcome.why_pod("child-2")

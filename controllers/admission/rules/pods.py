@@ -20,7 +20,7 @@ from pyroclast.controllers.admission.rules.shape import member, read
 from pyroclast.model import wire
 from pyroclast.model.api.meta import LabelSelector, ObjectMeta, Wire
 from pyroclast.model.api.names import DEFAULT_SCHEDULER, MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
-from pyroclast.model.elastic.names import QUOTA_NAME
+from pyroclast.model.elastic.names import PREEMPTIBLE, QUOTA_NAME
 from pyroclast.model.elastic.quota import age, listed_namespaces
 from pyroclast.model.label_keys import is_label_value
 from pyroclast.model.matching.selectors import IN, NOT_IN, OPERATORS
@@ -92,15 +92,17 @@ def faults_of(
 
     Args:
         pod: The pod, as JSON.
-        old: Previous pod, None for a new one.
+        old: Previous pod, None for a new one. Of a change only the label `preemptible` is checked.
         lookups: Not used.
         namespace: Namespace of the request; a new pod need not have it.
         scheduler_names: Our schedulers.
         allows_node_name: Whether a new pod may have `nodeName`, which bypasses the scheduler.
         quotas: All elastic quotas. A pod may only name quotas that serve its namespace. None: any quota.
     """
-    if old is not None or member(pod, "spec", "schedulerName") not in scheduler_names:
+    if member(pod, "spec", "schedulerName") not in scheduler_names:
         return ()
+    if old is not None:
+        return the_first(_changed_faults(pod, old))
     return the_first(_faults(pod, namespace=namespace, allows_node_name=allows_node_name, quotas=quotas))
 
 
@@ -120,6 +122,15 @@ def _faults(
         )
     yield from _quota_faults(pod.metadata.labels.get(QUOTA_NAME, ""), pod.metadata.namespace or namespace, quotas)
     yield from budget_faults(pod.metadata.annotations)
+
+
+def _changed_faults(pod: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find a change of the label `preemptible`: a pod on borrowed capacity would keep it against its owner."""
+    now, before = (member(each, "metadata", "labels", PREEMPTIBLE) for each in (pod, old))
+    if now != before:
+        yield Fault(
+            field=f"metadata.labels[{PREEMPTIBLE}]", value=now, expected=str(before), rule="this label does not change"
+        )
 
 
 def _quota_faults(label: str, namespace: str, quotas: Sequence[wire.ElasticQuota] | None) -> Iterator[Fault]:

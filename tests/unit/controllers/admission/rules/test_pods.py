@@ -9,7 +9,7 @@ from pyroclast.controllers.admission.rules.pods import defaulted, faults_of
 from pyroclast.model import wire
 from pyroclast.model.api.meta import LabelSelector
 from pyroclast.model.api.names import MAX_UNAVAILABLE, MIN_AVAILABLE, QUEUE_ALLOCATION_GATE
-from pyroclast.model.elastic.names import NAMESPACES, QUOTA_NAME
+from pyroclast.model.elastic.names import NAMESPACES, PREEMPTIBLE, QUOTA_NAME
 from pyroclast.model.errors import ConfigError
 from tests.unit.controllers.admission.objects import Json, container
 
@@ -260,3 +260,18 @@ def quota(name: str, namespace: str, key: str = "", value: str = "") -> wire.Ela
     """An elastic quota."""
     annotations = {key: value} if key else {}
     return wire.ElasticQuota(metadata=wire.ObjectMeta(name=name, namespace=namespace, annotations=annotations))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_right"), [("", "false", False), ("false", "", False), ("true", "true", True)]
+)
+def test_whether_a_pod_may_lose_borrowed_capacity_does_not_change(before: str, now: str, is_right: bool) -> None:
+    """A pod on borrowed capacity would keep it. Other labels, and pods of other schedulers, may change."""
+
+    def marked(text: str, **spec: object) -> Json:
+        made = pod(**spec)
+        return {**made, "metadata": {**made["metadata"], "labels": {PREEMPTIBLE: text} if text else {"a": now}}}
+
+    faults = faults_of(marked(now), marked(before))
+    assert [fault.field for fault in faults] == ([] if is_right else [f"metadata.labels[{PREEMPTIBLE}]"])
+    assert faults_of(marked(now, schedulerName="other"), marked(before, schedulerName="other")) == ()
