@@ -268,10 +268,10 @@ def quota(name: str, namespace: str, key: str = "", value: str = "") -> wire.Ela
 def test_whether_a_pod_may_lose_borrowed_capacity_does_not_change(before: str, now: str, is_right: bool) -> None:
     """A pod on borrowed capacity would keep it. Other labels, and pods of other schedulers, may change."""
 
-    def marked(text: str, **spec: object) -> Json:
-        made = pod(**spec)
+    def marked(text: str, scheduler: str = "volcano") -> Json:
+        made = pod(schedulerName=scheduler)
         return {**made, "metadata": {**made["metadata"], "labels": {PREEMPTIBLE: text} if text else {"a": now}}}
 
     faults = faults_of(marked(now), marked(before))
     assert [fault.field for fault in faults] == ([] if is_right else [f"metadata.labels[{PREEMPTIBLE}]"])
-    assert faults_of(marked(now, schedulerName="other"), marked(before, schedulerName="other")) == ()
+    assert faults_of(marked(now, "other"), marked(before, "other")) == ()
