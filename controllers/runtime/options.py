@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 from pyroclast.model.api.names import DEFAULT_QUEUE, DEFAULT_SCHEDULER, SYSTEM_NAMESPACE
 
-__all__ = ["DEFAULT_WORKERS", "ControllerOptions"]
+__all__ = ["DEFAULT_SHARDS", "DEFAULT_WORKERS", "ControllerOptions"]
 
 DEFAULT_WORKERS = 3
+DEFAULT_SHARDS = ("volcano:volcano:0.0:0.6:false:2:100", "agent-scheduler:agent:0.7:1.0:true:2:100")
+"""Volcano's default of `--scheduler-configs`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,14 @@ class ControllerOptions:
     """Whether deleted pods of Jobs that had succeeded are created again, with their deletion as an eviction."""
     reservation_ttl: float | None = 86400.0
     """Seconds after which Reservations that have ended are deleted; None for never."""
+    shards: tuple[str, ...] = DEFAULT_SHARDS
+    """Shards without a ConfigMap, in the form of `--scheduler-configs`."""
+    sharding_config_map: tuple[str, str] = (SYSTEM_NAMESPACE, "volcano-sharding-configmap")
+    """Namespace and name of the ConfigMap with the settings of sharding; an empty name for none."""
+    shard_period: float = 60.0
+    """Seconds between two assignments of nodes to shards."""
+    shards_follow_nodes: bool = True
+    """Whether changes of nodes are followed at once."""
     workers: Mapping[str, int] = field(default_factory=dict)
     """Maximum number of concurrent reconciliations by reconciler."""
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pyroclast.controllers.admission.options import DEFAULT_PATHS, AdmissionOptions
-from pyroclast.controllers.runtime.options import ControllerOptions
+from pyroclast.controllers.runtime.options import DEFAULT_SHARDS, ControllerOptions
+from pyroclast.controllers.sharding.settings import read_flags
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.cli import flags
 from pyroclast.scheduler.cli.environment import SOCKET_FOLDER, socket_folder
@@ -53,6 +54,19 @@ class Options(ProcessOptions):
     )
     quota_group_namespace: str = flag(
         FlagKind.TEXT, "volcano-system", "Namespace of the built-in elastic quotas: root, system and default."
+    )
+    sharding_configmap: str = flag(
+        FlagKind.TEXT, "volcano-sharding-configmap", "ConfigMap with the settings of sharding; empty: none is read."
+    )
+    sharding_configmap_namespace: str = flag(FlagKind.TEXT, "volcano-system", "Namespace of that ConfigMap.")
+    scheduler_configs: tuple[str, ...] = flag(
+        FlagKind.LIST,
+        DEFAULT_SHARDS,
+        "Shards without that ConfigMap: name:type:min-cpu:max-cpu:prefer-warmup:min-nodes:max-nodes.",
+    )
+    shard_sync_period: float = flag(FlagKind.DURATION, 60.0, "Time between two assignments of nodes to shards.")
+    enable_node_event_trigger: bool = flag(
+        FlagKind.BOOLEAN, default=True, help="Changes of nodes are followed at once by the shards."
     )
     rerun_succeeded_pods: bool = flag(
         FlagKind.BOOLEAN,
@@ -139,6 +153,10 @@ class Options(ProcessOptions):
             protects_root_queue=self.enable_root_queue_protection,
             discovery_config_map=(namespace, name),
             quota_namespace=self.quota_group_namespace,
+            shards=self.scheduler_configs,
+            sharding_config_map=(self.sharding_configmap_namespace, self.sharding_configmap),
+            shard_period=self.shard_sync_period,
+            shards_follow_nodes=self.enable_node_event_trigger,
             rerun_succeeded_pods=self.rerun_succeeded_pods,
             reservation_ttl=self.reservation_gc_duration or None,
             workers={
@@ -232,6 +250,9 @@ def _faults_of(options: Options) -> list[str]:
         faults.append("--scheduler-name: got an empty name")
     if not options.quota_group_namespace:
         faults.append("--quota-group-namespace: got an empty name")
+    faults.extend(f"--scheduler-configs: {fault}" for fault in read_flags(options.scheduler_configs).faults)
+    if options.shard_sync_period < 1:
+        faults.append(f"--shard-sync-period: got {options.shard_sync_period}s, expected at least 1s")
     if not options.default_queue:
         faults.append("--default-queue: got an empty name")
     if [bool(part) for part in options.topology_discovery.split("/")] != [True, True]:

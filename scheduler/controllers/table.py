@@ -15,6 +15,7 @@ import pyroclast.controllers.podgroups.reconciler
 import pyroclast.controllers.queues.reconciler
 import pyroclast.controllers.quotaprofiles.reconciler
 import pyroclast.controllers.reservations.reconciler
+import pyroclast.controllers.sharding.reconciler
 from pyroclast.controllers.runtime.operator import Operator
 from pyroclast.controllers.runtime.options import ControllerOptions
 from pyroclast.framework.configuration.suggest import did_you_mean
@@ -37,10 +38,10 @@ CONTROLLERS: Final[Mapping[str, Build]] = {
     "builtinquota-controller": pyroclast.controllers.builtinquotas.reconciler.BuiltInQuotas,
     "quotaprofile-controller": pyroclast.controllers.quotaprofiles.reconciler.QuotaProfiles,
     "reservation-controller": pyroclast.controllers.reservations.reconciler.ReservationStatuses,
+    "sharding-controller": pyroclast.controllers.sharding.reconciler.build,
 }
 
 NOT_HERE: Final[Mapping[str, str]] = {
-    "sharding-controller": "NodeShards are read, but created by users",
     "colocation-config-controller": "colocation of nodes is not configured",
 }
 """Controllers of Volcano that may be named without effect, with the reason."""

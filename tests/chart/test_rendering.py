@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from pyroclast.controllers.hypernodes.discovery import SOURCE
+from pyroclast.controllers.sharding.settings import read_settings
 from pyroclast.framework.diagnosis.lint import check
 from pyroclast.kube.api.resources import GANG_POD_GROUPS
 from pyroclast.model.api.names import NETWORK_TOPOLOGY_SOURCE
@@ -272,6 +273,23 @@ def test_kinds_of_plugins_need_rules_of_their_own() -> None:
     )
 
     assert after - without == {("example.com", "licences", "list"), ("example.com", "licences", "watch")}
+
+
+def test_sharding_is_off_by_default_and_has_rights_of_its_own() -> None:
+    """The settings are a ConfigMap, which the controllers may read."""
+    config = "controllers.sharding.config=schedulerConfigs: [{name: volcano}]"
+    plain, more = rendered(), rendered("controllers.sharding.enabled=true", config)
+    after, without = (rights(objects, "pyro-pyroclast-controllers") for objects in (more, plain))
+    settings = by_kind(more, "ConfigMap", "-sharding")
+    flags = next(pods_of([by_kind(more, "Deployment", "-controllers")]))["containers"][0]["args"][1:]
+    options = parse_controllers(flags).options
+
+    verbs = ("get", "list", "watch", "create", "patch", "delete")
+    assert after - without == {("shard.volcano.sh", "nodeshards", verb) for verb in verbs}
+    assert "sharding-controller" in options.chosen
+    metadata = settings["metadata"]
+    assert options.of_controllers.sharding_config_map == (metadata["namespace"], metadata["name"])
+    assert read_settings(settings["data"]["sharding.yaml"]).faults == ()
 
 
 def rights(objects: list[dict[str, Any]], name: str) -> set[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ import pyroclast.controllers.jobs.metrics
 import pyroclast.controllers.queues.metrics
 import pyroclast.controllers.runtime.metrics
 import pyroclast.controllers.runtime.operator_metrics
+import pyroclast.controllers.sharding.metrics
 import pyroclast.kube.api.metrics
 from pyroclast.scheduler.monitoring.catalogue import OURS, VOLCANO, VOLCANO_PREFIX
 
@@ -23,6 +24,7 @@ MODULES = (
     pyroclast.controllers.jobs.metrics,
     pyroclast.controllers.runtime.metrics,
     pyroclast.controllers.runtime.operator_metrics,
+    pyroclast.controllers.sharding.metrics,
     pyroclast.controllers.queues.metrics,
 )
 ROW = re.compile(r"^\| `([a-zA-Z_0-9]+)` \| (\w+) \| ([^|]*) \|", re.MULTILINE)

@@ -14,11 +14,11 @@ def parsed(*arguments: str) -> Options:
     return parse_options(arguments).options
 
 
-def test_without_flags_all_controllers_run() -> None:
+def test_without_flags_all_controllers_run_but_sharding() -> None:
     """Under Volcano's lease and address."""
     options = parsed()
 
-    assert options.chosen == list(CONTROLLERS)
+    assert options.chosen == [name for name in CONTROLLERS if name != "sharding-controller"]
     assert (options.leader_elect_resource_name, options.listen_address) == ("vc-controller-manager", ":8081")
     assert not options.enable_admission
 
@@ -65,20 +65,42 @@ def test_controllers_are_chosen_as_in_volcano(given: str, running: list[str]) ->
 
 def test_gates_take_controllers_away() -> None:
     """VolcanoJobSupport and CronVolcanoJobSupport."""
-    options = parsed("--feature-gates=VolcanoJobSupport=false,CronVolcanoJobSupport=false")
+    options = parsed("--controllers=*", "--feature-gates=VolcanoJobSupport=false,CronVolcanoJobSupport=false")
 
     assert {"job-controller", "cronjob-controller"} == set(CONTROLLERS) - set(options.chosen)
 
 
 def test_controllers_that_are_not_here_are_warned_of() -> None:
     """And unknown ones are faults, with the nearest name."""
-    assert chosen(["+sharding-controller"])[1] == [
-        "--controllers: sharding-controller: without effect: NodeShards are read, but created by users"
+    assert chosen(["+colocation-config-controller"])[1] == [
+        "--controllers: colocation-config-controller: without effect: colocation of nodes is not configured"
     ]
     with pytest.raises(ConfigError, match=r"job-contoller: unknown controller.*job-controller"):
         parsed("--controllers=job-contoller")
     with pytest.raises(ConfigError, match="both enabled and disabled"):
         parsed("--controllers=+job-controller,-job-controller")
+
+
+def test_flags_configure_sharding() -> None:
+    """The flags are Volcano's, and faults of shards have their text."""
+    options = parsed(
+        "--controllers=+sharding-controller",
+        "--sharding-configmap=shards",
+        "--sharding-configmap-namespace=batch",
+        "--scheduler-configs=a:volcano:0:0.5:false:0:10",
+        "--shard-sync-period=2m",
+        "--enable-node-event-trigger=false",
+    )
+    found = options.of_controllers
+
+    assert options.chosen == ["sharding-controller"]
+    assert found.sharding_config_map == ("batch", "shards")
+    assert found.shards == ("a:volcano:0:0.5:false:0:10",)
+    assert (found.shard_period, found.shards_follow_nodes) == (120.0, False)
+    with pytest.raises(ConfigError, match="--scheduler-configs: a:b: expected 7 parts"):
+        parsed("--scheduler-configs=a:b")
+    with pytest.raises(ConfigError, match=r"--shard-sync-period: got 0\.5s"):
+        parsed("--shard-sync-period=500ms")
 
 
 def test_all_faults_are_reported_together() -> None:
