@@ -102,11 +102,11 @@ def is_due(current: Mapping[str, Iterable[str]], desired: Mapping[str, Sequence[
     Smaller changes wait, because each one moves nodes between schedulers.
     """
     existing = frozenset(nodes)
-    for name, wanted in desired.items():
+    for name, assignment in desired.items():
         if name not in current:
             return True
         known = frozenset(current[name])
-        new = len(frozenset(wanted) - known)
-        if len(known) != len(wanted) or known - existing or new >= max(1, len(wanted) // 10):
+        new = len(frozenset(assignment) - known)
+        if len(known) != len(assignment) or known - existing or new >= max(1, len(assignment) // 10):
             return True
     return False

@@ -130,8 +130,8 @@ class Sharding(Controller):
         desired = assigned(settings.shards, nodes)
         there = {shard.metadata.name: shard for shard in self._shards.values()}
         current = {name: shard.spec.nodes_desired for name, shard in there.items()}
-        for name, wanted in desired.items():
-            SHARD_NODES.labels(name).set(len(wanted))
+        for name, assignment in desired.items():
+            SHARD_NODES.labels(name).set(len(assignment))
         for name, shard in there.items():
             if name not in desired and _is_own(shard):
                 await self._operator.writer.delete(NODE_SHARDS, shard.metadata)
@@ -155,14 +155,14 @@ class Sharding(Controller):
                 if kept != known[name]:
                     await self._merge(there[name], kept)
                     known[name] = kept
-        for name, wanted in desired.items():
+        for name, assignment in desired.items():
             if name not in there:
                 metadata = {"name": name, "labels": dict([MANAGED_BY])}
                 await self._operator.writer.create(
-                    NODE_SHARDS, {"metadata": metadata, "spec": {"nodesDesired": list(wanted)}}
+                    NODE_SHARDS, {"metadata": metadata, "spec": {"nodesDesired": list(assignment)}}
                 )
-            elif frozenset(known[name]) != frozenset(wanted) or not _is_own(there[name]):
-                await self._merge(there[name], wanted)
+            elif frozenset(known[name]) != frozenset(assignment) or not _is_own(there[name]):
+                await self._merge(there[name], assignment)
 
     async def _merge(self, shard: NodeShard, nodes: Sequence[str]) -> None:
         change: dict[str, Any] = {

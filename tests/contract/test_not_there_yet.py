@@ -43,7 +43,6 @@ MISSING: Final[dict[str, Callable[[], bool]]] = {
         in sources("plugins")
     ),
     "Ascend devices of MindCluster": refuses_mind_cluster,
-    "NodeShards": lambda: not list((ROOT / "controllers").glob("*shard*")),
 }
 
 
