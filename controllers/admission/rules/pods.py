@@ -92,7 +92,7 @@ def faults_of(
 
     Args:
         pod: The pod, as JSON.
-        old: Previous pod, None for a new one. Of a change only the label `preemptible` is checked.
+        old: Previous pod, None for a new one. Only its label `preemptible` is compared.
         lookups: Not used.
         namespace: Namespace of the request; a new pod need not have it.
         scheduler_names: Our schedulers.
