@@ -154,7 +154,7 @@ class Family(ABC, Generic[Cards, Demand]):
 
     @abstractmethod
     def named(self, cards: Cards, task: Task, demand: Demand | None) -> tuple[Use, ...]:
-        """Return the cards that a task's annotations name, at most as many as it requests.
+        """Return the cards that a task's annotations name, at most as many as it requests, with the requested amounts.
 
         Users who can write pods can write these annotations. For a pod without a demand they do not count. For a pod
         whose request cannot be read, which has no demand either, one card of each kind counts.

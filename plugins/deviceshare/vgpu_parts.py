@@ -74,7 +74,10 @@ def unread_parts(cards: VgpuCards, ids: str) -> int:
 
 
 def within(cards: Sequence[C], uses: Sequence[Use], containers: Sequence[PartDemand[C]]) -> tuple[Use, ...]:
-    """Limit the annotated parts to the requests of the pod's containers; the first cards of each container count."""
+    """Return the requested parts of the annotated cards; the first cards of each container count.
+
+    Amounts are those of the request, because a pod can write smaller ones. An instance has its own memory.
+    """
     numbers = {annotated: number for number, annotated in enumerate(sorted({use.container for use in uses}))}
     counts: Counter[int] = Counter()
     found = []
@@ -84,9 +87,8 @@ def within(cards: Sequence[C], uses: Sequence[Use], containers: Sequence[PartDem
             continue
         counts[number] += 1
         asked = containers[number].memory_of(cards[use.card])
-        memory = use.memory if use.instance is not None else min(use.memory, asked)
-        cores = min(use.cores, containers[number].cores)
-        found.append(use._replace(memory=memory, cores=cores, asked=min(use.asked, asked), container=number))
+        memory = use.memory if use.instance is not None else asked
+        found.append(use._replace(memory=memory, cores=containers[number].cores, asked=asked, container=number))
     return tuple(found)
 
 

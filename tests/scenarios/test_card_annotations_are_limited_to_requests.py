@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyroclast.testing import Outcome, Scenario
-from tests.devices import NVIDIA, gpu
+from tests.devices import CORE, MEMORY, NVIDIA, RATIO, gpu
 from tests.unit.plugins.ascend import one as chips
 from tests.unit.plugins.ascend import with_chips
 from tests.unit.plugins.cards import IDS, one, with_cards
@@ -25,7 +25,7 @@ NUMBER: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
     lambda *cards: ",".join(map(str, cards)),
 )
 VIRTUAL: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
-    with_cards(Scenario(), "n", 1000, 1000, 1000, 1000, shares=1),
+    with_cards(Scenario(), "n", 1000, 1000, 1000, 1000, shares=2),
     {"VGPUEnable": True},
     {"pod": one(number=1, memory=1000, cores=100)},
     IDS,
@@ -39,7 +39,7 @@ KOORDINATOR: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
     lambda *cards: json.dumps(whole("gpu", *cards)),
 )
 ASCEND: tuple[Scenario, dict[str, Any], Pod, str, Any] = (
-    with_chips(Scenario(), "Ascend310P", 4, shares=1),
+    with_chips(Scenario(), "Ascend310P", 4, shares=2),
     {"AscendHAMiVNPUEnable": True},
     {"pod": chips("Ascend310P", number=1)},
     "hami.io/Ascend310P-devices-allocated",
@@ -103,6 +103,22 @@ def test_a_pod_that_names_the_card_of_another_is_counted_with_a_free_one(family:
         there = there.running(name, on=["n"], annotations={key: cards(1)}, **asks)
 
     assert len(run(family, _roomy(there.job("work", tasks=4, min_available=1, **asks))).bindings) == 2
+
+
+LESS = [
+    (VIRTUAL, "GPU-1,NVIDIA,0,0:"),
+    (KOORDINATOR, json.dumps({"gpu": [{"minor": 1, "resources": {CORE: "0", RATIO: "0", MEMORY: "0"}}]})),
+    (ASCEND, "id1,Ascend310P,0,0:;"),
+]
+
+
+@pytest.mark.parametrize(("family", "text"), LESS, ids=["virtual", "koordinator", "ascend"])
+def test_a_pod_that_names_less_of_its_card_than_it_requests_holds_what_it_requests(family: Any, text: str) -> None:
+    """It requests all of a card: three cards are left for others."""
+    base, _, asks, key, _ = family
+    there = base.running("claims", on=["n"], annotations={key: text}, **asks)
+
+    assert len(run(family, _roomy(there.job("work", tasks=4, min_available=1, **asks))).bindings) == 3
 
 
 def _roomy(scenario: Scenario) -> Scenario:

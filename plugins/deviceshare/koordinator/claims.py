@@ -1,4 +1,4 @@
-"""Claims: devices in the annotations of pods on a node, limited to the pods' requests."""
+"""Claims: devices in the annotations of pods on a node, with the amounts of the pods' requests."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,9 @@ def asked_of(layout: DeviceLayout, demand: DeviceDemand) -> Mapping[str, Asked]:
 
 
 def within(layout: DeviceLayout, uses: Sequence[Use], asked: Mapping[str, Asked] | None) -> tuple[Use, ...]:
-    """Limit the annotated devices to the pod's request; the first devices of each type count.
+    """Return what the pod requests of the annotated devices; the first devices of each type count.
+
+    Amounts are those of the request, because a pod can write smaller ones.
 
     Args:
         layout: DeviceLayout of the node's devices.
@@ -62,8 +64,9 @@ def within(layout: DeviceLayout, uses: Sequence[Use], asked: Mapping[str, Asked]
             limits, default=0
         ):  # a virtual function takes at least one percent of its device
             continue
+        is_first = not functions[use.card]
         functions[use.card] += 1
-        found.append(use._replace(amounts=tuple(map(min, use.amounts, limits))))
+        found.append(use._replace(amounts=limits if use.amounts and is_first else ()))
     return tuple(found)
 
 

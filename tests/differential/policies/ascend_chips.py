@@ -47,7 +47,7 @@ class AscendChips(DeviceShare):
         for piece in pod.object["metadata"]["annotations"].get(ALLOCATED, "").strip(";").split(":"):
             at = next((at for at, each in enumerate(self.register(node)) if piece.startswith(f"{each['id']},")), None)
             if at is not None:
-                found.append((at, min(int(piece.split(",")[2]), self.each(pod))))
+                found.append((at, self.each(pod)))
         return found[: self.wish(pod)]
 
     def unnamed(

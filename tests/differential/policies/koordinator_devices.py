@@ -74,16 +74,15 @@ class KoordinatorDevices(DeviceShare):
         return found
 
     def named(self, node: Node, taken: Devices, pod: Pod) -> list[tuple[Any, Any]]:
-        """The devices that a pod names, and what it says of each, no more than it asks for."""
+        """The devices that a pod names, no more than it asks for, and what it asks of each."""
         asked, found, seen = self.asked(node, pod), list[tuple[Any, Any]](), set[tuple[str, int]]()
         for kind, held in json.loads(pod.object["metadata"]["annotations"].get(ALLOCATED, "{}")).items():
             count, part = asked.get(kind, (0, {}))
             for each in held:
                 device = kind, each["minor"]
                 if device in taken and (device in seen or sum(other == kind for other, _ in seen) < count):
+                    found.append((device, {} if device in seen else part))
                     seen.add(device)
-                    had = self.had(node, each["resources"])
-                    found.append((device, {name: min(number, part.get(name, 0)) for name, number in had.items()}))
         return found
 
     def has_room(self, node: Node, device: Any, parts: Sequence[Part], part: Part) -> bool:
@@ -116,10 +115,6 @@ class KoordinatorDevices(DeviceShare):
     def gets(self, node: Node, pod: Pod) -> list[tuple[Any, Any]]:
         """The devices that a pod gets on its node."""
         return [*(self.choices(node, self.devices_of(node), pod) or ())]
-
-    def had(self, node: Node, listed: Mapping[str, str]) -> Part:
-        """Read what of a device a pod has, its memory in both ways."""
-        return self.both_ways(node, {name: number(text) for name, text in listed.items()})
 
     def both_ways(self, node: Node, part: dict[str, int]) -> dict[str, int]:
         """Memory and percent of it follow from each other, by the first GPU that is well."""

@@ -155,18 +155,20 @@ def test_what_never_fits_says_so(annotations: dict[str, str], limits: dict[str, 
 @pytest.mark.parametrize(
     ("holds", "asks", "is_bound"),
     [
-        ("GPU-0,NVIDIA,10000,0:", {"number": 1, "memory": 6384}, True),
-        ("GPU-0,NVIDIA,10000,0:", {"number": 1, "memory": 6385}, False),
-        ("GPU-0,NVIDIA,1,60:", {"number": 1, "memory": 1, "cores": 40}, True),
-        ("GPU-0,NVIDIA,1,60:", {"number": 1, "memory": 1, "cores": 41}, False),
-        ("GPU-0,NVIDIA,1,0:", {"number": 1, "memory": 1, "cores": 100}, False),
-        ("GPU-0,NVIDIA,1,100:", {"number": 1, "memory": 1}, False),
+        ((10000, 0), {"number": 1, "memory": 6384}, True),
+        ((10000, 0), {"number": 1, "memory": 6385}, False),
+        ((1, 60), {"number": 1, "memory": 1, "cores": 40}, True),
+        ((1, 60), {"number": 1, "memory": 1, "cores": 41}, False),
+        ((1, 0), {"number": 1, "memory": 1, "cores": 100}, False),
+        ((1, 100), {"number": 1, "memory": 1}, False),
     ],
 )
-def test_what_is_left_of_a_card(holds: str, asks: dict[str, Any], *, is_bound: bool) -> None:
+def test_what_is_left_of_a_card(holds: tuple[int, int], asks: dict[str, Any], *, is_bound: bool) -> None:
     """Memory and cores add up; all cores need an idle card; a card without free cores accepts no pod."""
-    running = one(number=1, memory=10000, cores=100)
-    cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=running, annotations={IDS: holds})
+    memory, cores = holds
+    ids = {IDS: f"GPU-0,NVIDIA,{memory},{cores}:"}
+    running = one(number=1, memory=memory, cores=cores)
+    cluster = with_cards(Scenario(), "n", MEMORY).running("r", on=["n"], pod=running, annotations=ids)
     outcome = run(_roomy(cluster).job("p", pod=one(**asks)))
 
     assert bool(outcome.bindings) is is_bound
