@@ -410,6 +410,54 @@ def test_memory_and_cores_of_nodes_do_not_limit_pods() -> None:
     assert run(with_chips(Scenario(), P, 1, shares=1).job("p", pod=one(P, number=1, memory=24576))).bindings
 
 
+def test_queues_can_limit_the_memory_of_chips() -> None:
+    """A pod counts with its request, not with the template."""
+    there = with_chips(Scenario(), P, 1).queue("q", capability={"huawei.com/Ascend310P-memory": 3000})
+    job = there.job("p", queue="q", tasks=3, min_available=1, pod=one(P, number=1, memory=1500))
+    outcome = job.run(
+        "enqueue",
+        "allocate",
+        plugins=("gang", "predicates", "capacity", "deviceshare"),
+        arguments={"deviceshare": {"deviceshare.AscendHAMiVNPUEnable": True}},
+    )
+
+    assert len(outcome.bindings) == 2
+    assert allocated(outcome, P, "p-1") == "id0,Ascend310P,3072,0:;"
+    assert "huawei.com/Ascend310P-memory" in outcome.why_pod("p-2")
+
+
+def test_the_example_of_the_page() -> None:
+    """Four chips in the networks 0, 1, 1 and 0, the first of them in use."""
+    there = holding(with_chips(ALL, A, 4, networks=[0, 1, 1, 0]), A, "r", 32768, 0)
+    two = run(there.job("p", pod=one(A, number=2)))
+    part = run(there.job("p", pod=one(A, number=1, memory=4096)))
+
+    assert allocated(two, A) == "id1,Ascend910A,32768,0:id2,Ascend910A,32768,0:;"
+    assert allocated(part, A) == "id1,Ascend910A,4369,0:;"
+    assert '"temp":"vir04"' in annotations_of(part)["p-0"][kind_of(A)]
+    assert "several chips are allocated whole only" in run(there.job("p", pod=one(A, number=2, memory=4096))).why_pod(
+        "p-0"
+    )
+
+
+@pytest.mark.parametrize(("limits", "evicted"), [({"number": 1}, ["low-0"]), ({"number": 1, "cores": 9}, [])])
+def test_victims_free_their_chips(limits: Any, evicted: list[str]) -> None:
+    """A pod of a higher priority gets the chip, unless the chip could not serve it even if it were free."""
+    there = with_chips(Scenario().priority_class("high", 100).queue("q"), P, 1, shares=2)
+    there = holding(there, P, "low", 21527, 0, queue="q")
+    job = there.job("high", queue="q", priority_class="high", priority=100, phase="Inqueue", pod=one(P, **limits))
+    outcome = job.run(
+        "allocate",
+        "preempt",
+        plugins=(("priority", "conformance"), ("gang", "predicates", "deviceshare")),
+        arguments={"deviceshare": {"deviceshare.AscendHAMiVNPUEnable": True}},
+        cycles=3,
+    )
+
+    assert outcome.evictions == evicted
+    assert bool(allocated(outcome, P, "high-0")) is bool(evicted)
+
+
 def test_the_list_form_of_the_settings_is_read() -> None:
     """The form before soft slicing."""
     old, new = (
