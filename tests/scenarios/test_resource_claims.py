@@ -238,6 +238,14 @@ def test_a_claim_left_over_is_kept_where_its_node_has_room() -> None:
     assert devices_of(claims_after(outcome), "c") == ["n1/g1"]
 
 
+def test_a_claim_left_over_moves_once() -> None:
+    """The first pod keeps the devices, and a second pod with the claim follows it."""
+    left = claim("c", status=allocated("n1/g0", node="n1"))
+    outcome = run(job(job(cluster(left, n1=1, n2=1), "p=c"), "q=c", name="other"), cycles=2)
+
+    assert outcome.bindings == {"p": "n1", "q": "n1"}
+
+
 def crowded(needs: str) -> Scenario:
     """A less important pod has the only device and all CPUs; a more important one needs them, or the CPUs alone."""
     scenario = cluster(claim("new"), n=1).priority_class("high", 9).job("low", tasks=0, min_available=0)

@@ -56,11 +56,11 @@ _MOST_CONSUMERS: Final = 256
 
 @dataclass(slots=True, eq=False)
 class _Given:
-    """Devices that a claim got in this session."""
+    """A claim that a task placed in this session uses."""
 
     allocation: wire.AllocationResult
     devices: tuple[int, ...]
-    """Devices that no other claim can have."""
+    """Devices that it got in this session, and that no other claim can have."""
     tasks: list[TaskId] = field(default_factory=list)
     """Placed tasks that use it; the first one made the choice."""
 
@@ -85,7 +85,7 @@ class DeviceAllocator(Ledger):
         self._table = session.nodes.table
         self._facts = session.nodes.facts
         self._given: dict[str, _Given] = {}
-        """Claims that got devices in this session, by key."""
+        """Claims of tasks placed in this session, by key."""
         self._standing: dict[Hashable, _Standing] = {}
         self._log: list[int | None] = []
         """The node of each device that was given or taken back; None for one that several nodes reach."""
@@ -210,8 +210,12 @@ class DeviceAllocator(Ledger):
         else:
             news = self._log[known.version :]
             changed = range(len(self._table)) if None in news else sorted({each for each in news if each is not None})
+        alike: dict[bytes, np.uint8] = {}  # nodes that reach the same devices, such as those of the network
         for column in changed:
-            known.verdicts[column] = self._verdict(known.needs, column)
+            devices = self._pools.at(column).tobytes() + self._pools.fault(column).encode()
+            if devices not in alike:
+                alike[devices] = self._verdict(known.needs, column)
+            known.verdicts[column] = alike[devices]
         known.version = len(self._log)
         return known
 
@@ -270,9 +274,10 @@ class DeviceAllocator(Ledger):
         for need, devices in zip(needs, chosen, strict=True):
             self._hand_out(need, devices, column)
         for claim in claims:
-            given = self._given.get(claim.metadata.key)
-            if given is not None:
-                given.tasks.append(task.id)
+            allocation = claim.status.allocation
+            if claim.metadata.key not in self._given and allocation is not None:
+                self._given[claim.metadata.key] = _Given(allocation, ())  # kept as it is
+            self._given[claim.metadata.key].tasks.append(task.id)
         return None
 
     def _refusal(self, verdict: np.uint8) -> Refusal:
@@ -305,14 +310,17 @@ class DeviceAllocator(Ledger):
         return [
             self._preparation(claim)
             for claim in self._claims_of(task)
-            if claim.metadata.key in self._given or all(each.uid != task.id for each in claim.status.reserved_for)
+            if self._is_new(claim) or all(each.uid != task.id for each in claim.status.reserved_for)
         ]
 
+    def _is_new(self, claim: wire.ResourceClaim) -> bool:
+        """Return whether a claim has another allocation than before this session."""
+        return self._allocation(claim) is not claim.status.allocation
+
     def _preparation(self, claim: wire.ResourceClaim) -> Preparation:
-        given = self._given.get(claim.metadata.key)
         details: Mapping[str, str] = {"claim-uid": claim.metadata.uid}
-        if given is not None:
-            details = {**details, "allocation": msgspec.json.encode(given.allocation).decode()}
+        if self._is_new(claim):
+            details = {**details, "allocation": msgspec.json.encode(self._allocation(claim)).decode()}
             if claim.status.allocation is not None:
                 details = {**details, "replaces": msgspec.json.encode(claim.status.allocation).decode()}
         return Preparation(

@@ -21,6 +21,8 @@ MOST_DEVICES_OF_CLAIM: Final = 32
 """Devices that a claim can have; the limit of the API server."""
 MOST_STEPS: Final = 1_000_000
 """Steps of selectors and searches for the claims of one namespace in a session."""
+_DEVICES_PER_STEP: Final = 64
+"""Devices of which copying what matches costs as much as a step."""
 _TAINTS: Final = frozenset({"NoSchedule", "NoExecute"})
 _ALL: Final = "All"
 
@@ -70,6 +72,8 @@ class Requests:
         self._classes = classes
         self._selectors: dict[str, DeviceExpression | CelError] = {}
         self._matching: dict[Hashable, tuple[BoolArray, str]] = {}
+        self._of_class: dict[str, tuple[BoolArray, str]] = {}
+        """Devices that match a class, shape (D,), and the first error of a selector."""
         self._usable: dict[Hashable, BoolArray] = {}
         self.steps: Counter[str] = Counter()
         """Steps so far, by namespace."""
@@ -153,20 +157,29 @@ class Requests:
         return known
 
     def _compute(self, namespace: str, spec: wire.ExactDeviceRequest) -> tuple[BoolArray, str]:
-        offers = self._pools.offers
-        self.steps[namespace] += len(offers)
-        matching = np.ones(len(offers), dtype=np.bool_)
-        device_class = self._classes[spec.device_class_name]
-        sources = ((f"device class {spec.device_class_name}", device_class.spec.selectors), ("it", spec.selectors))
-        first_error = ""
-        for source, selectors in sources:
-            for number, each in enumerate(selectors):
-                error = self._narrow(namespace, each.cel.expression if each.cel is not None else "", matching)
-                if error and not first_error:
-                    first_error = shortened(f"selector {number} of {source}: {error}")
+        name = spec.device_class_name
+        known = self._of_class.get(name)
+        if known is None:
+            every = np.ones(len(self._pools.offers), dtype=np.bool_)
+            selectors = self._classes[name].spec.selectors
+            known = self._of_class[name] = self._selected(namespace, every, selectors, f"device class {name}")
+        of_class, error_of_class = known
+        matching, error = self._selected(namespace, of_class, spec.selectors, "it")
         if spec.capacity is not None:
             for number in np.flatnonzero(matching).tolist():
-                matching[number] = _is_large_enough(spec.capacity, offers[number])
+                matching[number] = _is_large_enough(spec.capacity, self._pools.offers[number])
+        return matching, error_of_class or error
+
+    def _selected(
+        self, namespace: str, devices: BoolArray, selectors: Sequence[wire.DeviceSelector], source: str
+    ) -> tuple[BoolArray, str]:
+        """Return which of some devices match all selectors, shape (D,), and the first error."""
+        self.steps[namespace] += 1 + len(devices) // _DEVICES_PER_STEP
+        matching, first_error = devices.copy(), ""
+        for number, each in enumerate(selectors):
+            error = self._narrow(namespace, each.cel.expression if each.cel is not None else "", matching)
+            if error and not first_error:
+                first_error = shortened(f"selector {number} of {source}: {error}")
         return matching, first_error
 
     def _narrow(self, namespace: str, expression: str, matching: BoolArray) -> str:

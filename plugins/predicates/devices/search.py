@@ -64,6 +64,8 @@ class Search:
         self._pools, self._needs, self._devices = pools, needs, devices
         self._in_use, self._knows_all = in_use, knows_all
         self._taken: list[set[int]] = [set() for _ in needs]
+        self._exclusive: set[int] = set()
+        """Devices taken without admin access, by any claim."""
         self._chosen: list[list[Chosen]] = [[] for _ in needs]
         self._constraints = [[_Seen(each) for each in need.constraints] for need in needs]
         self._eligible: dict[int, list[int]] = {}
@@ -144,10 +146,7 @@ class Search:
         return False
 
     def _take(self, claim: int, subrequest: Subrequest, number: int) -> bool:
-        is_taken = number in self._taken[claim] or (
-            not subrequest.spec.admin_access and number in self._used_elsewhere(claim)
-        )
-        if is_taken:
+        if number in self._taken[claim] or (not subrequest.spec.admin_access and number in self._exclusive):
             return False
         passed: list[_Seen] = []
         for seen in self._constraints[claim]:
@@ -158,13 +157,14 @@ class Search:
                     return False
                 passed.append(seen)
         self._taken[claim].add(number)
+        if not subrequest.spec.admin_access:
+            self._exclusive.add(number)
         return True
-
-    def _used_elsewhere(self, claim: int) -> set[int]:
-        return set().union(*(taken for other, taken in enumerate(self._taken) if other != claim))
 
     def _give_back(self, claim: int, subrequest: Subrequest, number: int) -> None:
         self._taken[claim].remove(number)
+        if not subrequest.spec.admin_access:
+            self._exclusive.remove(number)
         for seen in self._constraints[claim]:
             if seen.constraint.covers(subrequest):
                 seen.remove()
