@@ -1,9 +1,10 @@
 """Cooldown protection: pods that were scheduled recently are not evicted.
 
-Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/cdp.md.
+Points: preemptable, reclaimable, unified evictable.  Arguments: `CdpArgs`.  Rules and example: docs/plugins/cdp.md.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -19,11 +20,21 @@ from pyroclast.model.wire.times import unix_seconds
 __all__ = ["Cdp", "cooldown_seconds", "is_cooling_down"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CdpArgs:
+    """Arguments of cdp, spelled as in the configuration file."""
+
+    everyTier: bool = True  # noqa: N815
+    """Whether pods are protected in every tier; otherwise, as in Volcano, only in the tier of the plugin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cdp(Plugin):
     """Do not evict pods during their cooldown time."""
 
     name = "cdp"
     watches_clock = True
+    args: CdpArgs = CdpArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
@@ -31,9 +42,10 @@ class Cdp(Plugin):
         def spare_fresh(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:
             return [task for task in candidates if not is_cooling_down(task.pod, session.now)], Vote.PERMIT
 
-        session.extensions.register(contract.PREEMPTABLE, self.name, spare_fresh, alike=True)
-        session.extensions.register(contract.RECLAIMABLE, self.name, spare_fresh, alike=True)
-        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, spare_fresh, alike=True, in_turn=True)
+        register, always = session.extensions.register, self.args.everyTier
+        register(contract.PREEMPTABLE, self.name, spare_fresh, alike=True, in_every_tier=always)
+        register(contract.RECLAIMABLE, self.name, spare_fresh, alike=True, in_every_tier=always)
+        register(contract.UNIFIED_EVICTABLE, self.name, spare_fresh, alike=True, in_turn=True, in_every_tier=always)
 
 
 def is_cooling_down(pod: wire.Pod, now: float) -> bool:

@@ -1,9 +1,11 @@
 """Conformance: never evict system-critical pods.
 
-Points: preemptable, reclaimable, unified evictable.  No arguments.  Rules and example: docs/plugins/conformance.md.
+Points: preemptable, reclaimable, unified evictable.  Arguments: `ConformanceArgs`.  Rules and example:
+docs/plugins/conformance.md.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyroclast.framework.extension import contract
@@ -17,17 +19,28 @@ CRITICAL_CLASSES: Final = frozenset({"system-cluster-critical", "system-node-cri
 SYSTEM_NAMESPACE: Final = "kube-system"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConformanceArgs:
+    """Arguments of conformance, spelled as in the configuration file."""
+
+    everyTier: bool = True  # noqa: N815
+    """Whether critical pods are protected in every tier; otherwise, as in Volcano, only in the tier of the plugin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conformance(Plugin):
     """Do not evict critical pods."""
 
     name = "conformance"
     watches_clock = False
+    args: ConformanceArgs = ConformanceArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
-        session.extensions.register(contract.PREEMPTABLE, self.name, spare_critical, alike=True)
-        session.extensions.register(contract.RECLAIMABLE, self.name, spare_critical, alike=True)
-        session.extensions.register(contract.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True, in_turn=True)
+        register, always = session.extensions.register, self.args.everyTier
+        register(contract.PREEMPTABLE, self.name, spare_critical, alike=True, in_every_tier=always)
+        register(contract.RECLAIMABLE, self.name, spare_critical, alike=True, in_every_tier=always)
+        register(contract.UNIFIED_EVICTABLE, self.name, spare_critical, alike=True, in_turn=True, in_every_tier=always)
 
 
 def spare_critical(_: Any, candidates: Sequence[Task]) -> tuple[list[Task], Vote]:

@@ -1,10 +1,12 @@
 """Disruption budgets: do not evict pods that a PodDisruptionBudget protects now.
 
-Points: preemptable, reclaimable, unified evictable, movable.  No arguments.  Rules and example: docs/plugins/pdb.md.
+Points: preemptable, reclaimable, unified evictable, movable.  Arguments: `PdbArgs`.  Rules and example:
+docs/plugins/pdb.md.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyroclast.framework.extension import contract
@@ -14,17 +16,27 @@ from pyroclast.model import wire
 from pyroclast.model.matching.selectors import Selector
 from pyroclast.model.tasks import Task
 
-__all__ = ["Budget", "Pdb", "budgets_by_namespace", "within_budgets"]
+__all__ = ["Budget", "Pdb", "PdbArgs", "budgets_by_namespace", "within_budgets"]
 
 
 NOTHING: Final[Mapping["Budget", int]] = {}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdbArgs:
+    """Arguments of pdb, spelled as in the configuration file."""
+
+    everyTier: bool = True  # noqa: N815
+    """Whether budgets hold in every tier; otherwise, as in Volcano, only in the tier of the plugin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pdb(Plugin):
     """Keep evictions within disruption budgets."""
 
     name = "pdb"
     watches_clock = False
+    args: PdbArgs = PdbArgs()
 
     def on_session_open(self, session: Session) -> None:
         """Register every extension point this plugin serves."""
@@ -38,10 +50,10 @@ class Pdb(Plugin):
             return spare(subject, gang)
 
         session.extensions.register_ledger(self.name, spent)
-        register = session.extensions.register
-        register(contract.PREEMPTABLE, self.name, spare, alike=True, together=spare_whole)
-        register(contract.RECLAIMABLE, self.name, spare, alike=True, together=spare_whole)
-        register(contract.UNIFIED_EVICTABLE, self.name, spare, alike=True, together=spare_whole)
+        register, always = session.extensions.register, self.args.everyTier
+        register(contract.PREEMPTABLE, self.name, spare, alike=True, together=spare_whole, in_every_tier=always)
+        register(contract.RECLAIMABLE, self.name, spare, alike=True, together=spare_whole, in_every_tier=always)
+        register(contract.UNIFIED_EVICTABLE, self.name, spare, alike=True, together=spare_whole, in_every_tier=always)
         session.extensions.register(
             contract.MOVABLE, self.name, lambda victims: within_budgets(victims, budgets, spent.by_budget)
         )

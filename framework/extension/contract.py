@@ -539,6 +539,9 @@ class RegistrationOptions(TypedDict, total=False):
     together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None
     """For points that choose victims, where it counts how many go: answers instead of the function where a gang goes
     whole, with the same arguments and all of that gang. Without it each member is judged as if it went first."""
+    in_every_tier: bool
+    """For points that choose victims: whether candidates that the function does not permit stay, whichever tier
+    decides. Without it the function limits the victims of its own tier."""
     compares_queues: bool
     """For `RECLAIMABLE` and `UNIFIED_EVICTABLE`: whether the function compares shares of queues. It is not called for
     a reclaim within one queue."""
@@ -580,6 +583,7 @@ class Registered(Generic[F]):
     alike: bool = False
     in_turn: bool = False
     together: Callable[[Any, Sequence[Task], Sequence[Task]], Any] | None = None
+    in_every_tier: bool = False
     compares_queues: bool = False
     within_queue: Callable[[Task], bool] | None = None
     queues: Callable[[SessionJob, Sequence[int]], Collection[QueueName]] | None = None

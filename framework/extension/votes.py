@@ -88,7 +88,7 @@ def cast_votes(tiers: Tiers, *about: Any, failed: Failed) -> tuple[bool, list[Re
     return True, []
 
 
-Limit = Callable[[list[Task]], tuple[list[Task], dict[TaskId, Refusal]]]
+Limit = Callable[[list[Task], Sequence[Registered[Any]]], tuple[list[Task], dict[TaskId, Refusal]]]
 """Narrows the victims of a tier. Returns the victims that are left, and the refusals of the others."""
 
 
@@ -98,7 +98,7 @@ def choose_victims(
     ask: Callable[[Registered[Any]], Any],
     *,
     failed: Failed,
-    limit: Limit = lambda victims: (victims, {}),
+    limit: Limit = lambda victims, _: (victims, {}),
 ) -> tuple[list[Task], dict[TaskId, Refusal]]:
     """Let tiers choose among candidates for eviction.
 
@@ -138,7 +138,7 @@ def choose_victims(
             if not victims:
                 break
         if victims:
-            victims, refused = limit(victims)
+            victims, refused = limit(victims, tier)
             vetoes = refused | vetoes
         if victims:
             return victims, vetoes

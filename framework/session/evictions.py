@@ -246,12 +246,13 @@ class SessionEvictions:
                 return each.together(subject, candidates, gang)
             return each.function(subject, candidates)
 
+        guards = [each for each in self._extensions.functions(point) if each.in_every_tier]
+
         def ask_limit(each: Registered[Any], victims: list[Task]) -> Any:
-            if within_queue:
-                return _chosen(each.function(subject, victims))
-            if gang and each.together is not None:
-                return each.together(beneficiary, victims, gang)
-            return each.function(beneficiary, victims)
+            about = subject if within_queue or each in guards else beneficiary
+            if gang and each.together is not None and not within_queue:
+                return _chosen(each.together(about, victims, gang))
+            return _chosen(each.function(about, victims))
 
         tiers = self._extensions.tiers(point)[: 1 if first_tier else None]
         if within_queue:
@@ -262,7 +263,9 @@ class SessionEvictions:
             candidates,
             ask,
             failed=self._failed,
-            limit=lambda victims: narrow_victims(limits, victims, ask_limit, failed=self._failed),
+            limit=lambda victims, tier: narrow_victims(
+                [*limits, *(each for each in guards if each not in tier)], victims, ask_limit, failed=self._failed
+            ),
         )
         for victim, refusal in (won | vetoes).items():
             self.note_veto(victim, beneficiary, refusal)

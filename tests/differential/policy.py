@@ -85,6 +85,8 @@ class Policy:
 
     # Victims
 
+    guards: ClassVar[bool] = False
+    """Whether it protects pods in every tier."""
     together: ClassVar[bool] = False
     """Whether a gang that goes whole is judged as one, for it counts how many go; else each as if it went first."""
 

@@ -230,11 +230,18 @@ class Vetoes(Plain):
             return common | {"priority": self.by_priority, "capacity": lambda _, candidates: candidates}
         return common | {"priority": lambda _, candidates: candidates, "capacity": self.by_capacity_for_gang}
 
+    def guards(self, plugin: str) -> bool:
+        """Whether a plugin protects pods in every tier."""
+        return self.has(plugin) and (
+            plugin == "conformance" or (plugin in self.policies and self.policies[plugin].guards)
+        )
+
     def permitted(
         self, point: str, pod: Pod, candidates: list[Pod], gang: list[Pod] | None = None, *, within: bool = False
     ) -> list[Pod]:
         """Return the victims: all plugins of the first tier with an answer agree; `gang`: all that go with a candidate.
 
+        Plugins that guard pods must agree in every tier.
         Plugins that compare queues have no say `within` one queue; there those that divide it agree in every tier.
         """
         rules = self.rules(point)
@@ -248,6 +255,10 @@ class Vetoes(Plain):
                 allowed = rules[plugin](pod, gang if gang and together else candidates)
                 if gang and plugin == "capacity" and "reclaimable" in point and not self.keeps_guarantee(gang):
                     allowed = []
+                left = [each for each in left if each in allowed]
+            for plugin in (each for each in rules if each not in asked and self.guards(each)):
+                together = plugin in self.policies and self.policies[plugin].together
+                allowed = rules[plugin](pod, gang if gang and together else left)
                 left = [each for each in left if each in allowed]
             if within:
                 for plugin in (each for each in rules if each in self.policies and self.policies[each].divides_queues):

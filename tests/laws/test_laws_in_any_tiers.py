@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -142,6 +143,59 @@ class Surplus:
                 self.have[job.queue] = [
                     used + sign * amount for used, amount in zip(self.have[job.queue], request, strict=True)
                 ]
+
+
+@LAWS
+@given(
+    full(),
+    st.sampled_from(["proportion", "capacity"]).flatmap(tiers),
+    st.sampled_from([("reclaim",), ("preempt",), ("gangpreempt",), ("gangreclaim",), ("reclaim", "preempt")]),
+)
+def test_protected_pods_stay(scenario: Scenario, plugins: Any, evicting: tuple[str, ...]) -> None:
+    """Critical pods, pods whose budget is used up, and pods in their cooldown time."""
+    asked = {each["name"] for tier in plugins for each in tier if each.get("enablePreemptable", True)}
+    outcome = with_protected_pods(scenario).run("enqueue", "allocate", *evicting, plugins=plugins, now=NOW)
+
+    assert outcome.failed_plugins == []
+    victims = {victim.task for plan in evicting_plans(outcome) for victim in plan.evictions}
+    pods = {each: task.pod for job in outcome.rounds[0].snapshot.jobs.values() for each, task in job.tasks.items()}
+    guards = {PROTECTED_BY.get(pods[victim].metadata.name[:2]) for victim in victims}
+    assert guards.isdisjoint(asked)
+
+
+NOW = 1_800_000_000.0
+PROTECTED_BY = {"j0": "conformance", "j1": "pdb", "j2": "cdp"}
+"""Plugins that protect the running pods of a job, by its name."""
+
+
+def with_protected_pods(scenario: Scenario) -> Scenario:
+    """Let the first three jobs have protected pods: critical, under a used-up budget, and scheduled a moment ago."""
+    objects = [protected(each) if each["kind"] == "Pod" else each for each in scenario.objects]
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "none", "namespace": "default", "uid": "b"},
+        "spec": {"selector": {"matchLabels": {"budget": "none"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    return replace(scenario, objects=(*objects, budget))
+
+
+def protected(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """Protect a pod by the plugin of its job; pods of other jobs stay as they are."""
+    metadata, guard = pod["metadata"], PROTECTED_BY.get(pod["metadata"]["name"][:2])
+    if guard == "conformance":
+        return {**pod, "spec": {**pod["spec"], "priorityClassName": "system-node-critical"}}
+    if guard == "pdb":
+        return {**pod, "metadata": {**metadata, "labels": {"budget": "none"}}}
+    if guard == "cdp":
+        annotations = {**metadata.get("annotations", {}), "volcano.sh/cooldown-time": "10m"}
+        moment = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2027-01-15T07:59:00Z"}
+        return {
+            **pod,
+            "metadata": {**metadata, "annotations": annotations},
+            "status": {**pod["status"], "conditions": [moment]},
+        }
+    return dict(pod)
 
 
 @LAWS

@@ -17,6 +17,8 @@ SPARING: Final[Mapping[str, str]] = {
     "tdm": "more pods of a job than its budget permits",
 }
 """Plugins whose purpose is to protect pods, with these pods."""
+IN_EVERY_TIER: Final = frozenset({"cdp", "conformance", "pdb"})
+"""Those that protect them whichever tier decides, unless their argument `everyTier` is false."""
 
 FLAGS: Final[Mapping[str, str | None]] = {
     "preempt": "enablePreemptable",
@@ -31,8 +33,12 @@ def lint_vetoes(profile: Profile) -> Iterator[Finding]:
     """Yield plugins that protect pods in a tier after one with plugins that name victims."""
     for number, tier in enumerate(profile.tiers):
         for option in tier:
-            if option.plugin in SPARING:
+            if option.plugin in SPARING and not _protects_in_every_tier(option):
                 yield from _passed_by(option, number, profile, FLAGS, SPARING[option.plugin])
+
+
+def _protects_in_every_tier(option: PluginOption) -> bool:
+    return option.plugin in IN_EVERY_TIER and option.arguments.get("everyTier", True) not in (False, "false")
 
 
 def _passed_by(

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from typing import ClassVar
 
 from tests.differential.cluster import Pod
 from tests.differential.policy import Policy, Rule
@@ -14,6 +15,7 @@ class Cdp(Policy):
     """Jobs that were not scheduled a short while ago."""
 
     name = "cdp"
+    guards: ClassVar[bool] = True
 
     def rules(self, _point: str) -> Rule | None:
         """For all who ask alike."""

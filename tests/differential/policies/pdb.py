@@ -11,6 +11,7 @@ class Pdb(Policy):
     """Pods that can be evicted without breaking a budget."""
 
     name = "pdb"
+    guards: ClassVar[bool] = True
     together: ClassVar[bool] = True
 
     def rules(self, _point: str) -> Rule | None:

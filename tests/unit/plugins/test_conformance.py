@@ -51,27 +51,25 @@ def test_the_worked_example(point: Point[Any]) -> None:
     assert there.function(point).function(None, there.tasks("a", "b", "c"))[0] == there.tasks("c")
 
 
-def test_the_next_tier_decides_where_all_are_critical() -> None:
-    """Protection holds in the tier that decides: priority below would take the critical pod."""
-    there = opened(
-        node("n"),
-        wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=100),
-        group("mine", priority_class_name="high"),
-        pod("critical", on="n", spec={"priority_class_name": "system-node-critical"}),
-        pod("p", job="mine"),
-        tiers=[["conformance"], ["priority"]],
-    )
-    beside = opened(
-        node("n"),
-        wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=100),
-        group("mine", priority_class_name="high"),
-        pod("critical", on="n", spec={"priority_class_name": "system-node-critical"}),
-        pod("p", job="mine"),
-        plugins=["conformance", "priority"],
-    )
+@pytest.mark.parametrize("tiers", [[["conformance"], ["priority"]], [["priority"], ["conformance"]]])
+def test_critical_pods_are_protected_in_every_tier(tiers: list[Any]) -> None:
+    """Also where priority alone decides; `everyTier: false` protects them in the tier of the plugin alone."""
 
-    assert there.session.evictions.preemptable(there.task("p"), there.tasks("critical")) == there.tasks("critical")
-    assert beside.session.evictions.preemptable(beside.task("p"), beside.tasks("critical")) == []
+    def victims(tiers: list[Any]) -> int:
+        there = opened(
+            node("n"),
+            wire.PriorityClass(metadata=wire.ObjectMeta(name="high", uid="high"), value=100),
+            group("mine", priority_class_name="high"),
+            pod("critical", on="n", spec={"priority_class_name": "system-node-critical"}),
+            pod("p", job="mine"),
+            tiers=tiers,
+        )
+        return len(there.session.evictions.preemptable(there.task("p"), there.tasks("critical")))
+
+    alone = {"name": "conformance", "arguments": {"everyTier": False}}
+
+    assert victims(tiers) == 0
+    assert victims([[alone if name == "conformance" else name for name in tier] for tier in tiers]) == 1
 
 
 def test_only_critical_candidates_leave_no_victim() -> None:

@@ -4,10 +4,11 @@ import pytest
 
 from pyroclast.framework.configuration import parse
 from pyroclast.framework.diagnosis.lint import lint
-from pyroclast.framework.diagnosis.lint.vetoes import SPARING
+from pyroclast.framework.diagnosis.lint.vetoes import IN_EVERY_TIER, SPARING
 from pyroclast.framework.extension.served import SERVED
 
 ACTIONS = ["allocate", "backfill", "enqueue", "gangpreempt", "gangreclaim", "preempt", "reclaim", "shuffle"]
+ALONE = "arguments: {everyTier: false}"
 WINDOW = "arguments: {tdm.revocable-zone.a: '0:00-1:00'}"
 
 
@@ -23,7 +24,7 @@ def found(actions: str, *tiers: str) -> list[str]:
 
 def test_a_budget_behind_a_tier_with_victims_is_reported() -> None:
     """With both tiers, who answers before, and what to do."""
-    assert found("preempt", "{name: priority}, {name: gang}", "{name: predicates}, {name: pdb}") == [
+    assert found("preempt", "{name: priority}, {name: gang}", f"{{name: predicates}}, {{name: pdb, {ALONE}}}") == [
         (
             "tiers[1].plugins[1]: tiers[1] is asked for victims of preempt only when tiers[0] (priority, gang) names "
             "none, so pods protected by a disruption budget are evicted all the same; move pdb to tiers[0]"
@@ -34,14 +35,21 @@ def test_a_budget_behind_a_tier_with_victims_is_reported() -> None:
 @pytest.mark.parametrize("plugin", sorted(SPARING))
 def test_every_plugin_with_vetoes_is_reported(plugin: str) -> None:
     """Budgets, cool-down times, system pods, zones."""
-    (only,) = found("preempt", "{name: gang}", f"{{name: {plugin}, {WINDOW if plugin == 'tdm' else ''}}}")
+    arguments = {"tdm": WINDOW, "elastic-quota": ""}.get(plugin, ALONE)
+    (only,) = found("preempt", "{name: gang}", f"{{name: {plugin}, {arguments}}}")
 
     assert SPARING[plugin] in only
 
 
+@pytest.mark.parametrize("plugin", sorted(IN_EVERY_TIER))
+def test_plugins_that_protect_in_every_tier_are_not_reported(plugin: str) -> None:
+    """They limit what earlier tiers choose."""
+    assert found("preempt, gangreclaim", "{name: gang}", f"{{name: {plugin}}}") == []
+
+
 def test_actions_of_one_tier_share_a_finding() -> None:
     """One finding for each tier that is asked before."""
-    on_preempt, on_reclaim = found("preempt, reclaim", "{name: priority}", "{name: gang}", "{name: cdp}")
+    on_preempt, on_reclaim = found("preempt, reclaim", "{name: priority}", "{name: gang}", f"{{name: cdp, {ALONE}}}")
 
     assert "victims of preempt only when tiers[0] (priority)" in on_preempt
     assert "victims of reclaim only when tiers[1] (gang)" in on_reclaim
@@ -49,7 +57,8 @@ def test_actions_of_one_tier_share_a_finding() -> None:
 
 def test_gang_actions_ask_all_that_spare() -> None:
     """Conformance, budgets and cool-down times have a say there too, in the tier in which they stand."""
-    told = found("gangpreempt, gangreclaim", "{name: gang}", "{name: conformance}, {name: pdb}, {name: cdp}")
+    plugins = ", ".join(f"{{name: {name}, {ALONE}}}" for name in ("conformance", "pdb", "cdp"))
+    told = found("gangpreempt, gangreclaim", "{name: gang}", plugins)
 
     assert [each.partition(":")[0] for each in told] == [f"tiers[1].plugins[{number}]" for number in range(3)]
     assert all("victims of gangpreempt, gangreclaim only" in each for each in told)
