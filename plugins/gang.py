@@ -8,7 +8,7 @@ preemptable, reclaimable, unified evictable; conditions at close.  No arguments.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -137,25 +137,54 @@ def short_groups(job: SessionJob) -> Iterator[str]:
 def rank(job: SessionJob) -> tuple[bool, bool]:
     """Rank a job: jobs without their minimum first, and among them broken gangs.
 
-    A broken gang occupies resources without doing work.
+    A broken gang occupies resources without doing work. So does a gang that lost a member of a role or of a sub-group,
+    even if as many members run as its minimum.
     """
-    is_ready = job.is_ready
-    return is_ready, is_ready or not is_broken(job)
+    if job.is_ready:
+        is_whole = not (lacks_part(job) or has_broken_sub_job(job))
+        return is_whole, is_whole
+    return False, not is_broken(job)
 
 
 def is_broken(job: SessionJob) -> bool:
     """Return whether a gang is broken: members run, but its minimum does not.
 
     The gang lost placements before the members started, or lost running members: drained, deleted, or refused by a
-    node. A member that has ended is not lost; it counts as scheduled, as in the phase of the group.
+    node. A member that has ended is not lost; it counts as scheduled, as in the phase of the group. A member that has
+    failed counts only while no member waits to be placed, because that one may replace it.
     """
     counts = job.counts
     on_nodes = counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND]
     if not on_nodes:
         return job.was_broken
-    ended = counts[TaskStatus.SUCCEEDED] + counts[TaskStatus.FAILED] + job.departed.failed
+    ended = counts[TaskStatus.SUCCEEDED]
+    if not counts[TaskStatus.PENDING]:
+        ended += counts[TaskStatus.FAILED] + job.departed.failed
     placed = counts[TaskStatus.BINDING] + counts[TaskStatus.ALLOCATED]
-    return job.was_broken or on_nodes + placed + ended < job.min_available
+    return job.was_broken or on_nodes + placed + ended < job.min_available or lacks_part(job)
+
+
+def lacks_part(job: SessionJob) -> bool:
+    """Return whether as many members run as the minimum, but too few of a role or too few sub-groups, and some wait."""
+    return _has_lost_members(job) and job.is_pipelined and pipelined_vote(job) is Vote.REJECT
+
+
+def has_broken_sub_job(job: SessionJob) -> bool:
+    """Return whether a sub-group runs in part, and members of it wait."""
+    if not (job.has_sub_group_policy and _has_lost_members(job)):
+        return False
+    return any(part.missing > 0 and _is_in_parts(part.tasks.values()) for part in job.sub_jobs.values())
+
+
+def _is_in_parts(members: Iterable[Task]) -> bool:
+    """Return whether some members are on nodes and others wait."""
+    statuses = {task.status for task in members}
+    return TaskStatus.PENDING in statuses and not statuses.isdisjoint({TaskStatus.RUNNING, TaskStatus.BOUND})
+
+
+def _has_lost_members(job: SessionJob) -> bool:
+    counts = job.counts
+    return bool(counts[TaskStatus.PENDING] and counts[TaskStatus.RUNNING] + counts[TaskStatus.BOUND])
 
 
 def is_sub_job_ready(sub_job: SubJob) -> bool:
@@ -190,8 +219,18 @@ def sub_job_pipelined_vote(sub_job: SubJob) -> Vote:
 
 
 def is_starving(job: SessionJob) -> bool:
-    """Return whether the minimum is not met even with pipelined tasks; roles do not matter."""
-    return job.is_starving
+    """Return whether the minimum is not met even with pipelined tasks, or none of the members that wait has a place.
+
+    Roles and sub-groups matter where members of them were lost. Members that succeeded count for the minimum, but a
+    job of which nothing runs does not advance.
+    """
+    return job.is_starving or lacks_part(job) or only_succeeded(job)
+
+
+def only_succeeded(job: SessionJob) -> bool:
+    """Return whether the minimum was met by members that succeeded, nothing of the job runs, and members wait."""
+    waits = job.counts[TaskStatus.PENDING] and not job.allocated_count + job.waiting_count
+    return bool(waits and job.job.min_available and job.counts[TaskStatus.SUCCEEDED] + job.departed.succeeded)
 
 
 def above_minimum(session: Session, candidates: Sequence[Task], beneficiary: Task) -> list[Task]:

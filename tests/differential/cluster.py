@@ -122,10 +122,26 @@ class Group:
 
     @property
     def stranded(self) -> bool:
-        """Some run, and the minimum does not, those that have ended included."""
+        """Some run, and the minimum does not, those that have ended included; failed ones only if none waits."""
         running = self.count("Running", "Bound")
-        others = self.count("Binding", "Allocated", "Succeeded", "Failed")
+        others = self.count("Binding", "Allocated", "Succeeded")
+        others += 0 if self.count("Pending") else self.count("Failed")
         return running > 0 and running + others < self.minimum
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether some run and others wait."""
+        return self.count("Running", "Bound") > 0 and self.count("Pending") > 0
+
+    @property
+    def rests(self) -> bool:
+        """Whether none has a place."""
+        return not self.count("Running", "Bound", "Binding", "Allocated", "Pipelined")
+
+    @property
+    def only_succeeded(self) -> bool:
+        """Whether some succeeded, others wait, and none has a place."""
+        return self.minimum > 0 and self.rests and self.count("Succeeded") > 0 and self.count("Pending") > 0
 
     def counts(self, pod: Pod) -> bool:
         """Whether a pending pod counts as placed: it asks for nothing, and is not known to fit nowhere."""

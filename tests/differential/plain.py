@@ -72,7 +72,8 @@ class Plain:
                 keys.append(-group.priority)
             elif plugin == "gang":
                 whole = group.ready + group.light >= group.minimum
-                keys += [whole, whole or not group.stranded]
+                intact = not (self.lacks_part(group) or self.has_broken_part(group))
+                keys += [intact, intact] if whole else [False, not group.stranded]
             elif plugin == "drf":
                 keys.append(self.shares.job_share(group))
             elif plugin == "sla":
@@ -193,6 +194,23 @@ class Plain:
             sum(part.policy == policy["name"] and part.reaches(*more) for part in parts)
             >= policy.get("minSubGroups", 0)
             for policy in group.policies
+        )
+
+    def lacks_part(self, group: Group) -> bool:
+        """Whether as many run or wait for their places as the minimum, but too few of a role or too few parts."""
+        enough = group.ready + group.count("Pipelined") + group.light >= group.minimum
+        return (
+            group.has_lost and enough and not (self.roles(group, "Pipelined") and self.enough_parts(group, "Pipelined"))
+        )
+
+    def has_broken_part(self, group: Group) -> bool:
+        """Whether a part runs without its minimum, and pods of it wait."""
+        parts = parts_of(group) if group.policies and group.has_lost else []
+        return any(
+            not part.reaches()
+            and any(pod.status == "Pending" for pod in part.members)
+            and any(pod.status in ("Running", "Bound") for pod in part.members)
+            for part in parts
         )
 
     def part_ready(self, part: Part) -> bool:

@@ -155,8 +155,8 @@ def test_its_minimum_runs(action: str) -> None:
 
 
 @pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
-def test_a_role_alone_is_no_reason(action: str) -> None:
-    """Two workers run, and two are the minimum; no pod is evicted for the missing server."""
+def test_a_role_that_lost_its_pod_is_served(action: str) -> None:
+    """Two workers run, and two are the minimum; the gang does no work without its server."""
     scenario = BASE.node("n1", cpu=3).running("v", on=["n1"], queue="q", min_available=0, priority_class="low")
     scenario = high(
         scenario, tasks=2, min_available=2, min_by_role={"worker": 1, "server": 1}, role="worker", running_on=["n1"] * 2
@@ -164,10 +164,7 @@ def test_a_role_alone_is_no_reason(action: str) -> None:
     scenario = scenario.pod("p-2", job="p", role="server", priority=9)
     outcome = decided(scenario, action)
 
-    assert outcome.evictions == []
-    assert (
-        told(outcome).message == "as many members run as its minimum; no pod is evicted for a role or a sub-group alone"
-    )
+    assert outcome.evictions == ["v-0"]
 
 
 @pytest.mark.parametrize(
