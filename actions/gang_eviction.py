@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, no_eligible_tasks
+from pyroclast.actions.eviction import DEFAULT_DOMAINS, eligible_tasks, idle_only_tasks, no_eligible_tasks
 from pyroclast.framework.configuration.arguments import argument
 from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.minimums import in_front, needed_tasks
@@ -130,4 +130,12 @@ def evict_for(session: Session, planner: GangPlanner, job: SessionJob, args: Gan
     if not tasks:
         return no_eligible_tasks(session, job)
     domains = domains_of(session, job, args.most_domains)
-    return planner.place(job, tasks, domains, goes_on=lambda: not session.jobs.job_pipelined(job))
+    idle_only = [task for task in idle_only_tasks(session, job) if not task.template.best_effort]
+
+    has_succeeded = bool(job.ready_count + job.departed.succeeded)
+
+    def goes_on() -> bool:  # members that succeeded can meet the minimum while nothing of the job runs
+        rests = has_succeeded and not job.allocated_count + job.waiting_count
+        return rests or not session.jobs.job_pipelined(job)
+
+    return planner.place(job, tasks, domains, goes_on=goes_on, idle_only=idle_only)

@@ -88,34 +88,59 @@ class GangPlanner:
         """Failed searches by domain: the length of the log of nodes at that moment, and the reason."""
 
     def place(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], *, goes_on: Callable[[], bool]
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        domains: Sequence[VictimDomain],
+        *,
+        goes_on: Callable[[], bool],
+        idle_only: Sequence[Task] = (),
     ) -> Refusal | None:
         """Place a job's minimum in one of some domains, as one plan, and commit it.
 
         Args:
             job: The beneficiary.
-            tasks: Its pending tasks, first to be placed first.
+            tasks: Its pending tasks for which pods can be evicted, first to be placed first.
             domains: Domains that it may use, best first.
             goes_on: Whether the minimum still lacks tasks.
+            idle_only: Its other pending tasks. If the minimum needs them, they are placed first, without evictions.
 
         Returns:
             None if it has places; otherwise the reason, and nothing has changed.
         """
-        refusal = self._in_vain(job, tasks)
+        refusal = self._place(job, tasks, domains, goes_on, ())
+        return self._place(job, tasks, domains, goes_on, idle_only) if refusal is not None and idle_only else refusal
+
+    def _place(
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        domains: Sequence[VictimDomain],
+        goes_on: Callable[[], bool],
+        idle_only: Sequence[Task],
+    ) -> Refusal | None:
+        refusal = self._in_vain(job, tasks, len(idle_only))
         if refusal is not None:
             return refusal
-        if len(domains) > 1 and self._place_unharmed(job, tasks, domains, goes_on):
+        if len(domains) > 1 and self._place_unharmed(job, [*idle_only, *tasks], domains, goes_on):
             return None
         if not domains:
             return no_domain(self._rule.action)
         find = self._place_least_harmful if self._rule.least_harm else self._place_first
-        found = find(job, tasks, domains, goes_on)
+        found = find(job, tasks, domains, goes_on, idle_only)
         if found is None:
             return None
+        if len(tasks) < _lacks(job):
+            return too_few_tasks(self.action, len(tasks))
         return self._planner.refusal_of(job, no_plan(self._session, self._rule.action, tasks[0], found, {}))
 
     def _place_first(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        domains: Sequence[VictimDomain],
+        goes_on: Callable[[], bool],
+        idle_only: Sequence[Task],
     ) -> list[str] | None:
         """Commit the first plan; or return why there is none in the domains."""
         found: list[str] = []
@@ -125,14 +150,23 @@ class GangPlanner:
                 with self._session.statement() as statement:
                     attempt = PlanBuilder(job, statement, HarmLimits(takes_gangs), domain.mask)
                     self._planner.victims.note_vetoes(attempt, tasks[0])
-                    why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
+                    if idle_only:
+                        is_made = self._evict_by_node(attempt, domain, [*idle_only, *tasks], goes_on, idle_only)
+                        why = None if is_made else TOO_FEW_GO
+                    else:
+                        why = self._make_room_unless_in_vain(attempt, domain, tasks, goes_on)
                     if why is None and self._planner.finish(attempt):
                         return None
                     found.append(why or OUT_OF_TURN)
         return found
 
     def _place_least_harmful(
-        self, job: SessionJob, tasks: Sequence[Task], domains: Sequence[VictimDomain], goes_on: Callable[[], bool]
+        self,
+        job: SessionJob,
+        tasks: Sequence[Task],
+        domains: Sequence[VictimDomain],
+        goes_on: Callable[[], bool],
+        idle_only: Sequence[Task],
     ) -> list[str] | None:
         """Commit the least harmful plan; or return why there is none in the domains."""
         found: list[str] = []
@@ -148,25 +182,32 @@ class GangPlanner:
             return is_settled
 
         def by_node(attempt: PlanBuilder, order: Sequence[Task]) -> bool:
-            is_made = self._evict_by_node(attempt, where[id(attempt.domain)], order, goes_on)
+            domain = where[id(attempt.domain)]
+            is_made = self._evict_by_node(attempt, domain, [*idle_only, *order], goes_on, idle_only)
+            if idle_only and not is_made:
+                found.append(TOO_FEW_GO)
             return is_made and self._planner.settles(attempt)
 
         def domains_in(attempt: PlanBuilder, part: SubJob) -> list[int]:
             return numbers_for(self._session, part, where[id(attempt.domain)])
 
         masks = [domain.mask for domain in domains]
-        ways = [
-            *self._planner.ways_to_fill(job, by_node, tasks, domains=domains_in),
-            lambda attempt: in_turn(attempt, tasks),
-        ]
+        ways = self._planner.ways_to_fill(job, by_node, tasks, domains=domains_in)
+        if not idle_only:  # evicted first, pods might make room for tasks for which none is evicted
+            ways = [*ways, lambda attempt: in_turn(attempt, tasks)]
         return None if self._planner.place_least_harmful(job, masks, *ways) else found
 
-    def _in_vain(self, job: SessionJob, tasks: Sequence[Task]) -> Refusal | None:
-        """Return why too few tasks for a job's minimum could run after any evictions; None if enough could."""
-        placed = job.ready_count + job.waiting_count + job.pending_best_effort
-        if len(tasks) < job.min_available - placed:
+    def _in_vain(self, job: SessionJob, tasks: Sequence[Task], others: int) -> Refusal | None:
+        """Return why too few tasks for a job's minimum could run after any evictions; None if enough could.
+
+        Args:
+            job: The job.
+            tasks: Its tasks for which pods can be evicted.
+            others: Number of its tasks that can use idle capacity alone.
+        """
+        if len(tasks) + others < _lacks(job):
             return too_few_tasks(self.action, len(tasks))
-        able, needed, why = 0, self._needed(job, tasks), None
+        able, needed, why = 0, max(self._needed(job, tasks) - others, 1), None
         for task in tasks:
             refusal = whoever_goes(self._session, self.action, task)
             able += refusal is None
@@ -245,15 +286,23 @@ class GangPlanner:
         return ALL_SPARED
 
     def _evict_by_node(
-        self, attempt: PlanBuilder, domain: VictimDomain, tasks: Sequence[Task], goes_on: Callable[[], bool]
+        self,
+        attempt: PlanBuilder,
+        domain: VictimDomain,
+        tasks: Sequence[Task],
+        goes_on: Callable[[], bool],
+        idle_only: Sequence[Task] = (),
     ) -> bool:
         """Evict for one task after the other, where its place is to be.
 
         In the order of all victims those may come first that free nothing where it is lacking, and use up what their
         gangs can spare.
         """
+        modest = {task.id for task in idle_only}
 
         def place(task: Task) -> bool:
+            if task.id in modest:
+                return self._places_without(attempt, task)
             return self._planner.tasks.place_by_evicting(attempt, task) is None
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
@@ -292,12 +341,19 @@ class GangPlanner:
         mark = attempt.mark()
 
         def place(task: Task) -> bool:
-            return self._session.candidates.pre_predicate(task) is None and self._planner.tasks.place_without(
-                attempt, task
-            )
+            return self._places_without(attempt, task)
 
         self._planner.fill(attempt, tasks, goes_on, place, masks=lambda part: masks_for(self._session, part, domain))
         if attempt.places and not goes_on() and self._planner.completes(attempt):
             return True
         attempt.undo_to(mark)
         return False
+
+    def _places_without(self, attempt: PlanBuilder, task: Task) -> bool:
+        """Place a task without evictions, and return whether it has a place."""
+        return self._session.candidates.pre_predicate(task) is None and self._planner.tasks.place_without(attempt, task)
+
+
+def _lacks(job: SessionJob) -> int:
+    """Return how many members a job's minimum lacks; pipelined and pending best-effort ones count."""
+    return job.min_available - job.ready_count - job.waiting_count - job.pending_best_effort

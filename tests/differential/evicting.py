@@ -236,13 +236,26 @@ class Evicting(Vetoes):
     def plan_for_gang(self, group: Group, who: Who) -> bool:
         """Evict over all nodes until the minimum has its places, or change nothing; whether it has."""
         pods = self.worth_placing(group)
-        for whole in self.modes(who) if pods else ():
-            before = self.picture()
-            draft = Draft(group, who, whole)
-            if self.make_room(draft, pods) and self.finish(draft, before):
-                return True
-            self.put_back(before)
+        modest = [pod for pod in self.modest(group) if not pod.best_effort]
+        for others in ([], modest) if modest else ([],):
+            for whole in self.modes(who) if pods else ():
+                before = self.picture()
+                draft = Draft(group, who, whole)
+                made = self.make_room_beside(draft, others, pods) if others else self.make_room(draft, pods)
+                if made and self.finish(draft, before):
+                    return True
+                self.put_back(before)
         return False
+
+    def make_room_beside(self, draft: Draft, modest: Sequence[Pod], pods: Sequence[Pod]) -> bool:
+        """Place pods that use idle room alone, and evict for one of the others after the other."""
+
+        def place(pod: Pod) -> bool:
+            return self.place_free(draft, pod) if pod in modest else self.find_place(draft, pod)
+
+        group = draft.group
+        self.fill(draft, [*modest, *pods], lambda: not self.pipelined(group) or group.only_succeeded, place)
+        return bool(draft.places) and self.pipelined(group) and self.completes(draft)
 
     def make_room(self, draft: Draft, pods: Sequence[Pod]) -> bool:
         """Evict over all nodes; where that is in vain, for one pod after the other where its place is to be."""
@@ -252,7 +265,12 @@ class Evicting(Vetoes):
         self.put_back(before)
         draft.units, draft.places = [], []
         group = draft.group
-        self.fill(draft, pods, lambda: not self.pipelined(group), lambda pod: self.find_place(draft, pod))
+        self.fill(
+            draft,
+            pods,
+            lambda: not self.pipelined(group) or group.only_succeeded,
+            lambda pod: self.find_place(draft, pod),
+        )
         return bool(draft.places) and self.pipelined(group) and self.completes(draft)
 
     def evict_over_all(self, draft: Draft, pods: Sequence[Pod]) -> bool:
@@ -292,7 +310,12 @@ class Evicting(Vetoes):
         """Place pods until the minimum is reached."""
         before, places = self.picture(), len(draft.places)
         group = draft.group
-        self.fill(draft, pods, lambda: not self.pipelined(group), lambda pod: self.place_free(draft, pod))
+        self.fill(
+            draft,
+            pods,
+            lambda: not self.pipelined(group) or group.only_succeeded,
+            lambda pod: self.place_free(draft, pod),
+        )
         if draft.places and self.pipelined(group) and self.completes(draft):
             return True
         self.put_back(before)
@@ -433,7 +456,8 @@ class Evicting(Vetoes):
         """Whether evictions may be made for a job: all plugins of the first tier that has a say agree."""
         placed = group.ready + group.count("Pipelined")
         says: dict[str, bool | None] = {plugin: policy.starves(group) for plugin, policy in self.policies.items()}
-        says |= {"priority": placed < len(group.pods), "gang": placed < group.minimum}
+        short = placed < group.minimum or self.lacks_part(group) or group.only_succeeded
+        says |= {"priority": placed < len(group.pods), "gang": short}
         for tier in self.tiers:
             answers = [says[plugin] for plugin in tier if says.get(plugin) is not None]
             if answers:
@@ -442,23 +466,32 @@ class Evicting(Vetoes):
 
     def eligible(self, group: Group) -> list[Pod]:
         """Pods for which others may be evicted, first to be placed first."""
-        pods = [
-            pod
-            for pod in group.pods
-            if pod.status == "Pending" and not pod.gated and pod.spec.get("preemptionPolicy") != "Never"
-        ]
+        return [pod for pod in self.placeable(group) if pod.spec.get("preemptionPolicy") != "Never"]
+
+    def modest(self, group: Group) -> list[Pod]:
+        """Pods that use idle room alone."""
+        return [pod for pod in self.placeable(group) if pod.spec.get("preemptionPolicy") == "Never"]
+
+    def placeable(self, group: Group) -> list[Pod]:
+        """Waiting pods, first to be placed first."""
+        pods = [pod for pod in group.pods if pod.status == "Pending" and not pod.gated]
         return sorted(pods, key=self.own_key)
 
     def plan(self, group: Group, who: Who, *, permits: Callable[[Pod], bool] = lambda _: True) -> bool:
         """Place what makes a job ready, and more as long as it starves; first without taking gangs whole."""
         for whole in (False, True):
             before = self.picture()
-            draft = Draft(group, who, whole)
+            draft, eligible = Draft(group, who, whole), self.eligible(group)
+            modest = self.modest(group)
+
+            def place(pod: Pod, draft: Draft = draft, modest: Sequence[Pod] = modest) -> bool:
+                return self.place_free(draft, pod) if pod in modest else permits(pod) and self.find_place(draft, pod)
+
             self.fill(
                 draft,
-                self.eligible(group),
+                [*modest, *eligible] if eligible else [],
                 lambda: self.starving(group) or not self.pipelined(group),
-                lambda pod, draft=draft: permits(pod) and self.find_place(draft, pod),  # type: ignore[misc]
+                place,
             )
             made = bool(draft.places) and self.pipelined(group) and self.completes(draft)
             if made and self.finish(draft, before):
