@@ -1,4 +1,4 @@
-"""Job changes: only size, gang, priority and time to live of a Job may change."""
+"""Job changes: only size, gang, priority, time to live and, while no pod runs, the queue of a Job may change."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -45,13 +45,14 @@ def change_faults(old: Job, job: Job) -> Iterator[Fault]:
             rule="job updates may not add or remove tasks",
         )
         return
-    changed = list(differences(_fixed(old.spec), _fixed(job.spec), "spec"))
+    may_move = not old.status.running
+    changed = list(differences(_fixed(old.spec, may_move=may_move), _fixed(job.spec, may_move=may_move), "spec"))
     if changed:
         yield Fault(
             field=changed[0],
             value=f"changes of {', '.join(changed[:_MOST_NAMED])}{', …' if len(changed) > _MOST_NAMED else ''}",
-            expected="minAvailable, priorityClassName, ttlSecondsAfterFinished, tasks[*].replicas and "
-            "tasks[*].minAvailable to change alone",
+            expected="minAvailable, priorityClassName, ttlSecondsAfterFinished, tasks[*].replicas, "
+            "tasks[*].minAvailable and, while no pod of the Job runs, queue to change alone",
             rule="job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` "
             "and `PriorityClassName`",
         )
@@ -108,13 +109,13 @@ def _gang_faults(spec: JobSpec) -> Iterator[Fault]:
         )
 
 
-def _fixed(spec: JobSpec) -> dict[str, Any]:
-    """Return the immutable fields of a spec, as JSON.
+def _fixed(spec: JobSpec, *, may_move: bool) -> dict[str, Any]:
+    """Return the immutable fields of a spec, as JSON; the queue is one of them if the Job may not move.
 
     The controller sets the names of the claims that it creates.
     """
     plain: dict[str, Any] = msgspec.to_builtins(spec)
-    for name in ("minAvailable", "priorityClassName", "ttlSecondsAfterFinished"):
+    for name in ("minAvailable", "priorityClassName", "ttlSecondsAfterFinished", *(("queue",) if may_move else ())):
         plain.pop(name, None)
     for task in plain.get("tasks", ()):
         for name in ("replicas", "minAvailable"):

@@ -113,6 +113,8 @@ def _faults(
         elif not is_settled(earlier, job):
             scheduler_name = earlier.spec.scheduler_name or DEFAULT_SCHEDULER
             yield from change_faults(_whole(earlier, scheduler_name), _whole(job, scheduler_name))
+            if lookups is not None and earlier.spec.queue != job.spec.queue:
+                yield from queue_use_faults(job.spec.queue or DEFAULT_QUEUE, "job", lookups, only_leaves=True)
 
 
 def _whole(job: Job, scheduler_name: str = DEFAULT_SCHEDULER) -> Job:

@@ -53,7 +53,7 @@ def group_manifest(
         "metadata": {
             "name": pod_group_name(job),
             "namespace": job.metadata.namespace,
-            "annotations": dict(job.metadata.annotations),
+            "annotations": {**job.metadata.annotations, names.JOB_QUEUE: job.spec.queue},
             "labels": dict(job.metadata.labels),
             "ownerReferences": [owner_reference(JOBS, job.metadata)],
         },
@@ -61,10 +61,13 @@ def group_manifest(
     }
 
 
-def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> dict[str, Any] | None:
+def group_change(
+    group: PodGroup, job: Job, priorities: Mapping[str, int], namespace_annotations: Mapping[str, str] = EMPTY
+) -> dict[str, Any] | None:
     """Return the merge patch that updates a pod group, None if it is up to date.
 
-    Minimums of removed tasks are removed.
+    Minimums of removed tasks are removed. The group moves to another queue if the Job names another one than before
+    and no pod of it runs. A queue that others set on the group stays until then.
 
     Raises:
         ObjectError: A template requests amounts that are not quantities.
@@ -79,7 +82,18 @@ def group_change(group: PodGroup, job: Job, priorities: Mapping[str, int]) -> di
     if _normal(seen["subGroupPolicy"]) == _normal(desired["subGroupPolicy"]):
         seen["subGroupPolicy"] = desired["subGroupPolicy"]
     change = difference(seen, desired)
+    if _moves(group, job):
+        queue = queue_of(job.spec.queue, namespace_annotations)
+        return {
+            "spec": {**(change or {}), "queue": queue},
+            "metadata": {"annotations": {names.JOB_QUEUE: job.spec.queue}},
+        }
     return {"spec": change} if change else None
+
+
+def _moves(group: PodGroup, job: Job) -> bool:
+    applied = group.metadata.annotations.get(names.JOB_QUEUE)
+    return applied not in {None, job.spec.queue} and not job.status.running
 
 
 def task_minimum(task: TaskSpec) -> int:

@@ -84,7 +84,7 @@ def _desired(seen: Observed, done: Collection[PodPlace]) -> Decision:
         return Decision()  # the next group can be created after this one is deleted
     try:
         create = None if group else group_manifest(seen.job, seen.priorities, seen.namespace_annotations)
-        change = group_change(group, seen.job, seen.priorities) if group else None
+        change = group_change(group, seen.job, seen.priorities, seen.namespace_annotations) if group else None
     except ObjectError as error:
         return Decision(events=(EventRecord(reason=POD_GROUP_ERROR, message=str(error), is_warning=True),))
     return Decision(

@@ -8,7 +8,8 @@ import pytest
 from pyroclast.controllers.jobs.decision.groups import group_change, group_manifest, minimum_resources, task_minimum
 from pyroclast.controllers.jobs.pods import pod_group_name
 from pyroclast.kube.api.resources import POD_GROUPS
-from pyroclast.model.api.batch import Job
+from pyroclast.model.api.batch import Job, JobStatus
+from pyroclast.model.api.names import JOB_QUEUE, POD_QUEUE_NAME
 from pyroclast.model.errors import ObjectError
 
 
@@ -71,7 +72,7 @@ def test_manifest() -> None:
     manifest = group_manifest(wanted, {})
     metadata, spec = manifest["metadata"], manifest["spec"]
     assert metadata["name"] == "train-u" == pod_group_name(wanted)
-    assert (metadata["annotations"], metadata["labels"]) == ({"a": "1"}, {"l": "2"})
+    assert (metadata["annotations"], metadata["labels"]) == ({"a": "1", JOB_QUEUE: "q"}, {"l": "2"})
     assert metadata["ownerReferences"][0] | {"uid": "u", "controller": True} == metadata["ownerReferences"][0]
     assert spec["minMember"] == 3
     assert spec["minTaskMember"] == {"master": 1, "worker": 2}
@@ -113,9 +114,9 @@ def test_a_group_that_is_right_stays() -> None:
 
 
 def test_a_group_follows_its_job_when_it_is_scaled() -> None:
-    """Minimums and resources follow; a task that is gone leaves no minimum; queue and labels stay."""
+    """Minimums and resources follow; a task that is gone leaves no minimum; labels stay."""
     before = job(task("master", "1"), task("worker", "1"), minAvailable=4, queue="q")
-    after = job(task("worker", "1", minAvailable=1), minAvailable=1, queue="other", priorityClassName="high")
+    after = job(task("worker", "1", minAvailable=1), minAvailable=1, queue="q", priorityClassName="high")
     change = group_change(group_of(before), after, {})
     assert change is not None
     assert change["spec"]["minMember"] == 1
@@ -123,6 +124,41 @@ def test_a_group_follows_its_job_when_it_is_scaled() -> None:
     assert change["spec"]["priorityClassName"] == "high"
     assert change["spec"]["minResources"]["pods"] == "1"
     assert "queue" not in change["spec"]
+    assert "metadata" not in change
+
+
+def test_a_group_moves_with_its_job_while_no_pod_runs() -> None:
+    """Once: the group notes the queue that was applied. The queue of the namespace replaces the default queue."""
+    before, after = job(task("worker", "1"), queue="q"), job(task("worker", "1"), queue="other")
+    by_default = job(task("worker", "1"), queue="default")
+
+    change = group_change(group_of(before), after, {})
+    in_namespace = group_change(group_of(before), by_default, {}, {POD_QUEUE_NAME: "team"})
+
+    assert change == {"spec": {"queue": "other"}, "metadata": {"annotations": {JOB_QUEUE: "other"}}}
+    assert in_namespace is not None
+    assert in_namespace["spec"] == {"queue": "team"}
+    assert group_change(group_of(after), after, {}) is None
+
+
+def test_a_job_with_running_pods_stays_in_its_queue() -> None:
+    """Its pods use the capacity of that queue."""
+    after = msgspec.structs.replace(job(task("worker", "1"), queue="other"), status=JobStatus(running=1))
+
+    assert group_change(group_of(job(task("worker", "1"), queue="q")), after, {}) is None
+
+
+@pytest.mark.parametrize("annotations", [{}, {JOB_QUEUE: "q"}])
+def test_a_queue_that_others_set_on_the_group_stays(annotations: dict[str, str]) -> None:
+    """Until the Job names another queue. The applied queue of groups that Volcano created is unknown."""
+    wanted = job(task("worker", "1"), queue="q")
+    group = POD_GROUPS.decoder.convert(group_manifest(wanted, {}))
+    metadata = msgspec.structs.replace(group.metadata, annotations=annotations)
+    group = msgspec.structs.replace(
+        group, metadata=metadata, spec=msgspec.structs.replace(group.spec, queue="injected")
+    )
+
+    assert group_change(group, wanted, {}) is None
 
 
 def test_unreadable_amounts_are_reported() -> None:

@@ -214,7 +214,8 @@ def test_aligned_tasks_ask_for_whole_cpus(resources: Json, is_right: bool) -> No
         ({"minAvailable": 3}, "job 'minAvailable' must not be greater than total replicas (got 3, expected at most 2"),
         ({"minAvailable": -1}, "job 'minAvailable' must be >= 0"),
         ({"tasks": [task(), task("more")]}, "job updates may not add or remove tasks"),
-        ({"queue": "other"}, "spec.queue: job updates may not change fields other than `minAvailable`"),
+        ({"queue": "other"}, None),
+        ({"maxRetry": 7}, "spec.maxRetry: job updates may not change fields other than `minAvailable`"),
         (
             {"networkTopology": {"highestTierAllowed": 1, "highestTierName": "rack"}},
             "must not specify 'highestTierAllowed' and 'highestTierName'",
@@ -226,10 +227,19 @@ def test_aligned_tasks_ask_for_whole_cpus(resources: Json, is_right: bool) -> No
     ],
 )
 def test_changes_of_a_job(changes: Json, words: str | None) -> None:
-    """Size, gang, priority and time to live may change; everything else is refused by its path."""
+    """Size, gang, priority, time to live and queue may change; everything else is refused by its path."""
     faults = faults_of(job(**changes), job())
 
     assert any(words in str(fault) for fault in faults) if words else faults == ()
+
+
+def test_the_queue_changes_only_while_no_pod_runs_and_to_one_that_accepts_work() -> None:
+    """A running pod uses the capacity of its queue; a closed queue accepts no Job."""
+    running = {**job(), "status": {"running": 1}}
+
+    assert fields_of(faults_of(job(queue="fresh"), job(), QUEUES)) == []
+    assert fields_of(faults_of(job(queue="closed"), job(), QUEUES)) == ["spec.queue"]
+    assert fields_of(faults_of({**running, **job(queue="fresh")}, running, QUEUES)) == ["spec.queue"]
 
 
 def test_a_manifest_without_defaults_may_be_applied_once_more() -> None:
