@@ -80,8 +80,8 @@ def no_plan(session: Session, action: str, task: Task, found: Iterable[str], cou
     return Refusal(plugin=action, reason=NO_PLAN, message="; ".join(filter(None, (message, considered))), counts=counts)
 
 
-_AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, TOO_FEW_GO})
-"""Refusals that are found only after plugins and rules were queried about pods."""
+_AFTER_QUESTIONS: Final = frozenset({ALL_SPARED, NO_VICTIMS, TOO_FEW_GO})
+"""Refusals that follow from what plugins and rules answer about pods."""
 
 
 def search_ended(action: str, tried: Refusal | None) -> Refusal:

@@ -371,14 +371,25 @@ class QueueLedger(Ledger):
         return Refusal(plugin=Capacity.name, reason="QueueTreeBroken", message=message, resolvable=False)
 
     def _beyond(self, queue: Queue, task: Task) -> Refusal | None:
-        request = self._request(task)
+        """Return the refusal of the queue that declares the limit, rather than of one below it that inherits it."""
+        request, inherited = self._request(task), None
         for queue_usage in self._line(queue.name):
             is_reserved = queue_usage.name == queue.name and task in self._gates
             short = queue_usage.short_to_place(request, self._limited_rows(queue_usage.name), is_reserved=is_reserved)
             if short:
                 would = queue_usage.with_more(self._nothing if is_reserved else request, beside_reserved=True)
-                return self._over_limit(queue_usage, short, request, would)
-        return None
+                refusal = self._over_limit(queue_usage, short, request, would)
+                if self._declares_limit(queue_usage.name, short):
+                    return refusal
+                inherited = inherited or refusal
+        return inherited
+
+    def _declares_limit(self, name: QueueName, rows: Sequence[int]) -> bool:
+        """Return whether a queue's own capability is its limit in one of some rows."""
+        limits, own = self._limits[name], self._session.queues.by_name[name].capability
+        return any(
+            self._session.resources.names[row] in own and limits.limit[row] >= limits.capability[row] for row in rows
+        )
 
     def _limited_rows(self, name: QueueName) -> list[int]:
         """Return the rows in which a queue limits placement, including pods if its capability names them."""
