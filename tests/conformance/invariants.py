@@ -47,14 +47,16 @@ class _Cluster:
 
     def play(self, each: Round, following: Round | None) -> Iterator[str]:
         """Carry a round out and say what is wrong with it."""
-        for pod, node in each["binds"].items():
+        # pods of Reservations hold capacity that their owners use
+        binds = {pod: node for pod, node in each["binds"].items() if pod in self.pods}
+        for pod, node in binds.items():
             if pod in self.places:
                 yield f"{pod} is bound though it is on {self.places[pod]} already"
             self.places[pod] = node
-        yield from self._overfull(each["binds"])
+        yield from self._overfull(binds)
         victims = set(each["evictions"])
         self.places = {pod: node for pod, node in self.places.items() if pod not in victims}
-        yield from self._small_gangs({*each["binds"], *victims})
+        yield from self._small_gangs({*binds, *victims})
         if not self.shuffles:
             yield from self._unserved(each, following)
 
