@@ -11,7 +11,7 @@ __all__ = ["Fault", "faults_message", "some", "the_first"]
 _LONGEST_VALUE: Final = 100
 """Characters of a value in a message, so that messages stay short."""
 _LONGEST_RULE: Final = 500
-"""Characters of a rule in a message. Rules quote the text of users."""
+"""Characters of a rule, and of a path, in a message. Both quote the text of users."""
 _MOST_LISTED: Final = 20
 """Faults that one message lists in full."""
 _MOST_FOUND: Final = 100
@@ -37,7 +37,9 @@ class Fault:
             *([f"got {_shown(self.value)}"] if self.value is not None else ()),
             *([f"expected {self.expected}"] if self.expected else ()),
         ]
-        return f"{self.field}: {_clipped(self.rule, _LONGEST_RULE)}" + (f" ({', '.join(details)})" if details else "")
+        return f"{_clipped(self.field, _LONGEST_RULE)}: {_clipped(self.rule, _LONGEST_RULE)}" + (
+            f" ({', '.join(details)})" if details else ""
+        )
 
 
 def some(names: Iterable[str], most: int = 10) -> str:

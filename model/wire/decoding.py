@@ -14,17 +14,11 @@ import msgspec
 
 from pyroclast.model.api.meta import ListMeta, ObjectMeta, Wire
 from pyroclast.model.errors import CacheError, ObjectError
+from pyroclast.model.nulls import MOST_LEVELS, without_nulls
 
 __all__ = ["Broken", "Decoder", "Page", "Status", "StatusCause", "StatusDetails", "StatusEvent", "WatchEvent"]
 
 T = TypeVar("T")
-
-_MOST_LEVELS: Final = 200
-"""Levels of objects and arrays that are kept.
-
-The API server takes custom resources of ten thousand levels; decoders give up at about a thousand. No field that is
-read is deeper than thirty levels.
-"""
 
 _TOKENS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 
@@ -140,11 +134,11 @@ class Decoder(Generic[T]):
         """Convert a parsed object (for example from YAML) into its struct.
 
         Raises:
-            ObjectError: A field has the wrong type.
+            ObjectError: A field has the wrong type, or it is nested too deeply.
         """
         try:
-            return msgspec.convert(_without_nulls(value), self.struct)
-        except msgspec.ValidationError as error:
+            return msgspec.convert(without_nulls(value), self.struct)
+        except (msgspec.ValidationError, ValueError) as error:
             message, _, path = str(error).partition(" - at `$")
             identity = value.get("metadata") if isinstance(value, Mapping) else None
             where = path.rstrip("`").lstrip(".") or "(whole object)"
@@ -230,15 +224,6 @@ def _decode_json(data: bytes | memoryview) -> object:
         raise CacheError(f"not JSON: {error}") from error
 
 
-def _without_nulls(value: object) -> object:
-    """Drop null members and items at any depth."""
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
-    if isinstance(value, list | tuple):
-        return [_without_nulls(item) for item in value if item is not None]
-    return value
-
-
 def _identity(raw: msgspec.Raw) -> ObjectMeta:
     """Read as much of a broken object's metadata as is sound."""
     try:
@@ -262,20 +247,20 @@ def _metadata(value: object) -> ObjectMeta:
 
 
 def pruned(data: bytes | memoryview) -> bytes:
-    """Return JSON with `null` in place of every object and array below `_MOST_LEVELS` levels."""
+    """Return JSON with `null` in place of every object and array below `MOST_LEVELS` levels."""
     text = bytes(data)
     pieces, kept_from, level = [], 0, 0
     for token in _TOKENS.finditer(text):
         match token.group():
             case b"[" | b"{":
                 level += 1
-                if level == _MOST_LEVELS + 1:
+                if level == MOST_LEVELS + 1:
                     pieces.append(text[kept_from : token.start()])
             case b"]" | b"}":
-                if level == _MOST_LEVELS + 1:
+                if level == MOST_LEVELS + 1:
                     pieces.append(b"null")
                     kept_from = token.end()
                 level -= 1
-    if level > _MOST_LEVELS:
+    if level > MOST_LEVELS:
         return b"".join(pieces)  # it was cut in its middle, and is no JSON
     return b"".join((*pieces, text[kept_from:]))

@@ -119,6 +119,8 @@ class Tree:
         self._used = [0] * len(total)
         self._demanded = self._demand()
         self.root = TreeNode(None, ONE, len(total))
+        self._nodes = [self.root]
+        """All inner nodes, each after the one above it. Paths may have thousands of parts."""
         self._leaves: dict[str, Leaf] = {}
 
     def node(self, path: str, weights: str) -> TreeNode:
@@ -135,6 +137,7 @@ class Tree:
             if child is None:
                 weight = _weight(pieces[position]) if position < len(pieces) else ONE
                 child = node.children[name] = TreeNode(node, weight, len(self._total))
+                self._nodes.append(child)
             node = child
         return node
 
@@ -146,11 +149,15 @@ class Tree:
     def settle(self) -> None:
         """Calculate the whole tree from its leaves."""
         self._demanded = self._demand()
-        self._reset(self.root)
+        for node in self._nodes:
+            node.clear()
         for leaf in self._leaves.values():
             leaf.refresh(self._total, self._demanded)
             leaf.parent.put(leaf, 1)
-        self._gather(self.root)
+        for node in reversed(self._nodes):
+            for child in node.children.values():
+                node.put(child, 1)
+            node.refresh(self._total)
 
     def change(self, job: str, amounts: Sequence[int]) -> None:
         """Add amounts to a job, or subtract negative ones, and update the tree."""
@@ -190,17 +197,6 @@ class Tree:
             if difference:
                 return difference
         return Fraction(0)
-
-    def _reset(self, node: TreeNode) -> None:
-        node.clear()
-        for child in node.children.values():
-            self._reset(child)
-
-    def _gather(self, node: TreeNode) -> None:
-        for child in node.children.values():
-            self._gather(child)
-            node.put(child, 1)
-        node.refresh(self._total)
 
     def _demand(self) -> list[bool]:
         return [used < amount for used, amount in zip(self._used, self._total, strict=True)]

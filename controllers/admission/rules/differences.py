@@ -28,6 +28,8 @@ _ZERO: Final = frozenset(
 )
 """Fields that are equal if they are 0 or false and if they are absent."""
 _LISTS: Final = (list, tuple)
+_LONGEST_KEY: Final = 317
+"""Maximum length of a name in Kubernetes with its prefix."""
 
 
 def differences(old: object, new: object, field: str) -> Iterator[str]:
@@ -55,9 +57,14 @@ def _in_objects(old: Mapping[str, object], new: Mapping[str, object], field: str
     for key in sorted({*old, *new}):
         was, becomes = old.get(key), new.get(key)
         if name in _MAPS and (key in old) != (key in new):
-            yield f"{field}.{key}"
+            yield f"{field}.{_short(key)}"
         elif not (name in _AMOUNTS and _is_same_amount(was, becomes)):
-            yield from differences(was, becomes, f"{field}.{key}")
+            yield from differences(was, becomes, f"{field}.{_short(key)}")
+
+
+def _short(key: str) -> str:
+    """Return a key as a part of paths. With keys of a million characters each item of a list would cost as much."""
+    return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
 def _is_same_amount(old: object, new: object) -> bool:

@@ -74,14 +74,31 @@ def _by_name(quotas: Iterable[wire.ElasticQuota]) -> dict[str, wire.ObjectMeta]:
     return {quota.metadata.name: quota.metadata for quota in sorted(quotas, key=age, reverse=True)}
 
 
-def _tree_of(quota: wire.ObjectMeta, by_name: Mapping[str, wire.ObjectMeta]) -> str:
-    """Return the tree of a quota: its own label, or that of the nearest ancestor with one."""
-    seen: set[str] = set()
-    at: wire.ObjectMeta | None = quota
-    while at is not None and not at.labels.get(TREE_ID) and at.name not in seen:
-        seen.add(at.name)
-        at = by_name.get(at.labels.get(PARENT, ""))
-    return "" if at is None else at.labels.get(TREE_ID, "")
+def _tree_of(
+    quota: wire.ObjectMeta, by_name: Mapping[str, wire.ObjectMeta], known: dict[str, str] | None = None
+) -> str:
+    """Return the tree of a quota: its own label, or that of the nearest ancestor with one.
+
+    Args:
+        quota: The quota.
+        by_name: The quotas above it.
+        known: Trees by name that were found before; those on the way are added.
+    """
+    known = {} if known is None else known
+    seen: dict[str, None] = {}
+    at, tree = quota, quota.labels.get(TREE_ID, "")
+    while not tree and at.name not in seen:
+        if at is by_name.get(at.name):  # else another quota of this name counts above others
+            if at.name in known:
+                tree = known[at.name]
+                break
+            seen[at.name] = None
+        above = by_name.get(at.labels.get(PARENT, ""))
+        if above is None:
+            break
+        at, tree = above, above.labels.get(TREE_ID, "")
+    known.update(dict.fromkeys(seen, tree))
+    return tree
 
 
 def faults_of(
@@ -143,13 +160,15 @@ def _in_trees(
 ) -> tuple[ParsedQuota, ParsedQuota | None, list[ParsedQuota]]:
     """Return a quota, its older state and the quotas near it. Quotas without a tree have that of their parents."""
     by_name = _by_name(others)
+    known: dict[str, str] = {}
 
     def placed(quota: ParsedQuota) -> ParsedQuota:
-        return quota if quota.tree else replace(quota, tree=_tree_of(quota.object.metadata, by_name))
+        return quota if quota.tree else replace(quota, tree=_tree_of(quota.object.metadata, by_name, known))
 
     # the quotas below inherit from this one, as it will be
     own, older = placed(now), None if before is None else placed(before)
     own_labels = {**now.object.metadata.labels, TREE_ID: own.tree}
+    known.clear()
     by_name[now.name] = msgspec.structs.replace(now.object.metadata, labels=own_labels)
     return own, older, [placed(_reading(each)) for each in others if _is_near(now, each.metadata)]
 

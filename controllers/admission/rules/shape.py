@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from pyroclast.controllers.admission.faults import Fault
+from pyroclast.model.nulls import without_nulls
 
-__all__ = ["member", "read", "without_nulls"]
+__all__ = ["member", "read"]
 
 T = TypeVar("T")
 
+_WHOLE: Final = "(whole object)"
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -25,14 +27,17 @@ def read(kind: type[T], value: object, field: str = "") -> T | Fault:
     """
     if isinstance(value, kind):
         return value
-    plain = without_nulls(value)
+    try:
+        plain = without_nulls(value)
+    except ValueError:
+        return Fault(field=field or _WHOLE, rule="is nested too deeply")
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         inside = path.rstrip("`").lstrip(".")
         where = f"{field}{'' if inside.startswith('[') or not (field and inside) else '.'}{inside}"
-        return Fault(field=where or "(whole object)", value=_found(plain, inside), rule=_lowered(message))
+        return Fault(field=where or _WHOLE, value=_found(plain, inside), rule=_lowered(message))
 
 
 def member(value: object, *path: str) -> Any:
@@ -41,15 +46,6 @@ def member(value: object, *path: str) -> Any:
         if not isinstance(value, Mapping):
             return None
         value = value.get(key)
-    return value
-
-
-def without_nulls(value: object) -> object:
-    """Drop null members and items at any depth. As in Kubernetes, null means absent."""
-    if isinstance(value, Mapping):
-        return {key: without_nulls(each) for key, each in value.items() if each is not None}
-    if isinstance(value, list | tuple):
-        return [without_nulls(each) for each in value if each is not None]
     return value
 
 

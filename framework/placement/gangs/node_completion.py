@@ -31,6 +31,19 @@ class _Level:
     chosen: Sequence[int] = ()
 
 
+@dataclass(slots=True)
+class _OpenSet:
+    """A set of tasks for a node, and the kinds that may extend it."""
+
+    kinds: IntArray
+    requests: IntArray
+    """Their requests, shape (kinds, R)."""
+    room: IntArray
+    """What the set leaves of the node, shape (R,)."""
+    position: int = 0
+    """Number of kinds that were tried."""
+
+
 class NodeCompletion:
     """One search over nodes; nothing of it depends on placed tasks but their capacity."""
 
@@ -113,27 +126,49 @@ class NodeCompletion:
         requests = self._requests[kinds]
         for at in np.flatnonzero((room - requests <= waste).all(axis=1)).tolist():
             yield [kinds[at]]
-        yield from self._extend([], np.array(kinds, dtype=np.int64), counts, room, waste)
+        yield from self._larger_sets(np.array(kinds, dtype=np.int64), counts, room, waste)
         if (room <= waste).all():
             yield []
 
-    def _extend(
-        self, chosen: list[int], kinds: IntArray, counts: IntArray, room: IntArray, waste: IntArray
+    def _larger_sets(
+        self, kinds: IntArray, counts: IntArray, room: IntArray, waste: IntArray
     ) -> Iterator[Sequence[int]]:
-        """Yield sets of two more kinds than some, or more, which come no earlier than the last of them."""
+        """Yield sets of two kinds or more. Each kind comes no earlier than the one before it.
+
+        A node may take thousands of tasks, so that calls must not be nested.
+        """
+        chosen: list[int] = []
+        open_sets: list[_OpenSet] = []
+        begun = self._begin_set(kinds, counts, room, waste)
+        while begun is not None or open_sets:
+            if begun is not None:
+                for first, second in self._pairs(begun.requests, counts[begun.kinds], begun.room, waste):
+                    yield [*chosen, int(begun.kinds[first]), int(begun.kinds[second])]
+                open_sets.append(begun)
+            last = open_sets[-1]
+            if last.position:
+                counts[chosen.pop()] += 1
+            begun = None
+            if last.position == last.kinds.size:
+                open_sets.pop()
+                continue
+            kind = int(last.kinds[last.position])
+            chosen.append(kind)
+            counts[kind] -= 1
+            rest = last.room - last.requests[last.position]
+            begun = self._begin_set(last.kinds[last.position :], counts, rest, waste)
+            last.position += 1
+
+    def _begin_set(self, kinds: IntArray, counts: IntArray, room: IntArray, waste: IntArray) -> "_OpenSet | None":
+        """Return what may extend a set that leaves some capacity; None if nothing may, or too many steps were taken."""
         self.steps += 1 + kinds.size**2 // _PAIRS_PER_STEP
         if self.steps > self._budget:
-            return
+            return None
         kinds = kinds[(self._requests[kinds] <= room).all(axis=1) & (counts[kinds] > 0)]
         requests = self._requests[kinds]
         if not kinds.size or ((counts[kinds, None] * requests).sum(axis=0) < room - waste).any():
-            return
-        for first, second in self._pairs(requests, counts[kinds], room, waste):
-            yield [*chosen, int(kinds[first]), int(kinds[second])]
-        for at, kind in enumerate(kinds.tolist()):
-            counts[kind] -= 1
-            yield from self._extend([*chosen, kind], kinds[at:], counts, room - requests[at], waste)
-            counts[kind] += 1
+            return None
+        return _OpenSet(kinds, requests, room)
 
     def _pairs(self, requests: IntArray, counts: IntArray, room: IntArray, waste: IntArray) -> list[tuple[int, int]]:
         """Return the pairs of kinds, the earlier one first, that fill capacity together as far as it must be filled."""

@@ -64,7 +64,7 @@ def test_null_means_absent() -> None:
 
 def test_the_nulls_of_every_pod_do_not_cost_the_slow_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers send a null probe time in each condition."""
-    monkeypatch.setattr("pyroclast.model.wire.decoding._without_nulls", None)
+    monkeypatch.setattr("pyroclast.model.wire.decoding.without_nulls", None)
     condition = b'"conditions":[{"type":"Ready","status":"True","lastProbeTime":null}],'
 
     pod = pods().decode(POD.replace(b'"podIP"', condition + b'"podIP"'))

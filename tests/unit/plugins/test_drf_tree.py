@@ -252,3 +252,11 @@ def test_changes_give_what_a_fresh_computation_gives_and_undo_exactly(data: st.D
     for name, change in reversed(done):
         tree.change(name, [-amount for amount in change])
     assert values(tree, paths) == begin
+
+
+def test_a_path_may_have_thousands_of_parts() -> None:
+    """The share of the queue at its end is that of all above it."""
+    path = "root" + "/a" * 5000
+    tree = grown((10000, 10000), (path, "1", (5000, 0)))
+
+    assert share(tree, path) == share(tree, "root/a") == Fraction(1, 2)

@@ -20,6 +20,7 @@ from pyroclast.controllers.admission.reviews import (
     answer,
     read_review,
 )
+from pyroclast.controllers.admission.rules.differences import differences
 from tests.unit.controllers.admission.objects import Json, job, queue, queue_json
 
 
@@ -135,10 +136,13 @@ def test_broken_objects_are_answered(path: str, at: list[int], by: Any, base: Js
     assert json.loads(answer(review, verdict))["response"]["uid"] == "u"
 
 
-def test_an_object_that_is_nested_too_deeply_is_refused() -> None:
-    """The reason is said; nothing breaks."""
+@pytest.mark.parametrize(
+    ("levels", "rules"), [(900, ["is nested too deeply"]), (250, ["is nested too deeply"]), (150, [])]
+)
+def test_an_object_that_is_nested_too_deeply_is_refused(levels: int, rules: list[str]) -> None:
+    """The reason is said; nothing breaks. The limit does not depend on the stack."""
     deep: Any = "x"
-    for _ in range(900):
+    for _ in range(levels):
         deep = [deep]
     value = job()
     value["spec"]["tasks"][0]["template"]["spec"]["unheardOf"] = deep
@@ -147,7 +151,26 @@ def test_an_object_that_is_nested_too_deeply_is_refused() -> None:
 
     verdict = review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
 
-    assert [fault.rule for fault in verdict.faults] == ["is nested too deeply"]
+    assert [fault.rule for fault in verdict.faults] == rules
+
+
+def test_long_keys_make_no_long_paths() -> None:
+    """Each of a thousand changed items has a path below a key of 100,000 characters; the answer is short."""
+
+    def with_items(value: int) -> Any:
+        changed = job()
+        spec = changed["spec"]["tasks"][0]["template"]["spec"]
+        spec["x" * 100_000] = [{"y": value} for _ in range(1000)]
+        return changed
+
+    resource = msgspec.convert({"group": "batch.volcano.sh", "resource": "jobs"}, ReviewedResource)
+    review = Review(uid="u", operation="UPDATE", object=with_items(1), old_object=with_items(2), resource=resource)
+    verdict = review_object(SERVICES["/jobs/validate"], review, AdmissionPolicy(), KnownCluster(lookups=QUEUES))
+    paths = list(differences(review.old_object, review.object, "job"))
+
+    assert len(paths) == 1000
+    assert max(map(len, paths)) < 1000
+    assert len(answer(review, verdict)) < 5000
 
 
 def test_a_yes() -> None:

@@ -8,7 +8,9 @@ from random import Random
 import numpy as np
 
 from pyroclast.framework.placement.gangs.assignment import assign
+from pyroclast.framework.placement.gangs.node_completion import NodeCompletion
 from pyroclast.framework.placement.gangs.problem import AssignmentProblem
+from pyroclast.framework.placement.gangs.tree_search import TreeSearch
 from pyroclast.framework.session.memory import Assignment
 
 
@@ -137,3 +139,11 @@ def _cut(chance: Random, total: int) -> list[int]:
     """Divide an amount into five parts, none of which is nothing."""
     edges = [0, *sorted(chance.sample(range(1, total), 4)), total]
     return [right - left for left, right in pairwise(edges)]
+
+
+def test_a_node_that_takes_thousands_of_tasks_is_completed() -> None:
+    """Two nodes are filled with 4,000 tasks of two sizes, so that one unit is wasted."""
+    asked = replace(problem([[2], [3]], [[5001], [5000]]), counts=[2000, 2000])
+    places = NodeCompletion(asked, TreeSearch(asked).sizes).run(8000)
+
+    assert is_kept(asked, Assignment(places=places, steps=0, is_exhaustive=False))

@@ -434,3 +434,22 @@ def test_guarantees_by_use_need_the_feature_gate() -> None:
     assert uncovered(in_tree("new", 3, 0, "middle"), *beside) != []
     circle = [in_tree("a", 9, 0, "b"), in_tree("b", 1, 0, "a")]
     assert uncovered(in_tree("new", 1, 0, "a"), *circle) == []
+
+
+def test_trees_of_a_long_chain_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 300 quotas is below the one before it, and lists namespaces: lookups grow with their number."""
+    lookups = [0]
+
+    class Counted(dict[str, wire.ObjectMeta]):
+        def get(self, *given: Any) -> Any:
+            lookups[0] += 1
+            return super().get(*given)
+
+    by_name = elastic_quotas._by_name
+    monkeypatch.setattr(elastic_quotas, "_by_name", lambda quotas: Counted(by_name(quotas)))
+    chain = [
+        elastic_quota(f"q{number}", parent=f"q{number - 1}", annotations={NAMESPACES: "[]"}) for number in range(300)
+    ]
+
+    assert told(elastic_quota("q", parent="q299"), beside=chain)
+    assert lookups[0] <= 6 * 300
