@@ -13,6 +13,7 @@ __all__ = [
     "AllocationResult",
     "CELDeviceSelector",
     "CapacityRequirements",
+    "Counter",
     "CounterSet",
     "Device",
     "DeviceAllocation",
@@ -209,16 +210,24 @@ class DeviceCapacity(Wire, frozen=True, kw_only=True):
     value: Quantity = ""
 
 
+class Counter(Wire, frozen=True, kw_only=True):
+    """An amount that devices share."""
+
+    value: Quantity = ""
+
+
 class DeviceCounterConsumption(Wire, frozen=True, kw_only=True):
     """What a device takes of counters that devices share."""
 
     counter_set: str = ""
+    counters: Mapping[str, Counter] = msgspec.field(default_factory=SealedDict)
 
 
 class CounterSet(Wire, frozen=True, kw_only=True):
     """Counters that devices share."""
 
     name: str = ""
+    counters: Mapping[str, Counter] = msgspec.field(default_factory=SealedDict)
 
 
 class DeviceTaint(Wire, frozen=True, kw_only=True):

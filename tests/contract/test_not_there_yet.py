@@ -38,9 +38,8 @@ def refuses_mind_cluster() -> bool:
 
 
 MISSING: Final[dict[str, Callable[[], bool]]] = {
-    "Devices of resource claims that are partitions, or that claims share": lambda: (
-        "device.consumes_counters or device.binding_conditions or device.allow_multiple_allocations"
-        in sources("plugins")
+    "Devices that several resource claims share": lambda: (
+        "not (device.binding_conditions or device.allow_multiple_allocations)" in sources("plugins")
     ),
     "Ascend devices of MindCluster": refuses_mind_cluster,
 }

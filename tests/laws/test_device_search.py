@@ -13,6 +13,7 @@ from pyroclast.model import wire
 from pyroclast.plugins.predicates.devices.pools import Pools
 from pyroclast.plugins.predicates.devices.requests import Requests
 from pyroclast.plugins.predicates.devices.search import Chosen, Search
+from pyroclast.plugins.predicates.devices.usage import DeviceUsage
 from pyroclast.testing import Scenario
 from tests.device_claims import DRIVER, claim, device, device_class, exactly, resource_slice
 
@@ -31,8 +32,9 @@ Subrequest = tuple[str, int, bool]
 SUBREQUESTS = st.tuples(st.sampled_from(["", *KINDS]), st.integers(0, 2), st.booleans())
 REQUESTS = st.lists(st.lists(SUBREQUESTS, min_size=1, max_size=2), min_size=1, max_size=2)
 CLAIMS = st.lists(st.tuples(REQUESTS, st.sampled_from(["", "matchAttribute", "distinctAttribute"])), max_size=2)
-DEVICES = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.booleans()), max_size=5)
-"""Kind, NUMA node, and whether a claim has the device."""
+DEVICES = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.booleans(), st.integers(0, 2)), max_size=5)
+"""Kind, NUMA node, whether a claim has the device, and how much it consumes of a counter."""
+COUNTER = 4
 
 
 def request(number: int, alternatives: list[Subrequest]) -> dict[str, Any]:
@@ -50,19 +52,27 @@ def request(number: int, alternatives: list[Subrequest]) -> dict[str, Any]:
 
 def found(devices: Any, claims: Any) -> list[list[Chosen]] | None:
     """What the search chooses."""
-    offered = [device(f"d{number}", kind=kind, numa=numa) for number, (kind, numa, _) in enumerate(devices)]
-    slices = {"n": msgspec.convert(resource_slice("n", *offered), wire.ResourceSlice)}
-    pools = Pools(slices, TABLE)
+    offered = []
+    for number, (kind, numa, _, consumed) in enumerate(devices):
+        counters = [{"counterSet": "s", "counters": {"c": {"value": str(consumed)}}}] if consumed else []
+        offered.append({**device(f"d{number}", kind=kind, numa=numa), "consumesCounters": counters})
+    pool = {"name": "n", "resourceSliceCount": 2}
+    shared = [{"name": "s", "counters": {"c": {"value": str(COUNTER)}}}]
+    of_counters = resource_slice("s", nodeName="n", pool=pool, sharedCounters=shared)
+    listed = {"n": resource_slice("n", *offered, pool=pool), "s": of_counters}
+    pools = Pools({name: msgspec.convert(each, wire.ResourceSlice) for name, each in listed.items()}, TABLE)
     requests = Requests(pools, {"gpu": msgspec.convert(device_class(), wire.DeviceClass)})
     needs = []
     for number, (asked, rule) in enumerate(claims):
         constraints = [{rule: f"{DRIVER}/numa"}] if rule else []
         made = claim(f"c{number}", *(request(at, each) for at, each in enumerate(asked)), constraints=constraints)
         needs.append(requests.need(msgspec.convert(made, wire.ResourceClaim)))
-    in_use = {number for number, (_, _, used) in enumerate(devices) if used}
-    search = Search(pools, needs, np.arange(len(devices)), in_use=in_use, knows_all=True)
+    in_use = {number for number, (_, _, used, _) in enumerate(devices) if used}
+    usage = DeviceUsage(pools, in_use)
+    search = Search(pools, needs, np.arange(len(devices)), usage=usage, knows_all=True)
     chosen = search.run()
     assert not search.is_exhausted
+    assert usage.devices == in_use
     return chosen
 
 
@@ -70,7 +80,7 @@ def choices(devices: Any, alternatives: list[Subrequest]) -> Iterator[tuple[tupl
     """Each set of devices that one request could have by itself, and whether it shares them."""
     for kind, count, shares in alternatives:
         admin = shares and len(alternatives) == 1
-        matching = [number for number, (own, _, _) in enumerate(devices) if kind in {"", own}]
+        matching = [number for number, (own, *_) in enumerate(devices) if kind in {"", own}]
         free = [number for number in matching if admin or not devices[number][2]]
         if count:
             yield from ((picked, admin) for picked in combinations(free, count))
@@ -92,7 +102,11 @@ def is_valid(devices: Any, claims: Any, picked: list[list[tuple[tuple[int, ...],
             return False
         taken += [(each, number, admin) for chosen, admin in sets for each in chosen]
     exclusive = [each for each, _, admin in taken if not admin]
-    return len(set(exclusive)) == len(exclusive)
+    if len(set(exclusive)) != len(exclusive):
+        return False
+    left = COUNTER - sum(consumed for _, _, used, consumed in devices if used)
+    consumed = sum(devices[each][3] for each in exclusive)
+    return not consumed or consumed <= left
 
 
 @given(DEVICES, CLAIMS)

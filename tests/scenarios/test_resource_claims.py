@@ -317,16 +317,72 @@ def test_a_request_for_all_devices_waits_until_all_are_known() -> None:
 @pytest.mark.parametrize(
     "unsupported",
     [
-        {"consumesCounters": [{"counterSet": "s", "counters": {}}]},
         {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"], "bindsToNode": True},
         {"allowMultipleAllocations": True},
     ],
 )
 def test_devices_with_rules_that_are_not_followed_are_not_given(unsupported: Any) -> None:
-    """Partitions, shared devices and binding conditions."""
+    """Devices that claims share, and binding conditions."""
     scenario = cluster(claim("c"), n=0).add(resource_slice("n", {**device("d"), **unsupported}))
 
     assert run(job(scenario, "p=c")).bindings == {}
+
+
+def partition(name: str, memory: str, counter: str = "memory", **more: Any) -> dict[str, Any]:
+    """A device that consumes memory of the card."""
+    consumed = [{"counterSet": "card", "counters": {counter: {"value": memory}}}]
+    return {**device(name, memory=memory), "consumesCounters": consumed, **more}
+
+
+def card(memory: str, *devices: dict[str, Any], **spec: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The slices of a pool with a card of so much memory, and its partitions."""
+    pool = {"name": "n", "resourceSliceCount": 2}
+    shared = [{"name": "card", "counters": {"memory": {"value": memory}}}]
+    counters = resource_slice("n", nodeName="n", pool=pool, sharedCounters=shared)
+    counters["metadata"] = {"name": "n-counters"}
+    return counters, resource_slice("n", *devices, pool=pool, **spec)
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        ([exactly()], ["n/whole"]),
+        ([exactly("r", count=2)], ["n/half0", "n/half1"]),
+        ([exactly("r", count=3)], ["n/half0", "n/quarter0", "n/quarter1"]),
+        ([exactly("r", count=4)], []),
+        ([exactly("r", allocationMode="All")], []),
+        ([exactly("a", capacity={"requests": {"memory": "30Gi"}}), exactly("b")], ["n/half0", "n/half1"]),
+    ],
+)
+def test_partitions_share_the_memory_of_a_card(requests: Any, expected: list[str]) -> None:
+    """A card of 80Gi can be one device, two halves, or a half and two quarters."""
+    parts = [("whole", "80Gi"), ("half0", "40Gi"), ("half1", "40Gi"), ("quarter0", "20Gi"), ("quarter1", "20Gi")]
+    scenario = Scenario().queue("default").node("n").add(device_class(), claim("c", *requests))
+    outcome = run(job(scenario.add(*card("80Gi", *(partition(*each) for each in parts))), "p=c"), cycles=2)
+
+    assert devices_of(claims_after(outcome), "c") == expected
+
+
+def test_a_partition_in_use_leaves_the_rest_of_its_card() -> None:
+    """Another claim has a half; the pool is one of several nodes, which all see what is left."""
+    parts = [partition(f"half{number}", "40Gi", nodeName=node) for number, node in enumerate(("n", "m", "m"))]
+    busy = claim("busy", status=allocated("n/half0", node="n", uids=["other"]))
+    scenario = Scenario().queue("default").node("n").node("m").add(device_class(), busy, claim("a"), claim("b"))
+    scenario = scenario.add(*card("80Gi", *parts, perDeviceNodeSelection=True))
+    outcome = run(job(job(scenario, "p=a"), "q=b", name="other"), cycles=2)
+
+    assert outcome.bindings == {"p": "m"}
+    assert devices_of(claims_after(outcome), "a") == ["n/half1"]
+
+
+@pytest.mark.parametrize("wrong", ["unknown", "amount"])
+def test_a_pool_with_wrong_counters_offers_nothing(wrong: str) -> None:
+    """A device consumes a counter that is not there, or an amount that is none."""
+    part = partition("d", "40Gi", counter="cores") if wrong == "unknown" else partition("d", "much")
+    scenario = cluster(claim("c"), claim("fine"), n=0, m=1).add(*card("80Gi", part))
+    outcome = run(job(scenario, "p=c", "q=fine", minimum=1))
+
+    assert sorted(outcome.bindings.values()) == ["m"]
 
 
 def test_a_search_that_takes_too_long_ends() -> None:

@@ -40,6 +40,7 @@ from pyroclast.plugins.predicates.devices.pools import DeviceId, Pools
 from pyroclast.plugins.predicates.devices.requests import MOST_STEPS, ClaimNeed, Requests
 from pyroclast.plugins.predicates.devices.results import allocation_of
 from pyroclast.plugins.predicates.devices.search import Chosen, Search
+from pyroclast.plugins.predicates.devices.usage import DeviceUsage
 
 __all__ = ["REASONS", "DeviceAllocator"]
 
@@ -99,7 +100,7 @@ class DeviceAllocator(Ledger):
         return Requests(self._pools, self._classes)
 
     @cached_property
-    def _in_use(self) -> set[int]:
+    def _usage(self) -> DeviceUsage:
         """Devices that allocated claims have, and those that were given in this session."""
         allocations = [each.status.allocation for each in self._claims.values()]
         identities = (
@@ -109,7 +110,8 @@ class DeviceAllocator(Ledger):
             for each in allocation.devices.results
             if not each.admin_access
         )
-        return {self._pools.numbers[each] for each in identities if each in self._pools.numbers}
+        numbers = self._pools.numbers
+        return DeviceUsage(self._pools, (numbers[each] for each in identities if each in numbers))
 
     def cares(self, task: Task) -> bool:
         """Return whether a task has claims."""
@@ -234,7 +236,7 @@ class DeviceAllocator(Ledger):
 
     def _search(self, needs: Sequence[ClaimNeed], column: int) -> Search:
         knows_all = not self._pools.fault(column)
-        return Search(self._pools, needs, self._pools.at(column), in_use=self._in_use, knows_all=knows_all)
+        return Search(self._pools, needs, self._pools.at(column), usage=self._usage, knows_all=knows_all)
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 
@@ -288,7 +290,8 @@ class DeviceAllocator(Ledger):
         devices = tuple(number for each in chosen if not each.subrequest.spec.admin_access for number in each.devices)
         allocation = allocation_of(need, chosen, self._pools, self._table.names[column], self._classes)
         self._given[need.claim.metadata.key] = _Given(allocation, devices)
-        self._in_use.update(devices)
+        for number in devices:
+            self._usage.take(number)
         self._log.extend(map(self._pools.column, devices))
 
     def _take_back(self, tasks: Sequence[Task]) -> None:
@@ -300,7 +303,8 @@ class DeviceAllocator(Ledger):
                 given.tasks.remove(task.id)
                 if not given.tasks:
                     del self._given[claim.metadata.key]
-                    self._in_use.difference_update(given.devices)
+                    for number in given.devices:
+                        self._usage.give_back(number)
                     self._log.extend(map(self._pools.column, given.devices))
 
     # Preparations -----------------------------------------------------------------------------------------------------

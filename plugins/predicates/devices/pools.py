@@ -1,7 +1,9 @@
 """Pools: the devices that ResourceSlices offer, and the nodes that reach each.
 
-Only slices of a pool's highest generation count, and only if all of them are there. Slices and devices with fields that
-are not supported here, such as counters that devices share, are left out; their pool is incomplete.
+Only slices of a pool's highest generation count, and only if all of them are there. A slice without a selection of
+nodes is left out, so that its pool is incomplete. Devices with rules that are not followed here are left out.
+
+Devices that are partitions of one piece of hardware consume counters of their pool.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ from pyroclast.model.arrays import BoolArray, IntArray
 from pyroclast.model.ids import NodeName
 from pyroclast.model.matching.nodes import node_selector_mask
 from pyroclast.model.nodes import NodeTable
+from pyroclast.model.quantity import QuantityError, millis
 
 __all__ = ["DeviceId", "Offer", "Pools"]
 
@@ -39,6 +42,8 @@ class Offer:
     """The only node that reaches it; empty for others."""
     selector: wire.NodeSelector | None
     """Nodes that reach it, if there are several but not all."""
+    consumes: tuple[tuple[int, int], ...]
+    """Numbers of counters, and how much it consumes of each, thousandths."""
 
     def attribute(self, name: str) -> wire.DeviceAttribute | None:
         """Return an attribute by its full name; names without a domain have that of the driver."""
@@ -59,8 +64,10 @@ class Pools:
         """Devices that one node reaches, by its column."""
         self._shared: list[tuple[BoolArray | None, int]] = []
         """Devices that several nodes reach, with these; None for all."""
-        self._broken: list[tuple[BoolArray, str]] = []
-        """Nodes of pools without devices to offer, with the reason."""
+        self.counters: list[int] = []
+        """Amounts that devices share, by number, thousandths."""
+        self._faults: dict[int, str] = {}
+        """Why not all devices of a node are known, by its column."""
         self._reached: dict[int, IntArray] = {}
         for (driver, pool), parts in _by_pool(slices).items():
             self._add(driver, pool, parts)
@@ -75,37 +82,65 @@ class Pools:
         return known
 
     def column(self, number: int) -> int | None:
-        """Return the column of the only node that reaches a device; None if several do."""
-        node = self.offers[number].node
-        return self._table.column.get(node, _NOWHERE) if node else None
+        """Return the column of the only node that a device matters to; None if there are several.
+
+        A device that consumes counters matters to all nodes of its pool.
+        """
+        offer = self.offers[number]
+        return self._table.column.get(offer.node, _NOWHERE) if offer.node and not offer.consumes else None
 
     def fault(self, column: int) -> str:
         """Return why not all devices of a node are known; empty if they are."""
-        return next((reason for mask, reason in self._broken if mask[column]), "")
+        return self._faults.get(column, "")
 
     def _add(self, driver: str, pool: str, parts: Sequence[wire.ResourceSlice]) -> None:
         generation = max(each.spec.pool.generation for each in parts)
         current = [each for each in parts if each.spec.pool.generation == generation]
         known = [each for each in current if _is_supported(each.spec)]
-        names = [device.name for each in known for device in each.spec.devices]
-        reason = ""
-        if len(known) != current[0].spec.pool.resource_slice_count:
-            reason = (
-                f"{len(known)} of {current[0].spec.pool.resource_slice_count} slices of pool {driver}/{pool} are known"
-            )
-        elif len(set(names)) != len(names):
+        devices = [device for each in known for device in each.spec.devices]
+        expected = current[0].spec.pool.resource_slice_count
+        numbers = self._numbers_of_counters(known)
+        if len(known) != expected:
+            reason = f"{len(known)} of {expected} slices of pool {driver}/{pool} are known"
+        elif len({device.name for device in devices}) != len(devices):
             reason = f"pool {driver}/{pool} has a device twice"
-        if reason:
-            self._broken.append((self._nodes_of(current), reason))
+        elif numbers is None or not all(
+            _has_counters(device, numbers) for each in known for device in each.spec.devices
+        ):
+            reason = f"pool {driver}/{pool} has wrong counters"
+        else:
+            for each in known:
+                for device in each.spec.devices:
+                    if _can_be_given(device):
+                        identity = DeviceId(driver, pool, device.name)
+                        self._offer(identity, device, _selection(each.spec, device), numbers)
             return
-        for each in known:
-            for device in each.spec.devices:
-                if _can_be_given(device):
-                    self._offer(DeviceId(driver, pool, device.name), device, _selection(each.spec, device))
+        for column in np.flatnonzero(self._nodes_of(current)).tolist():
+            self._faults.setdefault(column, reason)
 
-    def _offer(self, identity: DeviceId, device: wire.Device, selection: "_Selection") -> None:
+    def _numbers_of_counters(self, parts: Sequence[wire.ResourceSlice]) -> dict[tuple[str, str], int] | None:
+        """Add the counters of a pool, and return their numbers by set and name; None if they are wrong."""
+        numbers: dict[tuple[str, str], int] = {}
+        sets = [each for part in parts for each in part.spec.shared_counters]
+        for each in sets:
+            for name, counter in each.counters.items():
+                amount = _amount(counter)
+                if amount is None:
+                    return None
+                numbers[each.name, name] = len(self.counters)
+                self.counters.append(amount)
+        return numbers if len({each.name for each in sets}) == len(sets) else None
+
+    def _offer(
+        self,
+        identity: DeviceId,
+        device: wire.Device,
+        selection: "_Selection",
+        counters: Mapping[tuple[str, str], int],
+    ) -> None:
         number = self.numbers[identity] = len(self.offers)
-        self.offers.append(Offer(identity, device, NodeName(selection.node_name), selection.node_selector))
+        consumes = tuple((counters[key], amount or 0) for key, amount in _consumed(device))
+        self.offers.append(Offer(identity, device, NodeName(selection.node_name), selection.node_selector, consumes))
         if selection.node_name:
             self._on_node.setdefault(self._table.column.get(NodeName(selection.node_name), _NOWHERE), []).append(number)
         elif selection.all_nodes or selection.node_selector is not None:
@@ -143,12 +178,30 @@ def _by_pool(slices: Mapping[str, wire.ResourceSlice]) -> dict[tuple[str, str], 
 
 def _is_supported(spec: wire.ResourceSliceSpec) -> bool:
     is_placed = bool(spec.node_name or spec.node_selector or spec.all_nodes or spec.per_device_node_selection)
-    return is_placed and not spec.shared_counters
+    return is_placed or bool(spec.shared_counters)
 
 
 def _can_be_given(device: wire.Device) -> bool:
     """Return whether all rules of a device are followed here."""
-    return not (device.consumes_counters or device.binding_conditions or device.allow_multiple_allocations)
+    return not (device.binding_conditions or device.allow_multiple_allocations)
+
+
+def _has_counters(device: wire.Device, numbers: Mapping[tuple[str, str], int]) -> bool:
+    return all(key in numbers and amount is not None for key, amount in _consumed(device))
+
+
+def _consumed(device: wire.Device) -> Iterator[tuple[tuple[str, str], int | None]]:
+    """Yield the set and name of each counter that a device consumes, with the amount; None for a wrong one."""
+    for each in device.consumes_counters:
+        for name, counter in each.counters.items():
+            yield (each.counter_set, name), _amount(counter)
+
+
+def _amount(counter: wire.Counter) -> int | None:
+    try:
+        return millis(counter.value)
+    except QuantityError:
+        return None
 
 
 def _selection(spec: wire.ResourceSliceSpec, device: wire.Device) -> _Selection:

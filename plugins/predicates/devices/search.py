@@ -1,16 +1,17 @@
 """Search: devices of one node for the claims of a pod, all or nothing.
 
 Depth first over claims, requests, alternatives and devices, in the order of the objects; the first solution counts.
-Devices are taken once, except by requests with admin access, which share them with other claims.
+Devices are taken once, except by requests with admin access, which take none and consume no counters.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray
 from pyroclast.plugins.predicates.devices.pools import Pools
 from pyroclast.plugins.predicates.devices.requests import MOST_DEVICES_OF_CLAIM, ClaimNeed, Constraint, Subrequest
+from pyroclast.plugins.predicates.devices.usage import DeviceUsage
 
 __all__ = ["MOST_DEVICES_OF_POD", "MOST_STEPS", "Chosen", "Search"]
 
@@ -49,7 +50,7 @@ class Search:
         needs: Sequence[ClaimNeed],
         devices: IntArray,
         *,
-        in_use: Collection[int],
+        usage: DeviceUsage,
         knows_all: bool,
     ) -> None:
         """Prepare a search.
@@ -58,14 +59,14 @@ class Search:
             pools: All devices.
             needs: What the claims ask for, in the order of the pod.
             devices: Devices that the node reaches, ascending.
-            in_use: Devices that claims have already.
+            usage: Devices that claims have already; the search takes devices there, and gives all of them back.
             knows_all: Whether all devices of the node are known, so that a request for all of them can be served.
         """
         self._pools, self._needs, self._devices = pools, needs, devices
-        self._in_use, self._knows_all = in_use, knows_all
+        self._usage, self._knows_all = usage, knows_all
         self._taken: list[set[int]] = [set() for _ in needs]
         self._exclusive: set[int] = set()
-        """Devices taken without admin access, by any claim."""
+        """Devices taken without admin access."""
         self._chosen: list[list[Chosen]] = [[] for _ in needs]
         self._constraints = [[_Seen(each) for each in need.constraints] for need in needs]
         self._eligible: dict[int, list[int]] = {}
@@ -77,6 +78,9 @@ class Search:
             return self._chosen if self._request(0, 0) else None
         except _ExhaustedError:
             return None
+        finally:
+            for number in self._exclusive:
+                self._usage.give_back(number)
 
     @property
     def is_exhausted(self) -> bool:
@@ -121,7 +125,8 @@ class Search:
         if known is None:
             usable = self._devices[subrequest.usable[self._devices]].tolist()
             if not subrequest.spec.admin_access:
-                usable = [each for each in usable if each not in self._in_use]
+                own, in_use = self._exclusive, self._usage.devices
+                usable = [each for each in usable if each in own or each not in in_use]
             known = self._eligible[id(subrequest)] = usable
         return known
 
@@ -146,7 +151,10 @@ class Search:
         return False
 
     def _take(self, claim: int, subrequest: Subrequest, number: int) -> bool:
-        if number in self._taken[claim] or (not subrequest.spec.admin_access and number in self._exclusive):
+        is_exclusive = not subrequest.spec.admin_access
+        if number in self._taken[claim]:
+            return False
+        if is_exclusive and (number in self._exclusive or not self._usage.has_counters_for(number)):
             return False
         passed: list[_Seen] = []
         for seen in self._constraints[claim]:
@@ -157,14 +165,16 @@ class Search:
                     return False
                 passed.append(seen)
         self._taken[claim].add(number)
-        if not subrequest.spec.admin_access:
+        if is_exclusive:
             self._exclusive.add(number)
+            self._usage.take(number)
         return True
 
     def _give_back(self, claim: int, subrequest: Subrequest, number: int) -> None:
         self._taken[claim].remove(number)
         if not subrequest.spec.admin_access:
             self._exclusive.remove(number)
+            self._usage.give_back(number)
         for seen in self._constraints[claim]:
             if seen.constraint.covers(subrequest):
                 seen.remove()

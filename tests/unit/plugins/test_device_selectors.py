@@ -18,7 +18,7 @@ OWN = f'device.attributes["{DRIVER}"]'
 def offer(name: str = "d", **attributes: Any) -> Offer:
     """A device that claims can get."""
     made = msgspec.convert(device(name, memory="16Gi", **attributes), wire.Device)
-    return Offer(DeviceId(DRIVER, "pool", name), made, NodeName("n"), None)
+    return Offer(DeviceId(DRIVER, "pool", name), made, NodeName("n"), None, ())
 
 
 def result(expression: str, **attributes: Any) -> bool | CelError:
