@@ -54,3 +54,5 @@ class UnstructuredDecoder(Decoder[Unstructured]):
         except msgspec.ValidationError as error:
             name = value.get("metadata", {}).get("name")
             raise ObjectError(self.kind, str(name or "(unnamed)"), "metadata", str(error)) from error
+        except (TypeError, OverflowError) as error:  # of a file: YAML has values that JSON has not
+            raise ObjectError(self.kind, "(unnamed)", "(whole object)", str(error)) from error

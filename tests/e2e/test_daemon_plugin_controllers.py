@@ -86,6 +86,11 @@ def test_the_controller_moves_with_the_leader_and_decisions_follow_the_objects(g
 
         standby.wait_for(lambda: used(ground) == 3)
         assert ground.is_placed("three")
+        licensed(ground, "four")
+        why = "all 3 seats of licence licensed/mesher are in use"
+        standby.wait_for(lambda: why in ground.condition_of("four-0").get("message", ""))
+        ground.kubectl("patch", "licences", "mesher", "--type=merge", "-p", '{"spec":{"seats":4}}')
+        standby.wait_for(lambda: ground.is_placed("four"))
         assert standby.get_json("/debug/audit") == {"differences": []}
         assert 'pyroclast_reconciles_total{name="licences/used-seats",result="done"}' in standby.get("/metrics")
 

@@ -142,6 +142,8 @@ class _Profile:
         self._sets: PluginSets = read_plugin_sets(below(path, "plugins"), value.get("plugins"), notes)
         self._config_paths: dict[str, str] = {}
         self._config = self._read_config()
+        self._translated: set[str] = set()
+        """Plugins whose arguments were looked at."""
 
     def document(self) -> dict[str, Any]:
         """Return the profile of ours."""
@@ -152,6 +154,7 @@ class _Profile:
                 self.places[path] = entry.place or below(self._path, "plugins")
                 self.places[f"{path}.arguments"] = entry.arguments_place or self.places[path]
         self._note_unknown()
+        self._note_other_arguments()
         return {
             "schedulerName": self._value.get("schedulerName", DEFAULT_SCHEDULER),
             "actions": ", ".join(self._actions()),
@@ -180,6 +183,7 @@ class _Profile:
 
     def _arguments(self, plugin: str, used: Collection[str] | None = None) -> dict[str, Any]:
         """Return the arguments of a plugin that have an effect: those in `used`, or all without a known reason."""
+        self._translated.add(plugin)
         reasons = ARGUMENTS_WITHOUT_EFFECT.get(plugin, {})
         given = self._config.get(plugin, {})
         known = [key for key in given if key not in reasons] if used is None else used
@@ -192,11 +196,16 @@ class _Profile:
         after = self._sets.at("postFilter")
         if "DefaultPreemption" in after or "ElasticQuota" in after:
             yield "preempt"
-        if "Coscheduling" in after and _is_on(self._config.get("Coscheduling", {}).get("enablePreemption")):
+        if self._preempts_for_gangs:
             yield "gangpreempt"
         yield "backfill"
         if self._sets.has("ElasticQuota") and _is_on(self._config.get("ElasticQuota", {}).get("monitorAllQuotas")):
             yield "shuffle"
+
+    @property
+    def _preempts_for_gangs(self) -> bool:
+        enabled = "Coscheduling" in self._sets.at("postFilter")
+        return enabled and _is_on(self._config.get("Coscheduling", {}).get("enablePreemption"))
 
     def _first_tier(self) -> Iterator[_Entry]:
         sort = self._sets.at("queueSort")
@@ -238,11 +247,17 @@ class _Profile:
 
     def _counterpart(self, name: str) -> _Entry:
         """Return the plugin of ours for one of Koordinator's."""
-        counterpart = COUNTERPARTS[name]
+        counterpart, given = COUNTERPARTS[name], self._arguments(name)
+        if _is_on(given.get("enablePreemption")) and name not in self._sets.at("postFilter"):
+            path = below(self._config_paths[name], "enablePreemption")
+            self._notes.warn(path, f"no effect: plugin {name!r} is not enabled at postFilter")
+            given["enablePreemption"] = False
+        if name == "Coscheduling":
+            given.pop("enablePreemption", None)  # it is the action gangpreempt
         weight = {counterpart.weight: self._sets.weight(name)} if counterpart.weight else {}
         entry = _Entry(
             plugin=counterpart.plugin,
-            arguments={**counterpart.arguments, **weight, **self._arguments(name)},
+            arguments={**counterpart.arguments, **weight, **given},
             place=self._sets.paths.get(name, ""),
             arguments_place=self._config_paths.get(name, ""),
         )
@@ -323,6 +338,14 @@ class _Profile:
             place=self._sets.paths.get(name, ""),
             arguments_place=self._config_paths.get(name, ""),
         )
+
+    def _note_other_arguments(self) -> None:
+        """Warn of arguments of plugins that have none here, and of a binder that is left out."""
+        for name, given in self._config.items():
+            if given and self._sets.has(name) and name not in self._translated and not self._is_own(name):
+                self._notes.warn(self._config_paths[name], f"no effect: plugin {name!r} has no arguments here")
+        if "DefaultBinder" not in self._sets.at("bind"):
+            self._notes.warn(below(self._path, "plugins.bind"), "DefaultBinder cannot be disabled, it binds pods")
 
     def _note_unknown(self) -> None:
         """Warn of each plugin of the file that has no counterpart."""

@@ -105,6 +105,12 @@ def test_a_declaration_selects_objects_of_files() -> None:
     assert not kind.selects(other, other.metadata)
 
 
+def test_a_value_that_json_does_not_have_is_a_fault_of_the_object() -> None:
+    """Objects of files are YAML."""
+    with pytest.raises(ObjectError, match="keys"):
+        DECODER.convert({"metadata": {"name": "a"}, "spec": {(1, 2): 3}})
+
+
 def test_an_object_without_metadata_of_the_right_type_is_named() -> None:
     """As any broken object."""
     with pytest.raises(ObjectError, match="metadata"):

@@ -1,10 +1,12 @@
 """Settings of sharding are read with all their faults."""
 
 import pytest
+import yaml
 
 from pyroclast.controllers.runtime.options import DEFAULT_SHARDS
 from pyroclast.controllers.sharding.assignment import CpuRange, NodeLimit, Shard, Warmup
 from pyroclast.controllers.sharding.settings import read_flags, read_settings
+from tests.changeddocuments import changed, places
 
 WHOLE = """
 schedulerConfigs:
@@ -107,3 +109,11 @@ def test_a_faulty_flag_is_named(entry: str) -> None:
     (fault, *_) = read_flags([entry]).faults
 
     assert fault.startswith(entry)
+
+
+@pytest.mark.parametrize("value", [None, True, -1, 1e999, "", "x", [7], {"name": None}, {7: 8}, 10**30])
+def test_any_value_at_any_place_is_read_without_an_exception(value: object) -> None:
+    """It has an effect, or a fault."""
+    document = yaml.safe_load(WHOLE)
+    for path in places(document):
+        read_settings(yaml.safe_dump(changed(document, path, value)))

@@ -1,6 +1,7 @@
 """A KubeSchedulerConfiguration is translated, and what has no counterpart is named."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pyroclast.framework.extension.registry import Registry
 from pyroclast.model.errors import ConfigError
 from pyroclast.scheduler.daemon.settings import read_configuration
 from pyroclast.scheduler.registry import load_registry
+from tests.changeddocuments import changed, places
 from tests.koordinatorconfiguration import SHIPPED, enabled, file_of
 
 
@@ -226,8 +228,11 @@ def test_plugins_and_arguments_have_their_counterparts(
     ],
 )
 def test_preemption_and_the_monitor_of_quotas_are_actions(parts: dict[str, Any], actions: str) -> None:
-    """Only where the file enables them."""
-    assert ", ".join(profile(**parts).actions) == actions
+    """Only where the file enables them, and without a warning about the argument that enables them."""
+    parsed = read(file_of(**parts))
+
+    assert ", ".join(parsed.configuration.profiles[0].actions) == actions
+    assert not [each for each in parsed.warnings if "enablePreemption" in each]
 
 
 def test_coscheduling_as_queue_sort_comes_before_priority() -> None:
@@ -286,6 +291,32 @@ def test_coscheduling_as_queue_sort_comes_before_priority() -> None:
             },
             "pluginConfig[0].args.scoringStrategy.type: no effect: got 'RequestedToCapacityRatio', expected",
         ),
+        (
+            {"pluginConfig": [{"name": "TaintToleration", "args": {"x": 1}}]},
+            "pluginConfig[0].args: no effect: plugin 'TaintToleration' has no arguments here",
+        ),
+        (
+            {**enabled("filter", "Mine"), "pluginConfig": [{"name": "Mine", "args": {"x": 1}}]},
+            "pluginConfig[0].args: no effect: plugin 'Mine' has no arguments here",
+        ),
+        (
+            {"plugins": {"bind": {"disabled": [{"name": "*"}]}}},
+            "plugins.bind: DefaultBinder cannot be disabled, it binds pods",
+        ),
+        (
+            {
+                **enabled("filter", "Reservation"),
+                "pluginConfig": [{"name": "Reservation", "args": {"enablePreemption": True}}],
+            },
+            "pluginConfig[0].args.enablePreemption: no effect: plugin 'Reservation' is not enabled at postFilter",
+        ),
+        (
+            {
+                **enabled("permit", "Coscheduling"),
+                "pluginConfig": [{"name": "Coscheduling", "args": {"enablePreemption": True}}],
+            },
+            "pluginConfig[0].args.enablePreemption: no effect: plugin 'Coscheduling' is not enabled at postFilter",
+        ),
         (enabled("score", "binpack", weight=5), "the weight of plugin 'binpack' is one of its arguments, if any"),
     ],
 )
@@ -338,3 +369,15 @@ def test_each_extension_point_of_a_profile_is_read() -> None:
     assert (first.scheduler_names, second.scheduler_names) == (("a",), ("b",))
     assert "reservation" in names(first)[1]
     assert "reservation" not in names(second)[1]
+
+
+ODD: list[Any] = [None, True, -1, "", "x", [7], {"name": None}, {7: 8}]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_any_value_at_any_place_is_a_configuration_or_has_faults(value: Any) -> None:
+    """No other exception is raised."""
+    registry = load_registry()
+    for path in list(places(SHIPPED))[1:]:
+        with suppress(ConfigError):
+            assert read(changed(SHIPPED, path, value), registry).configuration.profiles
