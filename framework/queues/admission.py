@@ -7,7 +7,7 @@ not, these do not count against it:
 - what is promised to jobs that cannot use it: they can never run, they lack pods for longer than the grace period, or
   they were tried and ask for more than is left beside what runs;
 - what is promised to jobs of another namespace that were tried or wait for their turn, where these ask together for
-  more than is idle beside what runs, and the job for less;
+  more than is idle beside what runs, and the job for less; likewise those of several namespaces together;
 - what is promised to jobs of lower priority in its own queue;
 - what the configured actions may evict for it: jobs of lower priority in its queue (preempt, gangpreempt), or jobs of
   queues that hold more than they deserve while its own does not (reclaim, gangreclaim).
@@ -172,6 +172,21 @@ class _Relief(NamedTuple):
     """Jobs whose promises count, shape (J,)."""
 
 
+class _Crowding(NamedTuple):
+    """Jobs of an account that wait in vain and together ask for more than is idle."""
+
+    waiting: BoolArray
+    """These jobs, shape (J,)."""
+    large: frozenset[int]
+    """Numbers of the namespaces whose jobs ask for more than is idle by themselves."""
+    asked: dict[int, IntArray]
+    """What the jobs of each of the other namespaces ask for, by its number, each of shape (R,)."""
+    together: IntArray
+    """Sum of `asked`, shape (R,)."""
+    idle: IntArray
+    """What the account has left beside what runs, shape (R,)."""
+
+
 _Kind = frozenset[QueueName] | None
 """Queues that lose jobs; None if nothing is evicted."""
 
@@ -206,8 +221,8 @@ class QueueAdmission:
         """Answers to jobs that are alike, since the last admission and the last change of a node."""
         self._answered_at = (0, 0)
         self._relief: dict[tuple[QueueName, int, int, _Kind, str], _Relief] = {}
-        self._crowding: dict[str, dict[str, BoolArray]] = {}
-        """Waiting jobs of namespaces that together ask for more than is idle, by account and namespace."""
+        self._crowding: dict[str, _Crowding | None] = {}
+        """Waiting jobs that together ask for more than is idle, by account; None if they do not."""
         self._holders: dict[int, list[JobId]] = {}
         self._admissions = 0
         self._unchecked: list[tuple[Job, list[int], list[Account]]] = []
@@ -398,9 +413,8 @@ class QueueAdmission:
         holding = account.jobs & account.promised.any(axis=0)
         unusable = self._unusable if rules.frees_unusable else np.zeros_like(holding)
         free = holding & unusable
-        for namespace, waiting in self._crowding_in(account).items() if own_namespace else ():
-            if namespace != own_namespace:
-                free |= holding & waiting
+        if own_namespace:
+            free |= holding & self._crowding_beside(account, job.job)
         if rules.counts_evictions:
             free |= holding & lower
         evicted = np.zeros_like(holding)
@@ -428,33 +442,49 @@ class QueueAdmission:
             if minimum[row] > 0 and row in self._rows
         )
         frees = rules_of(self._session).frees_unusable and is_idle
-        return job.job.namespace if frees and any(map(self._crowding_in, accounts)) else ""
+        return job.job.namespace if frees and any(self._crowding_in(each) is not None for each in accounts) else ""
 
     def _idle_in(self, account: Account) -> IntArray:
         """Return what an account has left beside what runs, at most what the cluster has, shape (R,)."""
         idle: IntArray = np.minimum(np.array(account.limit), self._session.total) - np.array(account.used)
         return idle
 
-    def _crowding_in(self, account: Account) -> dict[str, BoolArray]:
-        """Return the waiting jobs of an account by namespace, of those that ask for more than is idle, shape (J,)."""
-        known = self._crowding.get(account.name)
-        if known is None:
-            known = self._crowding[account.name] = self._crowding_of(account)
-        return known
+    def _crowding_beside(self, account: Account, job: Job) -> BoolArray:
+        """Return which waiting jobs of other namespaces do not count against a job, shape (J,)."""
+        crowding, namespaces = self._crowding_in(account), self._table.namespace
+        if crowding is None:
+            return np.zeros(namespaces.size, dtype=np.bool_)
+        own = int(namespaces[job.column])
+        others: BoolArray = crowding.waiting & (namespaces != own)
+        if not self._exceeds(crowding.together - crowding.asked.get(own, 0), crowding.idle):
+            others &= np.isin(namespaces, list(crowding.large))
+        return others
 
-    def _crowding_of(self, account: Account) -> dict[str, BoolArray]:
+    def _crowding_in(self, account: Account) -> _Crowding | None:
+        """Return the waiting jobs of an account if they ask for more than is idle."""
+        if account.name not in self._crowding:
+            self._crowding[account.name] = self._crowding_of(account)
+        return self._crowding[account.name]
+
+    def _crowding_of(self, account: Account) -> _Crowding | None:
+        idle = self._idle_in(account)
+        waiting = account.jobs & self._waits_in_vain & account.promised[list(self._rows)].any(axis=0)
+        if not self._exceeds(account.promised[:, waiting].sum(axis=1), idle):
+            return None
+        asked: dict[int, IntArray] = {}
+        large = set()
+        for own in self._table.by_namespace(np.flatnonzero(waiting)).values():
+            number, amounts = int(self._table.namespace[own[0]]), account.promised[:, own].sum(axis=1)
+            if self._exceeds(amounts, idle):
+                large.add(number)
+            else:
+                asked[number] = amounts
+        together = sum(asked.values(), np.zeros_like(idle))
+        return _Crowding(waiting=waiting, large=frozenset(large), asked=asked, together=together, idle=idle)
+
+    def _exceeds(self, asked: IntArray, there: IntArray) -> bool:
         rows = list(self._rows)
-        there = self._idle_in(account)
-        waiting = account.jobs & self._waits_in_vain & account.promised[rows].any(axis=0)
-        if (account.promised[:, waiting].sum(axis=1) <= there)[rows].all():
-            return {}
-        found: dict[str, BoolArray] = {}
-        for namespace, own in self._table.by_namespace(np.flatnonzero(waiting)).items():
-            asked = account.promised[:, own].sum(axis=1)
-            if ((asked > there) & (asked > 0))[rows].any():
-                mask = found[namespace] = np.zeros_like(waiting)
-                mask[own] = True
-        return found
+        return bool(((asked > there) & (asked > 0))[rows].any())
 
     def _guarantee(self, name: QueueName) -> IntArray:
         """Return what a queue that loses jobs to others keeps."""

@@ -62,6 +62,19 @@ def test_jobs_that_fit_nowhere_keep_no_other_namespace_out(alike: bool) -> None:
     assert "default/small-0" in {name if "/" in name else f"default/{name}" for name in outcome.bindings}
 
 
+@pytest.mark.parametrize("namespaces", [2, 6])
+def test_jobs_of_several_namespaces_that_fit_nowhere_keep_no_other_namespace_out(namespaces: int) -> None:
+    """No namespace requests more than the four idle CPUs; together they are admitted up to the limit of the cluster."""
+    scenario = cluster()
+    for number in range(6):
+        namespace = f"{NOISY}-{number % namespaces}"
+        cpu = "1900m" if namespaces == 6 else "1300m"
+        scenario = scenario.job(f"n{number}", namespace=namespace, cpu=cpu, phase="Pending", min_resources={"cpu": cpu})
+    outcome = decided(scenario.job("gang", tasks=3, cpu=1, phase="Pending", min_resources={"cpu": 3}), cycles=4)
+
+    assert {name.rsplit("/")[-1] for name in outcome.bindings} == {"gang-0", "gang-1", "gang-2"}
+
+
 def test_a_job_beyond_the_idle_room_waits_behind_them() -> None:
     """Four CPUs are idle: a gang of five is not admitted before the jobs that wait."""
     scenario = noisy(cluster(), 12).job("gang", tasks=5, cpu=1, phase="Pending", min_resources={"cpu": 5})
