@@ -184,7 +184,7 @@ class _Crowding(NamedTuple):
     together: IntArray
     """Sum of `asked`, shape (R,)."""
     idle: IntArray
-    """What the account has left beside what runs, shape (R,)."""
+    """What the account has left beside what runs, at most what is idle in the cluster, shape (R,)."""
 
 
 _Kind = frozenset[QueueName] | None
@@ -445,8 +445,15 @@ class QueueAdmission:
         return job.job.namespace if frees and any(self._crowding_in(each) is not None for each in accounts) else ""
 
     def _idle_in(self, account: Account) -> IntArray:
-        """Return what an account has left beside what runs, at most what the cluster has, shape (R,)."""
-        idle: IntArray = np.minimum(np.array(account.limit), self._session.total) - np.array(account.used)
+        """Return what an account has left beside what runs, at most what is idle in the cluster, shape (R,)."""
+        left = np.minimum(np.array(account.limit), self._session.total) - np.array(account.used)
+        idle: IntArray = np.minimum(left, self._idle_in_cluster)
+        return idle
+
+    @cached_property
+    def _idle_in_cluster(self) -> IntArray:
+        nodes = self._session.nodes.columns()
+        idle: IntArray = self._session.total - np.minimum(nodes.used, nodes.allocatable).sum(axis=1)
         return idle
 
     def _crowding_beside(self, account: Account, job: Job) -> BoolArray:

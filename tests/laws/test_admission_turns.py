@@ -75,6 +75,18 @@ def test_jobs_of_several_namespaces_that_fit_nowhere_keep_no_other_namespace_out
     assert {name.rsplit("/")[-1] for name in outcome.bindings} == {"gang-0", "gang-1", "gang-2"}
 
 
+def test_jobs_that_fill_their_queue_with_reservations_keep_no_other_namespace_out() -> None:
+    """They wait in vain for 11.4 of the 12 CPUs of their queue, while four are idle in the cluster."""
+    scenario = cluster().queue("ours", capability={"cpu": 12})
+    details: dict[str, Any] = {"queue": "ours", "cpu": "1900m", "phase": "Pending", "min_resources": {"cpu": "1900m"}}
+    for number in range(6):
+        scenario = scenario.job(f"n{number}", namespace=f"{NOISY}-{number}", **details)
+    scenario = scenario.job("late", **details | {"cpu": 1, "min_resources": {"cpu": 1}})
+    outcome = decided(scenario, cycles=4)
+
+    assert {name.rsplit("/")[-1] for name in outcome.bindings} == {"late-0"}
+
+
 def test_a_job_beyond_the_idle_room_waits_behind_them() -> None:
     """Four CPUs are idle: a gang of five is not admitted before the jobs that wait."""
     scenario = noisy(cluster(), 12).job("gang", tasks=5, cpu=1, phase="Pending", min_resources={"cpu": 5})
