@@ -13,7 +13,7 @@ from pyroclast.framework.queues.capabilities import beyond_capability
 from pyroclast.framework.session.namespace_windows import MOST_TEMPLATES, share_of_templates
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
-from pyroclast.model.arrays import BoolArray, IntArray, distinct_columns
+from pyroclast.model.arrays import BoolArray, IntArray, distinct_columns, distinct_count
 from pyroclast.model.ids import JobId
 from pyroclast.model.jobs import NO_QUEUE, NO_TEMPLATE, Job, JobTable
 from pyroclast.model.tasks import READY_STATUSES, Task, TaskStatus
@@ -110,7 +110,7 @@ class _Answers:
         Only jobs that have one template, and none of whose tasks run, can be alike.
         """
         table = self._table
-        if columns.size <= _FEW or np.unique(table.waiting_template[columns]).size > columns.size // 2:
+        if columns.size <= _FEW or distinct_count(table.waiting_template[columns]) > columns.size // 2:
             return np.arange(columns.size), np.arange(columns.size)
         runs = np.array(self._runs)[columns] | (table.waiting_template[columns] < 0)
         kinds = np.stack(
@@ -132,8 +132,9 @@ class _Answers:
         """Iterate over those jobs of one namespace, by their columns, that have an answer or get one."""
         for asked, job in enumerate(table.jobs_in(columns)):
             if job.namespace in self._over:
-                later = set(columns[asked:].tolist())
-                yield from [each for each in self._answered.get(job.namespace, ()) if each.column in later]
+                later = np.zeros(table.queue.size, dtype=np.bool_)
+                later[columns[asked:]] = True
+                yield from [each for each in self._answered.get(job.namespace, ()) if later[each.column]]
                 return
             yield job
 
@@ -156,7 +157,7 @@ class _Answers:
         known = self._shares.get(job.namespace)
         if known is None:
             in_namespace = self._table.namespace == self._table.namespace[job.column]
-            templates = np.unique(self._table.waiting_template[in_namespace]).size
+            templates = distinct_count(self._table.waiting_template[in_namespace])
             known = self._shares[job.namespace] = share_of_templates(templates)
         return known
 
