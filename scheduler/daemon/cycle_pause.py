@@ -62,6 +62,11 @@ class CyclePause:
             self._triggers.add(trigger)
             self._changed.set()
 
+    @property
+    def has_new_work(self) -> bool:
+        """Whether work arrived since the last snapshot was taken."""
+        return Trigger.NEW_WORK in self._triggers
+
     def take_turns(self, namespaces: frozenset[str]) -> None:
         """Set the namespaces whose jobs take turns in the last cycle, while other namespaces have jobs."""
         self._in_turns = namespaces

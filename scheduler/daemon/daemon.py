@@ -49,6 +49,8 @@ _FULL_COLLECTION_SECONDS: Final = 300.0
 turns them off."""
 _MOST_FULL_COLLECTION_SECONDS: Final = 1200.0
 """Interval after which a full collection also follows a cycle with plans."""
+_MOST_POSTPONED: Final = 16
+"""Consecutive cycles, while new work waits, after which garbage is not collected and no gauges are set."""
 _FAILING_SECONDS: Final = 120.0
 """The liveness probe reports cycles that have failed for this long without a success."""
 _STUCK_SECONDS: Final = 600.0
@@ -198,6 +200,8 @@ class Daemon:
     """Time that the current cycle has to end after a stop. A kubelet kills the process after thirty seconds."""
     after_cycle: Callable[[Seen], None] = lambda _: None
     """Called in the cycle's thread after each cycle that was not quiet."""
+    set_gauges: Callable[[Seen], None] = lambda _: None
+    """Called in the cycle's thread with the last cycle that was not quiet. Calls are postponed while new work waits."""
     plugin_failed: Callable[[str, str], None] = lambda _plugin, _message: None
     """Called on the loop's thread with the name and message of each new plugin failure."""
     registry: Callable[[], Registry] | None = None
@@ -214,6 +218,10 @@ class Daemon:
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
     thread: CycleThread = field(default_factory=CycleThread)
     _collected: float = field(default_factory=time.monotonic)
+    _postponed: int = 0
+    """Consecutive cycles after which garbage was not collected and no gauges were set."""
+    _owed: tuple[Seen | None, bool] = None, False
+    """The last cycle that needs gauges, and whether there were plans since the last collection."""
     _failing: tuple[float, str] | None = None
     """When cycles began to fail, and the last error; None after a success."""
     _saw: tuple[Snapshot, int] | None = None
@@ -343,6 +351,8 @@ class Daemon:
         if seen is not None:
             before, self.seen = self.seen, seen
             _log_outcome(seen, before, self.plugin_failed)
+        may_wait = self.pause.has_new_work and self._postponed < _MOST_POSTPONED
+        self._postponed = self._postponed + 1 if may_wait else 0
         await self.thread.run(self._settle, stopwatch, [turn.report for turn in turns], seen)
         return merged_reports([turn.report for turn in turns])
 
@@ -499,17 +509,26 @@ class Daemon:
         for report in reports:
             self.metrics.apply(report.samples)
         if seen is not None:
-            try:
-                self.after_cycle(seen)
-            except Exception:  # noqa: BLE001 - metrics and debug logs change no decision, and must not end the cycle
-                _log.exception("cycle_not_observed")
-        has_plans, since = any(report.plans for report in reports), time.monotonic() - self._collected
+            self._observe(self.after_cycle, seen)
+        self._owed = seen or self._owed[0], self._owed[1] or any(report.plans for report in reports)
+        if self._postponed:
+            return
+        (shown, has_plans), self._owed = self._owed, (None, False)
+        if shown is not None:
+            self._observe(self.set_gauges, shown)
+        since = time.monotonic() - self._collected
         if since > (_MOST_FULL_COLLECTION_SECONDS if has_plans else _FULL_COLLECTION_SECONDS):
             gc.collect()
             self._collected = time.monotonic()
         elif has_plans:
             # Objects of the cycle are young. The old generation, frozen after the first lists, is not scanned.
             gc.collect(1)
+
+    def _observe(self, call: Callable[[Seen], None], seen: Seen) -> None:
+        try:
+            call(seen)
+        except Exception:  # noqa: BLE001 - metrics and debug logs change no decision, and must not end the cycle
+            _log.exception("cycle_not_observed")
 
     async def _wait(self, cycle_seconds: float) -> None:
         """Pause until the next cycle or until `stop` is called."""

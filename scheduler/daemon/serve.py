@@ -179,6 +179,7 @@ class _Process:
             metrics=self._metrics,
             pause=self._pause,
             after_cycle=self._after_cycle,
+            set_gauges=self._set_gauges,
             plugin_failed=self._record_plugin_failure,
             registry=lambda: self._settings.registry,
             scheduling_timeout=options.scheduling_timeout,
@@ -420,15 +421,17 @@ class _Process:
             raise
 
     def _after_cycle(self, seen: Seen) -> None:
-        set_cycle_metrics(seen, self._metrics)
         observe_placements(seen, self._metrics, time.time())
         observe_gangs(seen, self._metrics)
-        self._device_figures.update(seen.snapshot, self._cards)
         if self._debug_flags.is_any_on:
             self._examiner.log(seen, self._debug_flags)
         self._shadow_answers.count(seen)
         if self._gates is not None and (gated := gated_tasks(seen.snapshot, seen.report)):
             self._loop.call_soon_threadsafe(self._gates.offer, gated)
+
+    def _set_gauges(self, seen: Seen) -> None:
+        set_cycle_metrics(seen, self._metrics)
+        self._device_figures.update(seen.snapshot, self._cards)
 
     def _inside(self, socket: LevelSocket) -> HealthSource:
         async def snapshot() -> bytes:

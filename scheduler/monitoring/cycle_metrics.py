@@ -56,7 +56,6 @@ def set_cycle_metrics(seen: Seen, metrics: Metrics) -> None:
     for number, count in Counter(map(id, first)).items():
         waiting[by_refusal[number].plugin, by_refusal[number].reason] += count
     metrics.replace("pyroclast_refused_jobs", {rule: float(count) for rule, count in waiting.items()})
-    metrics.add("volcano_schedule_attempts_total", len(report.pod_conditions), "unschedulable")
     metrics.show_shares(report.shares)
     if report.quotas or not snapshot.elastic_quotas:
         metrics.replace("scheduler_elastic_quota_status", dict(_figures_of_quotas(seen)))
@@ -147,13 +146,14 @@ def _first_refusals(seen: Seen) -> Iterator[Refusal]:
 
 
 def observe_placements(seen: Seen, metrics: Metrics, now: float) -> None:
-    """Observe how long jobs and their tasks waited for the nodes that they received in a cycle.
+    """Count pods without a node, and observe how long others and their jobs waited for the nodes that they received.
 
     Args:
         seen: The cycle.
         metrics: The metrics.
         now: Seconds since 1970.
     """
+    metrics.add("volcano_schedule_attempts_total", len(seen.report.pod_conditions), "unschedulable")
     for bind in (bind for plan in seen.report.plans for bind in plan.binds):
         job = None if bind.job is None else seen.snapshot.jobs.get(bind.job)
         if job is None:

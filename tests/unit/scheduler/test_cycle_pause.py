@@ -50,6 +50,17 @@ async def test_new_work_ends_the_pause() -> None:
     assert await ends_early(pause)
 
 
+async def test_new_work_is_known_until_the_next_snapshot() -> None:
+    """Capacity alone is no new work."""
+    pause, known = CyclePause(LONG), []
+    for trigger in (Trigger.NEW_CAPACITY, Trigger.NEW_WORK):
+        pause.trigger(trigger)
+        known.append(pause.has_new_work)
+    pause.begin_cycle()
+
+    assert [*known, pause.has_new_work] == [False, True, False]
+
+
 async def test_work_that_comes_during_the_pause_ends_it() -> None:
     """The wait ends with a later change."""
     pause = CyclePause(LONG)

@@ -489,17 +489,32 @@ async def test_the_daemon_reports_each_cycle(daemon: Daemon) -> None:
     assert daemon.seen is told[0]
 
 
+async def test_gauges_are_set_later_while_new_work_waits(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They delay the next cycle. A limited number of cycles follow each other without them."""
+    monkeypatch.setattr("pyroclast.scheduler.daemon.daemon._MOST_POSTPONED", 2)
+    told: list[int] = []
+    daemon.set_gauges = lambda seen: told.append(seen.report.cycle)
+    monkeypatch.setattr(type(daemon.pause), "has_new_work", True)
+    for _ in range(4):
+        await daemon.run_once()
+    assert told == [3]
+
+    monkeypatch.setattr(type(daemon.pause), "has_new_work", False)
+    await daemon.run_once()
+    assert told == [3, 5]
+
+
 async def test_what_observes_cycles_does_not_end_them(daemon: Daemon, cluster: FakeCluster) -> None:
     """Metrics and debug logs that fail are logged; the memory and the conditions of jobs stay."""
 
     def fail(_: Seen) -> None:
         raise RuntimeError("no table")
 
-    daemon.after_cycle = fail
+    daemon.after_cycle = daemon.set_gauges = fail
     with capture_logs() as lines:
         assert await daemon.run_once() is not None
 
-    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["cycle_not_observed"]
+    assert [line["event"] for line in lines if line["log_level"] == "error"] == ["cycle_not_observed"] * 2
     assert len(cluster.written) == 1
     assert daemon.metrics.value("pyroclast_cycles_total", "finished") == 1
 
