@@ -100,6 +100,8 @@ def leave_out_unlike_jobs(session: Session, most: int) -> None:
     """Skip jobs of a namespace in this cycle beyond a number of distinct templates."""
     table = session.snapshot.job_table
     waiting = session.jobs.own(table.counts[TaskStatus.PENDING] > 0)
+    if session.jobs.skips_turns:
+        waiting[session.jobs.left_out_columns()] = False
     if table.counts[TaskStatus.PENDING][waiting].sum() <= most:
         return
     excepted = session.jobs.awaiting_admission().copy()

@@ -24,6 +24,7 @@ from pyroclast.framework.extension.contract import Ability, Plugin
 from pyroclast.framework.extension.outside import Outside
 from pyroclast.framework.extension.registry import Registry, says_no
 from pyroclast.framework.queues.lending import lend_idle_capacity
+from pyroclast.framework.queues.skipped_turns import skip_turns, waiting_beside_turns
 from pyroclast.framework.reservations.recording import recorded
 from pyroclast.framework.reservations.restoring import hold_capacity
 from pyroclast.framework.session.memory import Memory, Settled
@@ -135,13 +136,14 @@ def run_cycle(
     if shadows is not None:
         _open_shadows(session, profile, registry, shadows, settled=settled, budgets=budgets)
     next_end = hold_capacity(session, memory.held)
+    skipped = memory.skipped_turns + 1 if skip_turns(session, memory) else 0
     _run_actions(session, profile, registry, observer)
     if tracing is not None:
         end_tracing(session, tracing)
     report, grace_ends = _close(session, settled, observer)
     moments = (next_end, grace_ends, session.report.wakes)
     ends = min((moment for moment in moments if moment is not None), default=None)
-    return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock)
+    return report, _memory_of(session, report, quiet_until=ends, watches_clock=watches_clock, skipped_turns=skipped)
 
 
 def _open_shadows(
@@ -176,7 +178,9 @@ def _open_shadows(
     shadows.follow(opened, queues=session.queues, candidates=session.candidates)
 
 
-def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool) -> Memory:
+def _memory_of(
+    session: Session, report: CycleReport, *, quiet_until: float | None, watches_clock: bool, skipped_turns: int
+) -> Memory:
     decided = bool(
         report.plans
         or report.group_statuses
@@ -197,6 +201,8 @@ def _memory_of(session: Session, report: CycleReport, *, quiet_until: float | No
         lacking_pods_since=session.report.lacking_pods_since,
         rounds=session.jobs.window.rounds,
         admission_rounds=session.jobs.window.admission_rounds,
+        skipped_turns=skipped_turns,
+        waiting_beside_turns=waiting_beside_turns(session),
         turns={action: turns for action, turns in session.report.turns.items() if turns},
     )
 

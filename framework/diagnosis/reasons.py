@@ -32,8 +32,9 @@ def show_unplaced(session: Session) -> None:
 
 def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict[TaskId, tuple[Refusal, ...]]]:
     """Return why jobs and tasks wait, those included that were passed over because nothing changed for them."""
-    refusals: dict[JobId, tuple[Refusal, ...]] = {}
-    of_tasks: dict[TaskId, tuple[Refusal, ...]] = {
+    left_out, tasks_left_out = session.jobs.reasons_of_left_out()
+    refusals, of_tasks = dict(left_out), dict(tasks_left_out)
+    of_tasks |= {
         outsider.task.id: (outsider.refusal,)
         for outsider in session.snapshot.orphan_pods
         if session.jobs.is_own_pod(outsider.task)
@@ -58,13 +59,6 @@ def reasons_of(session: Session) -> tuple[dict[JobId, tuple[Refusal, ...]], dict
             alike = of_kind[kind]
             is_same = len(last_result.task_refusals) == 1 or refusal == alike[0]
             of_tasks[task_id] = alike if is_same else behind(job.tasks[task_id], refusal)
-    for left_out, first, last_result in session.jobs.left_out():
-        if last_result is None:
-            refusals[left_out.id] = (first,)
-            continue
-        refusals[left_out.id] = (first, *last_result.all_refusals)
-        for task_id, of_task in last_result.task_refusals.items():
-            of_tasks[task_id] = (of_task,)
     for job_id, each in sorted(known.items()):
         all_refusals = each.all_refusals
         if each.last_result is not None and not each.touched:  # tried again with the same result: its verdict stands

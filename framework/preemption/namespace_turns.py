@@ -133,6 +133,8 @@ class NamespaceTurns:
         long = (job for job in self._jobs if job.id in self._begun and self._known.get(job.id, NO_TURN).passed)
         in_turn = set(namespaces).union(job.job.namespace for job in long)
         turns = {job.id: self._turn_of(job) for job in self._jobs if job.job.namespace in in_turn}
+        if self._session.jobs.skips_turns:
+            turns |= {job_id: turn for job_id, turn in self._known.items() if job_id not in turns}
         dict.__setitem__(self._session.report.turns, self._action, SealedDict(turns))
 
     def _turn_of(self, job: SessionJob) -> Turn:

@@ -18,7 +18,7 @@ from pyroclast.framework.state.jobs import NONE_DEPARTED, SessionJob, SubJob
 from pyroclast.framework.state.last_result import LastResult
 from pyroclast.model.api.scheduling import PodGroupPhase
 from pyroclast.model.arrays import BoolArray, IntArray
-from pyroclast.model.ids import JobId, QueueName
+from pyroclast.model.ids import JobId, QueueName, TaskId
 from pyroclast.model.jobs import NO_QUEUE, Job
 from pyroclast.model.queues import with_ancestors
 from pyroclast.model.refusals import Refusal
@@ -52,6 +52,8 @@ class SessionJobs:
         """Jobs that are not tried again because nothing changed for them."""
         self.window = NO_WINDOW
         """Waiting jobs that are left out of this cycle, because their namespaces used up their shares."""
+        self.skips_turns = False
+        """Whether all jobs of namespaces that take turns are left out."""
         self._left_out: tuple[NamespaceWindow, IntArray] = NO_WINDOW, np.zeros(0, dtype=np.int64)
         """Their columns in the order of their ids, and of which window."""
         self._later: tuple[NamespaceWindow | None, BoolArray] = None, np.zeros(0, dtype=np.bool_)
@@ -120,7 +122,10 @@ class SessionJobs:
     def awaiting_admission(self) -> BoolArray:
         """Return which jobs wait to be admitted in the snapshot, shape (J,)."""
         table = self._snapshot.job_table
-        return self.own(table.phase_pending & (table.queue != NO_QUEUE))
+        waiting: BoolArray = table.phase_pending & (table.queue != NO_QUEUE)
+        if self.skips_turns:
+            waiting[self.left_out_columns()] = False
+        return self.own(waiting)
 
     def leave_out(self, window: NamespaceWindow) -> None:
         """Leave further jobs out of this cycle."""
@@ -151,7 +156,8 @@ class SessionJobs:
             waits = np.zeros_like(mask)
             waits[self.left_out_columns()] = True
             waits &= mask & (counts.sum(axis=0) == counts[TaskStatus.PENDING])
-            waits[np.flatnonzero(waits)[:_MOST_FIRST_EXPLAINED]] = False
+            if not self.skips_turns:
+                waits[np.flatnonzero(waits)[:_MOST_FIRST_EXPLAINED]] = False
             self._later = self.window, waits
         return self._later[1]
 
@@ -177,15 +183,14 @@ class SessionJobs:
         """Return the result of a job in the last cycle; None if the job changed since."""
         return self._settled.last_result(job, self._snapshot.job_table)
 
-    def left_out(self) -> Iterator[tuple[Job, Refusal, LastResult | None]]:
-        """Yield the jobs that are left out of this cycle, in the order of their ids.
+    def reasons_of_left_out(
+        self,
+    ) -> tuple[Mapping[JobId, tuple[Refusal, ...]], Mapping[TaskId, tuple[Refusal, ...]]]:
+        """Return why the jobs that are left out of this cycle wait, and their tasks, each in the order of ids.
 
-        Each comes with the reason, and with its result of the last cycle, or None if it changed since.
+        That reason comes first, followed by those of its last result, unless the job changed since.
         """
-        columns = self.left_out_columns()
-        results = self._settled.last_results(columns, self._snapshot.job_table)
-        reasons = map(self.window.refusals.__getitem__, (self.window.numbers[columns] - 1).tolist())
-        return zip(self._snapshot.job_table.jobs_in(columns), reasons, results, strict=True)
+        return self._settled.reasons_of_left_out(self._snapshot.job_table, self.window.numbers, self.window.refusals)
 
     def facts(self, name: str, of: Callable[[Job], int]) -> IntArray:
         """Return a fact about each job, computed from the job alone and only for changed ones, shape (J,)."""

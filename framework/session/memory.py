@@ -5,7 +5,7 @@ also has the capacity that is held for jobs and other holders. Without memory it
 gang members that evicted no pods then begin anew.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from pyroclast.framework.session.held import HeldCapacity
 from pyroclast.framework.state.last_result import BlockingJobs, LastResult
+from pyroclast.framework.state.left_out_reasons import LeftOutReasons
 from pyroclast.model.arrays import BoolArray, IntArray
-from pyroclast.model.ids import JobId
+from pyroclast.model.ids import JobId, TaskId
 from pyroclast.model.jobs import Job, JobTable
 from pyroclast.model.refusals import Refusal
 
@@ -84,6 +85,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Progress by namespace with more unlike waiting jobs than one cycle tries; see `namespace_windows`."""
     admission_rounds: Mapping[str, Round] = {}
     """The same for jobs at admission; see `framework.queues.admission_turns`."""
+    skipped_turns: int = 0
+    """Number of consecutive cycles up to the last one that skipped all turns; see `framework.queues.skipped_turns`."""
+    waiting_beside_turns: int = 0
+    """Pending pods and jobs at admission of namespaces that take no turns, which the last cycle left waiting; 0 if no
+    namespace takes turns."""
     turns: Mapping[str, Mapping[JobId, Turn]] = {}
     """Jobs of namespaces that used up their share, by action; see `framework.preemption.namespace_turns`. Searches by
     domains have the key `domains`, see `framework.placement.topology.turns`."""
@@ -118,6 +124,7 @@ class Settled:
         "_facts",
         "_failed_searches",
         "_last_results",
+        "_left_out",
         "_published",
         "_published_about_jobs",
         "_refused",
@@ -134,6 +141,7 @@ class Settled:
         self._last_results: dict[JobId, LastResult] = {}
         self.blocking_jobs: dict[JobId, BlockingJobs] = {}
         """Last blocking jobs of each job."""
+        self._left_out = LeftOutReasons()
         self._failed_searches: dict[JobId, dict[bytes, Assignment]] = {}
         self._facts: dict[str, tuple[IntArray, IntArray]] = {}
         """Facts about jobs by name, with the revisions they are from, each of shape (J,)."""
@@ -156,12 +164,11 @@ class Settled:
         known = self._last_results.get(job.id)
         return known if known is not None and known.revision == table.revision[job.column] else None
 
-    def last_results(self, columns: IntArray, table: JobTable) -> Iterator[LastResult | None]:
-        """Yield `last_result` of some jobs, given by their columns."""
-        known = self._last_results
-        for job, revision in zip(table.jobs_in(columns), table.revision[columns].tolist(), strict=True):
-            last_result = known.get(job.id)
-            yield last_result if last_result is not None and last_result.revision == revision else None
+    def reasons_of_left_out(
+        self, table: JobTable, numbers: IntArray, refusals: Sequence[Refusal]
+    ) -> tuple[Mapping[JobId, tuple[Refusal, ...]], Mapping[TaskId, tuple[Refusal, ...]]]:
+        """Return the reasons of jobs that are left out, with those of their last results; see `LeftOutReasons`."""
+        return self._left_out.update(table, numbers, refusals, self._last_results)
 
     def remember(self, job: Job, last_result: LastResult) -> None:
         """Store the result of a job."""

@@ -198,7 +198,9 @@ class DomainTurns:
         unseen: Counter[str] = Counter()
         for job, turn in self._known.items():
             namespace = jobs[job].namespace
-            if job not in self._turns and turn.domains and unseen[namespace] < _MOST_UNSEEN:
+            if job in self._turns:
+                continue
+            if self._session.jobs.skips_turns or (turn.domains and unseen[namespace] < _MOST_UNSEEN):
                 unseen[namespace] += 1
                 turns[job] = turn
         dict.__setitem__(self._session.report.turns, _KEY, SealedDict(sorted(turns.items())))
