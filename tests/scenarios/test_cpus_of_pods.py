@@ -1,6 +1,7 @@
 """Pods with CPUs of their own: gangs, evictions, several cycles, changes of topologies."""
 
 from pyroclast.model.cpusets import read_cpu_set
+from pyroclast.testing import Scenario
 from tests.nodenuma import LARGE, cpus_of, holding, node, pinned, run, topology
 
 FULL = "FullPCPUs"
@@ -73,3 +74,18 @@ def test_a_topology_that_changes_under_running_pods() -> None:
     )
 
     assert cpus_of(outcome) == "2-3,5-7"
+
+
+def test_a_cpu_of_two_pods_is_free_when_both_are_gone() -> None:
+    """Annotations of two pods name the same core: it stays in use when one of them is evicted."""
+    there = node().priority_class("high", 9).priority_class("low", 1)
+    there = holding(there, "others", "1-3,5-7", 6, priority_class="high")
+    first = holding(there, "first", "0,4", 2, priority_class="low", min_available=0)
+    both = holding(first, "second", "0,4", 2, priority_class="high")
+
+    def evicted(scenario: Scenario) -> list[str]:
+        important = pinned(scenario, "p", 2, required=FULL, priority_class="high")
+        return run(important, "enqueue", "allocate", "preempt", plugins=PREEMPT, cycles=2).evictions
+
+    assert evicted(first) == ["first-0"]
+    assert evicted(both) == []
