@@ -37,6 +37,8 @@ class TakenOver:
     amounts: IntArray
     """What the Reservation does not need beside these pods, shape (R,)."""
     verb: Verb
+    evicted: TaskId | None = None
+    """The pod, or the task that stands for the Reservation, that is evicted."""
 
 
 class Takeovers:
@@ -50,6 +52,8 @@ class Takeovers:
         """Pods by the Reservation that takes them over."""
         self._owned: dict[TaskId, Task] = {}
         """The task that stands for this Reservation, by pod."""
+        self._evicted: set[TaskId] = set()
+        """Those of both that are evicted. Asked for membership alone."""
 
     def pods_of(self, reservation: TaskId) -> tuple[Task, ...]:
         """Return the pods that a Reservation takes over."""
@@ -132,20 +136,30 @@ class Takeovers:
         self.apply(taken, 1)
         return taken
 
-    def evict(self, pod: Task) -> TakenOver | None:
-        """Keep what a pod leaves that is about to be evicted and was taken over; None if it was not."""
-        owner = self._owned.get(pod.id)
-        if owner is None or pod.node is None:
+    def evict(self, task: Task) -> TakenOver | None:
+        """Keep what does not become free when a pod is evicted that was taken over, or its Reservation.
+
+        The Reservation keeps what the pod leaves, and pods keep what they share with their Reservation.
+
+        Returns:
+            What stays in use; None if the task is neither, or all of it becomes free.
+        """
+        owner, pods = self._owned.get(task.id), tuple(each for each in (task,) if each.id in self._owned)
+        if task.id in self._taken:
+            owner, pods = task, tuple(pod for pod in self._taken[task.id] if pod.id not in self._evicted)
+        if owner is None or task.node is None or (owner.id != task.id and owner.id in self._evicted):
             return None
-        taken = TakenOver(owner, self._nodes.table.column[pod.node], (pod,), self.credit(owner, (pod,)), Verb.EVICT)
+        column = self._nodes.table.column[task.node]
+        taken = TakenOver(owner, column, pods, self.credit(owner, pods), Verb.EVICT, evicted=task.id)
         self.apply(taken, 1)
         return taken
 
     def apply(self, taken: TakenOver, sign: int) -> None:
         """Count what was taken over, or undo it with -1."""
         amounts = sign * taken.amounts
-        if taken.verb is Verb.EVICT:
+        if taken.evicted is not None:
             self._nodes.credit(taken.column, pipelined=-amounts)
+            (self._evicted.add if sign > 0 else self._evicted.discard)(taken.evicted)
             return
         if taken.verb is Verb.ALLOCATE:
             self._nodes.credit(taken.column, used=amounts, viewed=amounts)

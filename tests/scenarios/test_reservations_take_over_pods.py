@@ -243,3 +243,12 @@ def test_equal_pods_are_chosen_among_once(monkeypatch: pytest.MonkeyPatch) -> No
 
     assert outcome.bindings == {}
     assert len(counted) == 1
+
+
+def test_the_end_of_a_reservation_frees_nothing_that_its_pods_use() -> None:
+    """In the cycle of the takeover, no job is blocked by the Reservation: the pod that it takes over fills the node."""
+    outcome = decide(full(4).add(taking()).job("waiting", cpu=2))
+    (blocked,) = [status for status in outcome.report.group_statuses if status.job == "default/waiting"]
+
+    assert "Insufficient cpu" in blocked.conditions[0].message
+    assert "fits when" not in blocked.conditions[0].message
