@@ -215,8 +215,9 @@ class ReservedCpus:
     def source_in(self, reservation: TaskId) -> Source:
         """Return the source of a task that uses a Reservation."""
         reserved = self._known.get(reservation)
-        if reserved is None or reserved.room is None:
+        if reserved is None:
             return NO_SOURCE
+        assert reserved.room is not None, "a Reservation that is placed in this session has no users yet"
         kept, restricted = reserved.kept, reserved.room.capacity.rules.restricted
         names = frozenset(name for _, amounts in kept.amounts for name, _ in amounts if name in restricted)
         return Source((reservation,), reserved.rest(), names, bool(kept.cpus) and CPU in restricted)

@@ -6,7 +6,7 @@ Requests pass unchanged, watches included. The chosen write is carried out or no
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,7 +99,7 @@ class Gate:
             await passed.write_eof()
             return passed
 
-    def _forwarded(self, request: web.Request, body: bytes) -> aiohttp.client._RequestContextManager:
+    def _forwarded(self, request: web.Request, body: bytes) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         headers = {key: text for key, text in request.headers.items() if key.lower() not in _OF_CONNECTION}
         url = self._cluster.url + request.raw_path
         timeout = aiohttp.ClientTimeout(total=None)
