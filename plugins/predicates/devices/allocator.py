@@ -51,6 +51,8 @@ REASONS: Final = (
     Reason("resourceclaim not available on the node", resolvable=False),
 )
 _EXHAUSTED, _BROKEN_POOL, _NO_DEVICES, _ELSEWHERE = (np.uint8(number) for number in (1, 2, 3, 4))
+_MOST_STANDING: Final = 1024
+"""Combinations of requests for which verdicts are kept."""
 _MOST_CONSUMERS: Final = 256
 """Pods that a claim can be reserved for; the limit of the API server."""
 
@@ -68,11 +70,13 @@ class _Given:
 
 @dataclass(slots=True, eq=False)
 class _Standing:
-    """Verdicts for claims with certain requests, as of a length of the log."""
+    """Verdicts for claims with certain requests."""
 
     needs: tuple[ClaimNeed, ...]
     verdicts: ReasonArray
+    """Verdict of each group of nodes that reach the same devices, shape (groups,)."""
     version: int
+    """Length of the log that the verdicts follow."""
 
 
 class DeviceAllocator(Ledger):
@@ -197,29 +201,32 @@ class DeviceAllocator(Ledger):
         return reached
 
     def _searched(self, claims: Sequence[wire.ResourceClaim]) -> ReasonArray:
-        """Return verdicts for claims that need devices, shape (N,)."""
-        return self._standing_of(claims).verdicts.copy() if claims else np.zeros(len(self._table), dtype=np.uint8)
+        """Return verdicts for claims that need devices, a new array of shape (N,).
 
-    def _standing_of(self, claims: Sequence[wire.ResourceClaim]) -> _Standing:
-        """Return verdicts for claims without devices; only nodes whose devices changed are searched again."""
+        Nodes that reach the same devices are searched once, and again only if their devices changed.
+        """
+        if not claims:
+            return np.zeros(len(self._table), dtype=np.uint8)
+        columns, group_of = self._pools.groups
         key = (claims[0].metadata.namespace, *(msgspec.json.encode(claim.spec) for claim in claims))
         known = self._standing.get(key)
         if known is None:
+            if len(self._standing) >= _MOST_STANDING:
+                self._standing.clear()
             needs = tuple(self._requests.need(claim) for claim in claims)
-            known = _Standing(needs, np.zeros(len(self._table), dtype=np.uint8), 0)
+            known = _Standing(needs, np.zeros(len(columns), dtype=np.uint8), 0)
             self._standing[key] = known
-            changed: Sequence[int] = range(len(self._table))
+            changed: Sequence[int] = range(len(columns))
         else:
             news = self._log[known.version :]
-            changed = range(len(self._table)) if None in news else sorted({each for each in news if each is not None})
-        alike: dict[bytes, np.uint8] = {}  # nodes that reach the same devices, such as those of the network
-        for column in changed:
-            devices = self._pools.at(column).tobytes() + self._pools.fault(column).encode()
-            if devices not in alike:
-                alike[devices] = self._verdict(known.needs, column)
-            known.verdicts[column] = alike[devices]
+            changed = range(len(columns))
+            if None not in news:
+                changed = sorted({int(group_of[column]) for column in news if column is not None})
+        for group in changed:
+            known.verdicts[group] = self._verdict(known.needs, columns[group])
         known.version = len(self._log)
-        return known
+        verdicts: ReasonArray = known.verdicts[group_of]
+        return verdicts
 
     def _verdict(self, needs: Sequence[ClaimNeed], column: int) -> np.uint8:
         namespace = needs[0].claim.metadata.namespace

@@ -7,8 +7,9 @@ Devices that are partitions of one piece of hardware consume counters of their p
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class Offer:
     """Nodes that reach it, if there are several but not all."""
     consumes: tuple[tuple[int, int], ...]
     """Numbers of counters, and how much it consumes of each, thousandths."""
+    parsed: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """What expressions read of it, by field, domain and name: computed at the first question."""
 
     def attribute(self, name: str) -> wire.DeviceAttribute | None:
         """Return an attribute by its full name; names without a domain have that of the driver."""
@@ -80,6 +83,20 @@ class Pools:
             numbers = sorted((*self._on_node.get(column, ()), *shared))
             known = self._reached[column] = np.array(numbers, dtype=np.int64)
         return known
+
+    @cached_property
+    def groups(self) -> tuple[list[int], IntArray]:
+        """Nodes that reach the same devices: a column of each group, and the group of each node, shape (N,)."""
+        numbers: dict[tuple[bytes, str], int] = {}
+        columns: list[int] = []
+        group_of = np.zeros(len(self._table), dtype=np.int64)
+        for column in range(len(self._table)):
+            key = self.at(column).tobytes(), self.fault(column)
+            if key not in numbers:
+                numbers[key] = len(columns)
+                columns.append(column)
+            group_of[column] = numbers[key]
+        return columns, group_of
 
     def column(self, number: int) -> int | None:
         """Return the column of the only node that a device matters to; None if there are several.

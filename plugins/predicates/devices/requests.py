@@ -19,8 +19,12 @@ __all__ = ["MOST_DEVICES_OF_CLAIM", "ClaimNeed", "Constraint", "Requests", "Subr
 
 MOST_DEVICES_OF_CLAIM: Final = 32
 """Devices that a claim can have; the limit of the API server."""
-MOST_STEPS: Final = 1_000_000
-"""Steps of selectors and searches for the claims of one namespace in a session."""
+MOST_STEPS: Final = 250_000
+"""Steps of selectors and searches for the claims of one namespace in a session: about a second."""
+_MOST_SELECTORS: Final = 256
+"""Distinct expressions whose results are kept."""
+_MOST_REQUESTS: Final = 1024
+"""Distinct requests of which the matching devices are kept."""
 _DEVICES_PER_STEP: Final = 64
 """Devices of which copying what matches costs as much as a step."""
 _TAINTS: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -153,6 +157,9 @@ class Requests:
         key = _key(spec)
         known = self._matching.get(key)
         if known is None:
+            if len(self._matching) >= _MOST_REQUESTS:
+                self._matching.clear()
+                self._usable.clear()
             known = self._matching[key] = self._compute(namespace, spec)
         return known
 
@@ -207,6 +214,8 @@ class Requests:
                 known = DeviceExpression(expression)
             except CelError as error:
                 known = error
+            if len(self._selectors) >= _MOST_SELECTORS:
+                self._selectors.clear()
             self._selectors[expression] = known
         return known
 

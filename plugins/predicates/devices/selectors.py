@@ -18,6 +18,8 @@ from pyroclast.plugins.predicates.devices.pools import Offer
 __all__ = ["DeviceExpression"]
 
 _VARIABLES: Final = ("device",)
+_MOST_RESULTS: Final = 1024
+"""Results of one expression that are kept; more of them read what differs in each device, such as a UUID."""
 _WHOLE: Final = ""
 """Stands for all keys of a map, and for all domains."""
 
@@ -44,6 +46,9 @@ class DeviceExpression:
             known = self._known.get((reads, tuple(map(facts.part, reads))))
             if known is not None:
                 return known, steps
+        if len(self._known) >= _MOST_RESULTS:
+            self._known.clear()
+            self._reads.clear()
         record: set[Read] = set()
         found, steps = self._evaluate(facts, record)
         reads = self._reads.setdefault(frozenset(record), tuple(sorted(record)))
@@ -63,17 +68,16 @@ class DeviceExpression:
 class _Facts:
     """What expressions can read of a device."""
 
-    __slots__ = ("_domains", "_offer")
+    __slots__ = ("_offer",)
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
-        self._domains: dict[str, dict[str, dict[str, Any]]] = {}
 
     def domains(self, field: str) -> dict[str, dict[str, Any]]:
         """Return attributes or capacity by domain and name."""
-        known = self._domains.get(field)
+        known = self._offer.parsed.get(field)
         if known is None:
-            known = self._domains[field] = {}
+            known = self._offer.parsed[field] = {}
             entries = getattr(self._offer.device, field)
             for key, each in entries.items():
                 domain, _, name = key.rpartition("/")

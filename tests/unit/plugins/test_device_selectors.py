@@ -101,3 +101,13 @@ def test_values_of_different_types_are_told_apart() -> None:
 
     assert selector.result(offer(x=1))[0] is True
     assert selector.result(offer(x=True))[0] is False
+
+
+def test_results_that_differ_for_each_device_are_not_kept_without_limit() -> None:
+    """Each device has its own value of what is read; the results stay right."""
+    selector = DeviceExpression(f"{OWN}.x == 1500")
+    found = [selector.result(offer(x=number))[0] for number in range(3000)]
+
+    assert found.count(True) == 1
+    assert found[1500] is True
+    assert len(selector._known) <= 1024
