@@ -2,17 +2,16 @@
 
     declared ──lead──▶ waiting for its kind ──first list──▶ working ──retire, other declarations──▶ stopped
 
-A controller starts with all objects of its kind, and then receives those that change. It runs on the event loop of the
-daemon, so it must await and never block. An exception, a wrong answer and a call that lasts too long affect one object,
-which is tried again later.
+A controller starts with all objects of its kind, and then receives those that change. It runs on the event loop of its
+plugin, in a thread beside the daemon. An exception, a wrong answer and a call that lasts too long affect one object,
+which is tried again later. A call that blocks the thread ends the controllers of its plugin until others are declared.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
@@ -25,9 +24,11 @@ from pyroclast.kube.api.client import Client
 from pyroclast.kube.api.clock import Clock, SystemClock
 from pyroclast.kube.api.errors import ApiConflictError, ApiError, NoAnswerError
 from pyroclast.model.errors import PyroclastError
+from pyroclast.model.sealed import SealedDict
 from pyroclast.model.texts import said_by
 from pyroclast.model.watched import WatchedKind
 from pyroclast.scheduler.handles.api import PluginApi
+from pyroclast.scheduler.handles.plugin_thread import PluginThread
 from pyroclast.scheduler.handles.watches import LIMIT, PluginWatches
 
 __all__ = ["CALLS_PER_SECOND", "MOST_SECONDS", "FailedReconcileError", "PluginControllers"]
@@ -40,8 +41,8 @@ _BURST: Final = 100.0
 """Calls of one controller that are not slowed down."""
 _LONGEST_PAUSE: Final = 86400.0
 """Maximum time until the next call that a controller may ask for, seconds."""
-_STOP_SECONDS: Final = 2.0
-"""Time that a cancelled controller has to end."""
+_BLOCKED_SECONDS: Final = 1.0
+"""Time without a response of the thread, after a call that lasted too long, after which it counts as blocked."""
 _SYNC_LOOK_SECONDS: Final = 0.5
 """Interval between checks whether a kind is in the cluster state."""
 _MOST_TRIES_AT_DELETED: Final = 10
@@ -83,6 +84,7 @@ class _Running:
     plugin: str
     controller: PluginController
     pace: _Pace
+    thread: PluginThread
     queue: WorkQueue | None = None
     task: asyncio.Task[None] | None = None
     is_open: bool = True
@@ -154,25 +156,34 @@ class PluginControllers:
         return _joined(key) not in self._watches.objects(running.controller.kind)
 
     def _start(self) -> None:
+        threads = {plugin: PluginThread(plugin) for plugin, _ in self._declared.values()}
         for name, (plugin, controller) in self._declared.items():
-            running = _Running(name=name, plugin=plugin, controller=controller, pace=_Pace(self._clock))
+            running = _Running(
+                name=name, plugin=plugin, controller=controller, pace=_Pace(self._clock), thread=threads[plugin]
+            )
             self._running.append(running)
             running.task = asyncio.create_task(self._run(running))
 
     async def _stop(self) -> None:
         stopped, self._running = self._running, []
-        tasks = []
+        tasks = _cancel(stopped)
+        if tasks:
+            await asyncio.wait(tasks)
+        for each in stopped:  # not before, because a worker may begin another call until its cancellation reaches it
+            each.thread.close()
+
+    def _give_up(self, plugin: str) -> None:
+        """Stop the controllers of a plugin until others are declared, because its thread is blocked."""
+        stopped = [each for each in self._running if each.plugin == plugin]
+        self._running = [each for each in self._running if each.plugin != plugin]
+        _cancel(stopped)
         for each in stopped:
-            each.is_open = False
-            if each.task is not None:
-                each.task.cancel()
-                tasks.append(each.task)
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=_STOP_SECONDS)
-        for each in stopped:
-            if each.task in late:  # its writes are refused from now on
-                _log.error("plugin_controller_hangs", plugin=each.plugin, controller=each.controller.name)
+            each.thread.close()  # it ends if the call ever returns
+        if stopped:
+            names = " and ".join(each.controller.name for each in stopped)
+            _log.error("plugin_controllers_blocked", plugin=plugin, controllers=names)
+            message = f"a call blocks the thread of plugin {plugin}, so its controllers are stopped: {names}"
+            self._on_failure(plugin, message)
 
     async def _run(self, running: _Running) -> None:
         kind = running.controller.kind
@@ -219,11 +230,13 @@ class PluginControllers:
         limit = asyncio.timeout(MOST_SECONDS)
         try:
             async with limit:
-                answer: Any = await running.controller.reconcile(request)
+                answer: Any = await running.thread.call(partial(running.controller.reconcile, request))
         except GeneratorExit:
             raise
         except BaseException as error:
             if limit.expired():
+                if await running.thread.is_blocked(_BLOCKED_SECONDS):
+                    asyncio.get_running_loop().call_soon(self._give_up, running.plugin)
                 raise FailedReconcileError(f"it did not return in {MOST_SECONDS:g} s") from error
             task = asyncio.current_task()
             is_stopped = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling()
@@ -233,7 +246,18 @@ class PluginControllers:
         return _pause(answer)
 
     def _objects(self, kind: WatchedKind) -> Mapping[str, Mapping[str, Any]]:
-        return MappingProxyType(self._watches.objects(kind))
+        return SealedDict(self._watches.objects(kind))  # a copy, because the caller runs in another thread
+
+
+def _cancel(stopped: Sequence[_Running]) -> list[asyncio.Task[None]]:
+    """Refuse writes of controllers from now on, and cancel their tasks, which are returned."""
+    tasks = []
+    for each in stopped:
+        each.is_open = False
+        if each.task is not None:
+            each.task.cancel()
+            tasks.append(each.task)
+    return tasks
 
 
 def _joined(key: Key) -> str:

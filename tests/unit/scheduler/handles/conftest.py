@@ -70,14 +70,23 @@ class Handled:
             )
         )
 
-    async def control(self, reconcile: Callable[[ReconcileRequest], Any], **more: Any) -> None:
-        """Run a controller of the kind."""
-        controller = PluginController(name="count", kind=LICENCES, reconcile=reconcile, **more)
+    async def control(
+        self,
+        reconcile: Callable[[ReconcileRequest], Any],
+        *,
+        others: Mapping[str, Callable[[ReconcileRequest], Any]] | None = None,
+        **more: Any,
+    ) -> None:
+        """Run a controller of the kind for the plugin `seats`, and others by their plugins."""
+        made = {
+            plugin: PluginController(name="count", kind=LICENCES, reconcile=each, **more)
+            for plugin, each in {"seats": reconcile, **(others or {})}.items()
+        }
         await self.handles.follow(
             Declared(
                 kinds={LICENCES.name: LICENCES},
-                watchers={LICENCES.name: ("seats",)},
-                controllers={"seats/count": ("seats", controller)},
+                watchers={LICENCES.name: tuple(made)},
+                controllers={f"{plugin}/count": (plugin, each) for plugin, each in made.items()},
             )
         )
 

@@ -1,6 +1,7 @@
 """Controllers of plugins run while the process leads; their failures affect one object."""
 
 import asyncio
+import threading
 from collections import Counter
 from typing import Any
 
@@ -189,28 +190,69 @@ async def test_a_call_that_lasts_too_long_is_cancelled(handled: Handled, monkeyp
     assert "it did not return in 0.01 s" in handled.events[0][1]
 
 
-async def test_a_controller_that_ignores_its_cancellation_does_not_hold_up_the_process(
-    handled: Handled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_controller_that_ignores_its_cancellation_does_not_hold_up_the_process(handled: Handled) -> None:
     """It is left behind, and cannot write any more."""
-    monkeypatch.setattr(controllers, "_STOP_SECONDS", 0.01)
     await handled.licence("a")
-    begun, released = asyncio.Event(), asyncio.Event()
+    begun, released = threading.Event(), threading.Event()
 
     async def reconcile(_: ReconcileRequest) -> None:
         begun.set()
         while not released.is_set():
             try:
-                await released.wait()
+                await asyncio.sleep(0.001)
             except asyncio.CancelledError:
                 continue
 
     handled.handles.controllers.lead()
     await handled.control(reconcile)
-    await asyncio.wait_for(begun.wait(), 30)
+    await handled.soon(begun.is_set)
     await asyncio.wait_for(handled.handles.controllers.retire(), 30)
     assert handled.handles.controllers.running == ()
     released.set()
+
+
+async def test_a_call_that_blocks_its_thread_stops_the_controllers_of_its_plugin_alone(
+    handled: Handled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon and the controllers of other plugins continue. Other declarations start the plugin again."""
+    monkeypatch.setattr(controllers, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(controllers, "_BLOCKED_SECONDS", 0.01)
+    await handled.licence("a")
+    released, counted = threading.Event(), Counted()
+
+    async def reconcile(_: ReconcileRequest) -> None:
+        released.wait()
+
+    handled.handles.controllers.lead()
+    await handled.control(reconcile, others={"rooms": counted.reconcile})
+    await handled.soon(lambda: handled.handles.controllers.running == (("rooms", "count"),))
+    await handled.licence("b")
+    await handled.soon(lambda: counted.calls["b"] == 1)
+    messages = [message for _, message in handled.events]
+    assert "a call blocks the thread of plugin seats, so its controllers are stopped: count" in messages
+
+    again = Counted()
+    await handled.control(again.reconcile)
+    await handled.soon(lambda: again.calls["a"] == 1)
+    released.set()
+
+
+async def test_code_of_a_controller_runs_in_a_thread_of_its_plugin(handled: Handled) -> None:
+    """Its requests are sent by the event loop of the daemon."""
+    await handled.licence("a")
+    threads: set[str] = set()
+    found: list[Any] = []
+
+    async def reconcile(request: ReconcileRequest) -> None:
+        threads.add(threading.current_thread().name)
+        found.append(await request.api.read(LICENCES, "", "a"))
+
+    handled.handles.controllers.lead()
+    await handled.control(reconcile)
+    await handled.soon(lambda: bool(found))
+
+    assert threads == {"plugin-seats"}
+    assert found[0]["metadata"]["name"] == "a"
 
 
 async def test_calls_beyond_the_burst_are_slowed_down(handled: Handled) -> None:
