@@ -17,8 +17,11 @@ from pyroclast.plugins.gang import (
     PODS_GRACE_SECONDS,
     has_minimum,
     has_placed_all,
+    is_broken,
+    is_starving,
     missing_tasks,
     pipelined_vote,
+    rank,
     shortage_of_tasks,
 )
 from pyroclast.testing import Scenario
@@ -220,6 +223,39 @@ def test_starving_ignores_roles() -> None:
     there = world(*running("w1", "w2", role="worker"), minimum=2, min_task_member={"ps": 1, "worker": 1})
 
     assert not there.session.jobs.job_starving(there.job("job"))
+
+
+def test_a_lost_member_of_a_role_starves() -> None:
+    """Two workers run, and the server that is needed waits."""
+    there = world(
+        *running("w1", "w2", role="worker"),
+        member("s", "ps"),
+        minimum=2,
+        min_task_member={"ps": 1, "worker": 1},
+    )
+
+    assert there.session.jobs.job_starving(there.job("job"))
+    assert rank(there.job("job")) == (False, False)
+
+
+def test_a_failed_member_counts_until_a_pod_waits_in_its_place() -> None:
+    """A gang of two with a member that runs and one that failed."""
+    failed = pod("f", on="n1", phase="Failed")
+    alone = world(*running("r"), failed, minimum=2)
+    replaced = world(*running("r"), failed, pod("p"), minimum=2)
+
+    assert not is_broken(alone.job("job"))
+    assert is_broken(replaced.job("job"))
+
+
+def test_a_serial_job_starves_while_none_of_it_runs() -> None:
+    """Its first pod succeeded, which is its minimum; the second one waits."""
+    done = pod("d", on="n1", phase="Succeeded")
+    waits = world(done, pod("p"), minimum=1)
+    runs = world(done, *running("r"), pod("p"), minimum=1)
+
+    assert is_starving(waits.job("job"))
+    assert not is_starving(runs.job("job"))
 
 
 def test_jobs_below_their_minimum_go_first_and_broken_ones_before_all() -> None:

@@ -218,6 +218,24 @@ def test_minimums_of_tasks_follow() -> None:
     assert group["spec"].get("minTaskMember", {}).get("a", 0) == 0
 
 
+def test_a_pending_job_moves_to_another_queue() -> None:
+    """kueue#3948: its group follows once, and pods that run keep the Job in its queue."""
+    world = World()
+    world.queue("other")
+    world.job("job", task("w", 2))
+    world.run()
+    world.change_job(queue="other")
+    world.run()
+    group = world.group()
+    assert group is not None
+    assert group["spec"]["queue"] == "other"
+    world.set_pods("Running")
+    world.run()
+    world.change_job(queue="default")
+    world.run()
+    assert (world.group() or {})["spec"]["queue"] == "other"
+
+
 def test_scaling_a_task_down_keeps_the_lowest_numbers() -> None:
     """volcano#782: pods of the highest numbers go."""
     world = started(task("w", 5, minAvailable=1), minAvailable=1)
