@@ -145,6 +145,8 @@ class Account:
     """Current resources of running tasks."""
     admitted: list[int]
     """Resources promised to admitted jobs, including those of this cycle. Admission adds to it."""
+    uncounted: Sequence[int] = ()
+    """Resources of running tasks beyond the minimum resources of their jobs, which do not count in `used`."""
 
 
 class Shortage(NamedTuple):
@@ -327,6 +329,7 @@ class QueueAdmission:
             limit=account.limit,
             asked=minimum,
             promised=shortage.promised,
+            uncounted=account.uncounted,
             holders=named,
             other_holders=len(holders) + len(admitted) - len(named),
         )

@@ -42,6 +42,7 @@ def usage_text(
     limit: Sequence[int],
     asked: Sequence[int],
     promised: Sequence[int] = (),
+    uncounted: Sequence[int] = (),
     holders: Sequence[str] = (),
     other_holders: int = 0,
 ) -> str:
@@ -55,6 +56,7 @@ def usage_text(
         limit: Limit, base units by row.
         asked: Request, base units by row.
         promised: Resources promised to admitted jobs; empty if these do not count.
+        uncounted: Resources of running tasks beyond the minimums of their jobs, which `used` does not contain.
         holders: These jobs, of which a few are named.
         other_holders: Number of further ones.
     """
@@ -71,8 +73,9 @@ def usage_text(
             if any(promised[row : row + 1])
             else ""
         )
+        beyond = f" by minimums, {quantity(row, uncounted[row])} beyond them" if any(uncounted[row : row + 1]) else ""
         parts.append(
-            f"{quantity(row, used[row])} of {quantity(row, limit[row])} {space.names[row]} used{kept}; "
+            f"{quantity(row, used[row])} of {quantity(row, limit[row])} {space.names[row]} used{beyond}{kept}; "
             f"requested {quantity(row, asked[row])}"
         )
     return f"{account}: {'; '.join(parts)}"

@@ -305,6 +305,7 @@ class QueueLedger(Ledger):
             limit=queue_usage.limit,
             used=[amount - more for amount, more in zip(queue_usage.allocated, queue_usage.elastic, strict=True)],
             admitted=queue_usage.inqueue,
+            uncounted=queue_usage.elastic,
         )
 
     @cached_property

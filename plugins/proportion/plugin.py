@@ -307,6 +307,7 @@ class Division(Ledger):
                 limit=queue_usage.limit,
                 used=used,
                 admitted=queue_usage.inqueue,
+                uncounted=queue_usage.elastic,
             )
         ]
 
