@@ -19,8 +19,9 @@ from typing import Final
 
 import structlog
 from aiohttp import web
-from aiohttp.typedefs import Middleware
+from aiohttp.typedefs import Handler, Middleware
 
+from pyroclast.controllers.admission.limits import ClientConnections, listen
 from pyroclast.kube.api.metrics import LOOP_TASKS
 from pyroclast.kube.api.reviews import Reviews
 from pyroclast.model.errors import ConfigError
@@ -32,6 +33,12 @@ __all__ = ["Endpoints", "HealthSource", "Look", "probes", "tls_context"]
 
 _STOP_SECONDS: Final = 5.0
 """Time that running requests have to finish."""
+_CONNECTIONS: Final = 64
+"""Connections of each listener at a time. For a further one, an idle connection is closed."""
+_AT_A_TIME: Final = 16
+"""Requests to the metrics listener that are answered at a time; further ones wait. An answer may have megabytes."""
+_SEND_SECONDS: Final = 10.0
+"""Time in which a client must take an answer, or its connection is closed."""
 
 Check = Callable[[], str | None]
 """Returns why the check fails, or None."""
@@ -66,6 +73,12 @@ class Endpoints:
         self._options, self._inside, self._reviews = options, inside, reviews
         self._following: asyncio.Task[None] | None = None
         self._runners: list[web.AppRunner] = []
+        self._listeners: list[asyncio.Server] = []
+        self._permits = asyncio.Semaphore(_AT_A_TIME)
+        self._text: asyncio.Task[bytes] | None = None
+        """The text of the metrics while it is made; all requests of that time get it."""
+        self.send_seconds = _SEND_SECONDS
+        """Time in which a client must take an answer."""
         self.ports: dict[str, int] = {}
         """Ports in use, by `health` and `metrics`; shows the port that was chosen for port 0."""
 
@@ -94,17 +107,31 @@ class Endpoints:
         """Close all listeners."""
         if self._following is not None:
             self._following.cancel()
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
         for runner in self._runners:
             await runner.cleanup()
         self._runners.clear()
 
     async def _listen(self, name: str, address: str, application: web.Application, tls: ssl.SSLContext | None) -> None:
         host, _, port = address.rpartition(":")
+        connections = ClientConnections()
+        application.on_response_prepare.append(_noting(connections))
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=_STOP_SECONDS)
         await runner.setup()
         self._runners.append(runner)
-        await web.TCPSite(runner, host.strip("[]") or None, int(port), ssl_context=tls).start()
-        self.ports[name] = runner.addresses[0][1]
+        assert runner.server is not None, "made by the line above"
+        listener = await listen(
+            runner.server,
+            host.strip("[]") or None,
+            int(port),
+            tls,
+            client_connections=connections,
+            most=_CONNECTIONS,
+        )
+        self._listeners.append(listener)
+        self.ports[name] = listener.sockets[0].getsockname()[1]
 
     def _metrics_tls(self) -> ssl.SSLContext | None:
         if not self._options.metrics_tls_cert_file:
@@ -115,7 +142,7 @@ class Endpoints:
         return certificate.context
 
     def _metrics_application(self) -> web.Application:
-        application = web.Application(middlewares=self._guards())
+        application = web.Application(middlewares=(self._limited, *self._guards()))
         if self._options.enable_metrics:
             application.router.add_get("/metrics", self._metrics)
         for path, look in self._inside.looks.items():
@@ -133,8 +160,33 @@ class Endpoints:
 
     async def _metrics(self, _: web.Request) -> web.Response:
         LOOP_TASKS.set(len(asyncio.all_tasks()))
-        text = await asyncio.to_thread(self._inside.metrics_text)
+        if self._text is None or self._text.done():
+            self._text = asyncio.create_task(asyncio.to_thread(self._inside.metrics_text))
+        text = await asyncio.shield(self._text)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
+
+    @web.middleware
+    async def _limited(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer some requests at a time. A client that does not take its answer in time loses its connection."""
+        async with self._permits:
+            response = await handler(request)
+            try:
+                async with asyncio.timeout(self.send_seconds):
+                    await response.prepare(request)
+                    await response.write_eof()
+            except TimeoutError:
+                if request.transport is not None:
+                    request.transport.abort()
+            return response
+
+
+def _noting(connections: ClientConnections) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    """Record the requests of connections, so that those without any are closed first."""
+
+    async def note(request: web.Request, _: web.StreamResponse) -> None:
+        connections.note(request.protocol)
+
+    return note
 
 
 def probes(inside: HealthSource) -> web.Application:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -346,3 +347,49 @@ async def test_a_certificate_that_cannot_be_read_ends_the_start(daemon: Daemon) 
 
     with pytest.raises(ConfigError, match="--metrics-tls-cert-file"):
         await Endpoints(options, daemon.inside()).start()
+
+
+async def test_idle_connections_are_closed_for_others(endpoints: Endpoints) -> None:
+    """A hundred connections without a request to each listener leave a request its answer."""
+    ports = [endpoints.ports["health"], endpoints.ports["metrics"]] * 100
+    opened = [await asyncio.open_connection("127.0.0.1", port) for port in ports]
+
+    assert (await get(endpoints, "health", "/livez"))[0] == 200
+    assert (await get(endpoints, "metrics", "/metrics"))[0] == 200
+    assert all(runner.server is not None and len(runner.server.connections) <= 64 for runner in endpoints._runners)
+    for _, writer in opened:
+        writer.close()
+
+
+async def test_parallel_requests_share_the_text_of_the_metrics(endpoints: Endpoints) -> None:
+    """It is made once for all requests that come while it is made."""
+    made: list[bool] = []
+    may_end = threading.Event()
+
+    def text() -> bytes:
+        made.append(may_end.wait(30))
+        return b"volcano_x 1\n"
+
+    endpoints._inside = replace(endpoints._inside, metrics_text=text)
+    asked = [asyncio.create_task(get(endpoints, "metrics", "/metrics")) for _ in range(8)]
+    while endpoints._permits._value > 16 - 8:  # noqa: ASYNC110  # what is waited for has no event
+        await asyncio.sleep(0.01)
+    may_end.set()
+
+    assert {status for status, _ in await asyncio.gather(*asked)} == {200}
+    assert made == [True]
+
+
+async def test_a_client_that_takes_no_answer_loses_its_connection(endpoints: Endpoints) -> None:
+    """Otherwise each of them would hold megabytes."""
+    endpoints._inside = replace(endpoints._inside, metrics_text=lambda: b"x" * 2**25)
+    endpoints.send_seconds = 0.05
+    server = endpoints._runners[1].server
+    assert server is not None
+    _, writer = await asyncio.open_connection("127.0.0.1", endpoints.ports["metrics"], limit=1)
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    while endpoints._text is None or server.connections:  # noqa: ASYNC110  # what is waited for has no event
+        await asyncio.sleep(0.01)
+
+    assert endpoints._permits._value == 16
+    writer.close()
