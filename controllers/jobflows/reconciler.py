@@ -27,6 +27,10 @@ __all__ = ["JobFlows"]
 
 _BY_JOB_FLOW: Final = "jobflow"
 _BY_TEMPLATE: Final = "template"
+_MOST_AT_A_TIME: Final = 64
+"""Jobs that are created, and Jobs that are deleted, before other flows have their turn."""
+_REST_SECONDS: Final = 0.1
+"""Wait for the others; by then the store shows the Jobs that were created."""
 
 
 class JobFlows(Controller):
@@ -66,14 +70,15 @@ class JobFlows(Controller):
             return wait
         jobs = self._jobs.by(_BY_JOB_FLOW, job_flow.metadata.uid)
         decision = decide(job_flow, jobs, lambda name: self._templates.get(key[0], name), self._operator.clock.wall())
-        for warning in decision.warnings:
+        for warning in decision.warnings[:_MOST_AT_A_TIME]:
             self._warn(job_flow, warning)
-        refusals = [await self._delete(job_flow, job) for job in decision.deletes]
-        refusals += [await self._make(job_flow, manifest) for manifest in decision.makes]
+        refusals = [await self._delete(job_flow, job) for job in decision.deletes[:_MOST_AT_A_TIME]]
+        refusals += [await self._make(job_flow, manifest) for manifest in decision.makes[:_MOST_AT_A_TIME]]
         await self._write(key, job_flow, decision.status)
         for refusal in filter(None, refusals):
             raise refusal  # the other Jobs were processed, and the status contains them
-        return None
+        is_all = max(len(decision.deletes), len(decision.makes)) <= _MOST_AT_A_TIME
+        return None if is_all else _REST_SECONDS
 
     async def _delete(self, job_flow: JobFlow, job: Job) -> ApiError | None:
         """Delete a Job of a flow that succeeded. Return the error if the server refuses."""

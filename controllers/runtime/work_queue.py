@@ -7,7 +7,8 @@
                ▲                                   │
                └────────────── its time ───────────┘
 
-A key is in each place at most once, so the number of objects limits the size of the queue.
+A key is in each place at most once, so the number of objects limits the size of the queue. Namespaces take turns, so
+that thousands of keys of one namespace do not delay those of others.
 """
 
 import asyncio
@@ -68,6 +69,8 @@ class WorkQueue:
         self._chance = chance or random.Random()
         self._waiting: dict[Key, float] = {}
         """Waiting keys and their times, in order of arrival."""
+        self._turns: dict[str, dict[Key, None]] = {}
+        """The same keys by namespace, in the order of the namespaces' turns."""
         self._working: dict[Key, float] = {}
         self._again: set[Key] = set()
         """Keys that were added while a worker processes them."""
@@ -147,9 +150,20 @@ class WorkQueue:
 
     def _wait(self, key: Key) -> None:
         self._waiting[key] = self._clock.monotonic()
+        self._turns.setdefault(key[0], {})[key] = None
         metrics.WORK_ADDS.labels(self.name).inc()
         metrics.WORK_DEPTH.labels(self.name).set(len(self._waiting))
         self._wake.set()
+
+    def _take(self) -> Key:
+        """Return the oldest key of the namespace whose turn it is, and end its turn."""
+        namespace = next(iter(self._turns))
+        keys = self._turns.pop(namespace)
+        key = next(iter(keys))
+        del keys[key]
+        if keys:
+            self._turns[namespace] = keys
+        return key
 
     async def _work(self) -> None:
         while not self._is_stopping:
@@ -157,7 +171,7 @@ class WorkQueue:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            key = next(iter(self._waiting))
+            key = self._take()
             now = self._clock.monotonic()
             metrics.WORK_WAIT_SECONDS.labels(self.name).observe(now - self._waiting.pop(key))
             metrics.WORK_DEPTH.labels(self.name).set(len(self._waiting))

@@ -216,3 +216,26 @@ async def _rest_through(client: MortalClient) -> None:
         except KilledError:
             continue
         return
+
+
+async def test_the_jobs_of_a_wide_flow_are_created_in_portions(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two Jobs at a time, so that other flows have their turn between; in the end there are five."""
+    monkeypatch.setattr("pyroclast.controllers.jobflows.reconciler._MOST_AT_A_TIME", 2)
+    names = [f"f{number}" for number in range(5)]
+    for name in names:
+        await make_template(ground, name)
+    spec = {"flows": [{"name": name} for name in names], "jobRetainPolicy": "retain"}
+    await ground.writer.create(JOB_FLOWS, {"metadata": {"name": "etl", "namespace": "default"}, "spec": spec})
+    client = MortalClient(ground.client.cluster, component="tests")
+    async with client, life(client, built, now=NOW) as reconcile:
+        assert await reconcile(KEY) is not None
+        assert await jobs(ground) == ["etl-f0", "etl-f1"]
+
+    operator = ground.operator()
+    built(operator)
+    async with ground.working(operator):
+
+        async def are_there() -> bool:
+            return len(await jobs(ground)) == 5
+
+        await ground.soon(are_there)

@@ -65,11 +65,11 @@ class Calls:
         return [later - earlier for earlier, later in pairwise(times)]
 
 
-async def test_keys_come_in_the_order_in_which_they_were_added(clock: MovedClock) -> None:
+async def test_keys_of_a_namespace_come_in_the_order_in_which_they_were_added(clock: MovedClock) -> None:
     """First come, first served."""
     calls = Calls(clock)
     async with running(calls, clock) as queue:
-        for key in (B, A, ("x", "c")):
+        for key in (B, A, ("default", "c")):
             queue.add(key)
         await queue.idle()
 
@@ -386,3 +386,17 @@ async def test_the_time_of_an_object_that_is_gone_is_dropped(clock: MovedClock) 
         assert not queue._due
         await clock.move(40_000_000.0)
         assert calls.names == ["a", "a"]
+
+
+async def test_namespaces_take_turns(clock: MovedClock) -> None:
+    """A key of another namespace comes second, though a hundred came before it."""
+    calls = Calls(clock)
+    async with running(calls, clock) as queue:
+        for number in range(100):
+            queue.add(("noisy", f"n{number}"))
+        queue.add(A)
+        queue.add(B)
+        await settled()
+
+    assert calls.names[:4] == ["n0", "a", "n1", "b"]
+    assert calls.names[4:] == [f"n{number}" for number in range(2, 100)]
