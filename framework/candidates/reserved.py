@@ -122,6 +122,7 @@ class SessionReservations:
         for each in there:
             if each.rules.has_ended(now):
                 self._expired.setdefault(columns[each.node], []).append(each.id)
+        self._all_expired = frozenset(task for tasks in self._expired.values() for task in tasks)
         self._by_column: dict[int, list[ReservedRoom]] = {}
         for room in self.rooms.values():
             self._by_column.setdefault(room.column, []).append(room)
@@ -151,6 +152,10 @@ class SessionReservations:
     def stands_for_one(self, task: Task) -> bool:
         """Return whether a task stands for a Reservation that is to be placed."""
         return task.id in self._reserve_tasks
+
+    def has_expired(self, task: TaskId) -> bool:
+        """Return whether a task on a node stands for a Reservation that has expired, and so keeps nothing (R43)."""
+        return task in self._all_expired
 
     def used_by(self, task: TaskId) -> ReservedRoom | None:
         """Return the Reservation that a placed task uses."""

@@ -159,6 +159,8 @@ class DeviceAllocator(Ledger):
     def _holds_cards(self, task: Task) -> bool:
         if task.status is TaskStatus.RELEASING and self._session.reserved.used_by(task.id) is None:
             return False
+        if self._session.reserved.has_expired(task.id):
+            return False
         return self.demand_of(task) is not None or self.family.names_cards(task)
 
     def _unnamed(self, cards: Any, shelf: Shelf, task: Task, uses: tuple[Use, ...]) -> tuple[Use, ...]:

@@ -362,10 +362,10 @@ class CpuAllocator(Ledger):
 
         A Reservation that has expired has nothing.
         """
+        if self._session.reserved.has_expired(task.id):
+            return NO_AMOUNTS
         reserved = self._session.snapshot.reservations.get(task.id)
-        if reserved is None:
-            return task.template.request
-        return reserved.amounts if task.id in self._session.reserved.rooms else NO_AMOUNTS
+        return task.template.request if reserved is None else reserved.amounts
 
     # Ledger -----------------------------------------------------------------------------------------------------------
 

@@ -241,3 +241,14 @@ def test_a_reservation_takes_over_the_devices_of_a_pod() -> None:
     assert minors(outcome, "r") == [1]
     (room,) = outcome.rounds[-1].snapshot.reservations.values()
     assert len(room.users) == 1
+
+
+def test_a_reservation_that_has_expired_keeps_no_device() -> None:
+    """Its phase still shows that it is Available. No event is about the pod that stands for it."""
+    kept = reservation(
+        "r", node="n", cpu=1, resources={GPU: "100"}, annotations={ALLOCATED: json.dumps(whole("gpu", 0))}, ttl="1s"
+    )
+    outcome = run(with_devices(gpu(0)).add(kept).job("s", tasks=1, cpu=1, resources={GPU: 100}))
+
+    assert minors(outcome, "s-0") == [0]
+    assert [event for event in outcome.events if event.name == "uid-r"] == []
