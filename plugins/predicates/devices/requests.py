@@ -27,6 +27,8 @@ _MOST_REQUESTS: Final = 1024
 """Distinct requests of which the matching devices are kept."""
 _DEVICES_PER_STEP: Final = 64
 """Devices of which copying what matches costs as much as a step."""
+_OF_CLASSES: Final = ""
+"""Stands for a namespace in the steps of selectors of classes, which administrators write."""
 _TAINTS: Final = frozenset({"NoSchedule", "NoExecute"})
 _ALL: Final = "All"
 
@@ -83,8 +85,8 @@ class Requests:
         """Steps so far, by namespace."""
 
     def is_exhausted(self, namespace: str) -> bool:
-        """Return whether the claims of a namespace have used up the steps of the session."""
-        return self.steps[namespace] >= MOST_STEPS
+        """Return whether the claims of a namespace have used up the steps of the session; never for classes."""
+        return namespace != _OF_CLASSES and self.steps[namespace] >= MOST_STEPS
 
     def fault(self, claim: wire.ResourceClaim) -> str:
         """Return why no node can serve a claim; empty if some may."""
@@ -145,9 +147,11 @@ class Requests:
         key = (*_key(spec), msgspec.json.encode(spec.tolerations))
         usable = self._usable.get(key)
         if usable is None:
-            usable = self._usable[key] = matching.copy()
+            usable = matching.copy()
             for number in np.flatnonzero(matching).tolist():
                 usable[number] = _tolerates(spec.tolerations, self._pools.offers[number].device.taints)
+            if _key(spec) in self._matching:
+                self._usable[key] = usable
         return Subrequest(
             request, name, spec, 0 if spec.allocation_mode == _ALL else max(spec.count, 1), matching, usable
         )
@@ -157,10 +161,13 @@ class Requests:
         key = _key(spec)
         known = self._matching.get(key)
         if known is None:
+            known = self._compute(namespace, spec)
+            if self.is_exhausted(namespace):
+                return known  # not for others: it may be cut off
             if len(self._matching) >= _MOST_REQUESTS:
                 self._matching.clear()
                 self._usable.clear()
-            known = self._matching[key] = self._compute(namespace, spec)
+            self._matching[key] = known
         return known
 
     def _compute(self, namespace: str, spec: wire.ExactDeviceRequest) -> tuple[BoolArray, str]:
@@ -169,7 +176,7 @@ class Requests:
         if known is None:
             every = np.ones(len(self._pools.offers), dtype=np.bool_)
             selectors = self._classes[name].spec.selectors
-            known = self._of_class[name] = self._selected(namespace, every, selectors, f"device class {name}")
+            known = self._of_class[name] = self._selected(_OF_CLASSES, every, selectors, f"device class {name}")
         of_class, error_of_class = known
         matching, error = self._selected(namespace, of_class, spec.selectors, "it")
         if spec.capacity is not None:

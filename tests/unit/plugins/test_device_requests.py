@@ -50,6 +50,17 @@ def test_selectors_of_a_namespace_end_after_a_number_of_steps() -> None:
     assert requests.fault(made("other", selecting(2998), namespace="other")) == ""
 
 
+def test_steps_of_one_namespace_do_not_cut_off_the_results_of_another() -> None:
+    """The first claim ends amid the devices; an equal claim of another namespace has its device."""
+    _, requests = requests_for(3000)
+    requests.steps["greedy"] = MOST_STEPS - 100
+    cut_off = requests.fault(made("a", selecting(2999), namespace="greedy"))
+
+    assert "steps in a cycle" in cut_off
+    assert requests.fault(made("b", selecting(2999))) == ""
+    assert requests.need(made("b", selecting(2999))).requests[0][0].usable.sum() == 1
+
+
 def test_equal_requests_cost_no_further_steps() -> None:
     """The devices that match are known."""
     _, requests = requests_for(100)
