@@ -6,6 +6,7 @@ preparation that its plugin requests. Both are registered before the daemon star
 plugin as it is loaded.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -14,6 +15,7 @@ import structlog
 
 from pyroclast.model.errors import ConfigError, PyroclastError
 from pyroclast.model.plan import Bind, Plan, Preparation
+from pyroclast.model.texts import said_by
 
 __all__ = [
     "BIND_EXTENSIONS",
@@ -178,10 +180,15 @@ class _Isolated:
             outcome = await self._binder.bind(plan)
             outcome_by_task = {each.bind.task: each for each in outcome.binds}
             prepared_seconds = outcome.prepared_seconds
-        except Exception as error:  # noqa: BLE001  it comes from outside, and a bug of it fails the plan alone
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # it comes from outside, and a bug of it fails the plan alone
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
             _log.exception("binder_failed", binder=self._name)
             outcome_by_task, prepared_seconds = {}, None
-            fault = f"{self._name}: {type(error).__name__}: {error}"
+            fault = f"{self._name}: {type(error).__name__}: {said_by(error)}"
         else:
             fault = f"{self._name}: no outcome was returned for this pod"
         # The plan's own binds, because the cache identifies binds by these objects: a binder may have replaced them.

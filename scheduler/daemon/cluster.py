@@ -30,6 +30,7 @@ from pyroclast.model.errors import ObjectError
 from pyroclast.model.ids import QueueName, TaskId
 from pyroclast.scheduler.cli.options import Options
 from pyroclast.scheduler.daemon.instrumented_writers import CountingBinder, CountingEvictor, Rate
+from pyroclast.scheduler.handles.preparers import in_threads
 from pyroclast.scheduler.monitoring.metrics import Metrics
 from pyroclast.scheduler.recording.recorder import RecordedState, Recorder
 
@@ -75,7 +76,7 @@ def make_cache(
 
     own = ApiBinder(
         client,
-        preparers=BIND_EXTENSIONS.preparers,
+        preparers=in_threads(BIND_EXTENSIONS.preparers),
         delegate=delegate,
         is_leader=is_leader,
         write_priority=write_priority,

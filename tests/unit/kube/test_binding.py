@@ -1,5 +1,6 @@
 """Binders and preparers from outside: they stack, are isolated, and none replaces another unnoticed."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 import pytest
@@ -104,6 +105,23 @@ async def test_what_a_binder_raises_fails_its_binds() -> None:
     assert [(each.bind, each.reason, each.message) for each in outcome.failed] == [
         (bind, "BinderFailed", told) for bind in BINDS
     ]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+async def test_an_exception_that_ends_processes_fails_the_binds(error: BaseException) -> None:
+    """The scheduler continues."""
+
+    class Ending:
+        async def bind(self, plan: Plan) -> PlanOutcome:  # noqa: ARG002  # it raises
+            raise error
+
+    extensions = BindExtensions()
+    extensions.register_binder(lambda _inner: Ending())
+
+    outcome = await extensions.around(Innermost()).bind(PLAN)
+
+    assert len(outcome.failed) == 2
+    assert type(error).__name__ in outcome.failed[0].message
 
 
 async def test_a_broken_binder_inside_is_a_failure_to_the_one_outside() -> None:
