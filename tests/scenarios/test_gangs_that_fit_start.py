@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
+from pyroclast.framework.placement.gangs import search
 from pyroclast.testing import Outcome, Scenario
 from tests.hypernodes import rack
 
@@ -90,3 +93,16 @@ def test_the_reason_is_true_of_the_cluster_as_it_stands() -> None:
     assert outcome.bindings == {}
     assert "no assignment of the 2 tasks that the gang needs to nodes exists" in outcome.why("g")
     assert "Insufficient cpu" in decided(gang(TWO_NODES, 40, 60)).why_pod("g-1")
+
+
+def test_gangs_of_one_namespace_leave_steps_to_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older gangs of a namespace, which have no places, take all steps of their namespace, and no more."""
+    scenario = TWO_NODES
+    for number in range(12):
+        scenario = scenario.job(f"n{number}", tasks=0, min_available=6, namespace="noisy")
+        for member, cpu in enumerate((10, 22, 11, 14, 11, 12)):
+            scenario = scenario.pod(f"n{number}-{member}", job=f"n{number}", namespace="noisy", cpu=cpu)
+    monkeypatch.setattr(search, "_EACH_CYCLE", 30)
+    monkeypatch.setattr(search, "_EACH_NAMESPACE", 10, raising=False)
+
+    assert decided(gang(scenario, 30, 50)).bindings == {"g-0": "nb", "g-1": "na"}

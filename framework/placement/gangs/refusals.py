@@ -29,8 +29,9 @@ def gave_up(size: int, steps: int, tried: Refusal | None) -> Refusal:
 
 
 def postponed(size: int) -> Refusal:
-    """Refuse a gang whose search did not begin, because other gangs used up the steps of the cycle."""
-    words = f"no assignment of the {size} tasks that the gang needs was searched for: the cycle's steps are used up"
+    """Refuse a gang whose search did not begin, because others used up the steps of the cycle, or of its namespace."""
+    used_up = "the steps of the cycle, or of its namespace, are used up"
+    words = f"no assignment of the {size} tasks that the gang needs was searched for: {used_up}"
     return _refusal(SEARCH_ENDED, words, None)
 
 

@@ -7,6 +7,7 @@ each region where the gang may run: first greedily by score, those that fewest n
 exactly.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -34,6 +35,7 @@ from pyroclast.framework.placement.gangs.trial import GangTrial
 from pyroclast.framework.placement.topology.placing import NO_DOMAIN_FITS
 from pyroclast.framework.session.memory import Assignment
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.session_values import ScratchKey
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.arrays import BoolArray, FloatArray, IntArray
 from pyroclast.model.ids import SubJobId
@@ -44,6 +46,9 @@ __all__ = ["GangSearch", "Place", "Within", "may_be_missed"]
 
 _EACH_CYCLE: Final = 40_000
 """Steps that all searches of one cycle may take together."""
+_EACH_NAMESPACE: Final = 10_000
+"""Steps of these that one namespace may take, if there are several."""
+_SPENT: Final = ScratchKey("steps of gang searches by namespace")
 _IN_REGIONS: Final = 10_000
 """Steps that one search may take on the way to regions."""
 
@@ -92,6 +97,9 @@ class GangSearch:
             within: The nodes in which to look, where they are chosen already; the domain does not count then.
         """
         self._session = session
+        self._spent: Counter[str] = session.scratch.setdefault(_SPENT, Counter())
+        several = session.snapshot.job_table.has_several_namespaces
+        self._share = _EACH_NAMESPACE if several else _EACH_CYCLE
         self._within = within
         self._statement = session.statement(trial=True)
         self._job = job
@@ -184,19 +192,29 @@ class GangSearch:
 
     def _goes_on(self) -> bool:
         """Return whether more steps may be taken."""
-        if self._session.search_steps < _EACH_CYCLE and self._steps < 2 * BUDGET:
+        if self._has_share and self._steps < 2 * BUDGET:
             return True
         self._is_exhaustive = False
         return False
 
     def _goes_on_to_regions(self, steps: int) -> bool:
         """Count steps of the way to a region; return whether more may be taken."""
-        self._session.search_steps += steps
+        self._spend(steps)
         self._steps_to_regions += steps
-        if self._session.search_steps < _EACH_CYCLE and self._steps_to_regions < _IN_REGIONS:
+        if self._has_share and self._steps_to_regions < _IN_REGIONS:
             return True
         self._is_exhaustive = False
         return False
+
+    @property
+    def _has_share(self) -> bool:
+        """Whether the job's namespace, and the cycle, have steps left."""
+        is_left = self._session.search_steps < _EACH_CYCLE
+        return is_left and self._spent[self._job.job.namespace] < self._share
+
+    def _spend(self, steps: int) -> None:
+        self._session.search_steps += steps
+        self._spent[self._job.job.namespace] += steps
 
     # One choice of members in one region ------------------------------------------------------------------------------
 
@@ -325,7 +343,7 @@ class GangSearch:
 
     def _count(self, steps: int) -> None:
         self._steps += steps
-        self._session.search_steps += steps
+        self._spend(steps)
 
     @property
     def steps(self) -> int:
