@@ -41,6 +41,8 @@ ESSENTIAL: Final = frozenset({"Pod", "Node", "PodGroup", "Queue"})
 
 MAX_REMEMBERED_FAULTS: Final = 10_000
 """Maximum number of distinct faults that are remembered. When it is reached, all are logged again."""
+_LONGEST_FAULT: Final = 1_024
+"""Characters of a fault that are remembered. Its words may quote a quarter of a megabyte of an annotation."""
 
 _log = structlog.get_logger(__name__)
 
@@ -162,7 +164,7 @@ class Faults:
     def __call__(self, fault: ObjectError) -> None:
         """Count a fault, and log it if it is new."""
         self._metrics.add("pyroclast_broken_fields_total", 1, fault.kind)
-        text = str(fault)
+        text = str(fault)[:_LONGEST_FAULT]
         if text not in self._logged:
             if len(self._logged) >= MAX_REMEMBERED_FAULTS:
                 self._logged.clear()  # most belong to deleted objects; without this, new faults would stay hidden

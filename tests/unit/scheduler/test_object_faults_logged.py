@@ -32,3 +32,11 @@ def test_new_faults_are_reported_after_many_others() -> None:
             faults(ObjectError("Pod", f"new/{number}", "spec", "odd"))
 
     assert [line["object"] for line in logged] == ["new/0", "new/1", "new/2"]
+
+
+def test_long_faults_are_remembered_in_short() -> None:
+    """Ten thousand faults that quote annotations would take gigabytes."""
+    faults = Faults(Metrics())
+    faults(ObjectError("Pod", "ns/p", "metadata.annotations", "x" * 250_000))
+
+    assert max(map(len, faults._logged)) <= 1024
