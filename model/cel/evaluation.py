@@ -192,7 +192,7 @@ class _Evaluation:
                 return NONE
             operand = operand.value
         if isinstance(operand, list):
-            if not is_number(index) or index != int(index):
+            if not is_number(index) or index % 1 != 0:  # also false for infinity and NaN
                 raise CelError(f"a list has no element {index!r}")
             if not 0 <= index < len(operand):
                 if is_optional:

@@ -75,13 +75,14 @@ def _find(text: Any, pattern: Any) -> str:
     return found[0] if found else ""
 
 
-def _found(text: Any, pattern: Any, most: int = -1) -> list[str]:
+def _found(text: Any, pattern: Any, most: Any = -1) -> list[str]:
+    limit = _whole(most)
     try:
         matches = compile_pattern(_text(pattern)).finditer(_text(text))
     except PatternError as error:
         raise CelError(str(error)) from None
     found = [match.group() for match in matches]
-    return found if most < 0 else found[:most]
+    return found if limit < 0 else found[:limit]
 
 
 def _ascii_case(text: Any, lower: int) -> str:

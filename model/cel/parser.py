@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from pyroclast.model.errors import PyroclastError
+from pyroclast.model.texts import shortened
 
 __all__ = [
     "MOST_CHARACTERS",
@@ -32,6 +33,9 @@ MOST_CHARACTERS: Final = 10 * 1024
 _DEEPEST: Final = 60
 """Levels of nesting. Each costs several levels of Python's stack."""
 _LARGEST: Final = 2**63
+_MOST_DIGITS: Final = 19
+"""Digits of a 64-bit integer."""
+_SURROGATES: Final = range(0xD800, 0xE000)
 
 _MACROS: Final = {
     "all": (2, 3),
@@ -281,9 +285,12 @@ class _Parser:
             self._depth -= 1
 
     def _integer(self, sign: int) -> int:
-        value = sign * int(self._token.text, 0 if self._token.text.startswith("0x") else 10)
+        text = self._token.text
+        digits = text.removeprefix("0x").lstrip("0") or "0"
+        # Python refuses to convert very long texts, with an error of its own
+        value = sign * int(digits, 16 if text.startswith("0x") else 10) if len(digits) <= _MOST_DIGITS else _LARGEST
         if not -_LARGEST <= value < _LARGEST:
-            raise CelError(f"{value} is no 64-bit integer")
+            raise CelError(f"{shortened(text)} is no 64-bit integer")
         self._at += 1
         return value
 
@@ -414,7 +421,7 @@ def _unescaped(text: str) -> str:
         code = next((number for number in numbers if number), None)
         if code is not None or octal:
             value = int(code, 16) if code is not None else int(octal, 8)
-            if value > 0x10FFFF:
+            if value > 0x10FFFF or value in _SURROGATES:
                 raise CelError(f"{match.group()} is no character")
             return chr(value)
         if plain not in _PLAIN_ESCAPES:

@@ -1,11 +1,16 @@
 """Expressions of the Common Expression Language, with the types of Kubernetes."""
 
+import math
+from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import pytest
 
 from pyroclast.model.cel.evaluation import compiled
+from pyroclast.model.cel.functions import FUNCTIONS, METHODS
 from pyroclast.model.cel.parser import CelError
+from pyroclast.model.cel.values import NONE, Optional, Quantity, Semver
 
 VARIABLES = {"a": {"name": "A100", "sizes": [1, 2, 3], "ok": True}, "n": 7}
 
@@ -91,6 +96,9 @@ def test_evaluations_without_result(text: str, message: str) -> None:
         ("size(1, 2)", "there is no function 'size' with 2 arguments"),
         ("has(n)", "has\\(\\) takes the field of a map"),
         ("99999999999999999999", "is no 64-bit integer"),
+        ("9" * 5000, "is no 64-bit integer"),
+        ("0x" + "f" * 5000, "is no 64-bit integer"),
+        (r"'\ud800'", "is no character"),
         ("'\\q'", "is no escape sequence"),
         ("(" * 100 + "1" + ")" * 100, "nested deeper than 60 levels"),
         ("1" + "+1" * 100, "nested deeper than 60 levels"),
@@ -128,3 +136,35 @@ def test_an_evaluation_ends_after_a_number_of_steps(text: str) -> None:
 def test_many_operands_of_a_logical_operator_are_no_depth() -> None:
     """Selectors list many values."""
     assert result(" || ".join(["n == 1"] * 500 + ["n == 7"])) is True
+
+
+VALUES = [
+    *(0, -1, 2**63 - 1, -(2**63), 0.5, math.inf, math.nan, True, None),
+    *("", "a", "1", "²", "1.0.0", "1Gi", "9" * 64, "("),
+    *([], [1, "a"], [[1]], {}, {"a": 1}, NONE, Optional(1), Quantity.of("1e300"), Semver.of("1.0.0")),
+]
+CALLS = [
+    *(f"{name}({', '.join('abc'[:arity])})" for name, (_, sizes) in FUNCTIONS.items() for arity in sizes if arity < 4),
+    *(f"a.{name}({', '.join('bc'[:arity])})" for name, (_, sizes) in METHODS.items() for arity in sizes if arity < 3),
+    *(f"a {operator} b" for operator in ("+", "-", "*", "/", "%", "<", "<=", "==", "in", "&&")),
+    *("a[b]", "a[?b]", "a.x", "a.?x", "has(a.x)", "!a", "-a", "{a: b}", "[?a]", "a.map(x, x)", "a.optFlatMap(x, x)"),
+]
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_values_of_a_wrong_type_are_an_error_of_the_expression(text: str) -> None:
+    """Each function and operator has a result or a CelError for values of all types: `dyn` hides types from checks."""
+    names = tuple(name for name in "abc" if uses(text, name))
+    program = compiled(text, names)
+    for values in product(VALUES, repeat=len(names)):
+        with suppress(CelError):
+            program.evaluate(dict(zip(names, values, strict=True)))
+
+
+def uses(text: str, name: str) -> bool:
+    """Return whether an expression uses a variable."""
+    try:
+        compiled(text, tuple(each for each in "abc" if each != name))
+    except CelError:
+        return True
+    return False
