@@ -27,6 +27,9 @@ _MOST_REQUESTS: Final = 1024
 """Distinct requests of which the matching devices are kept."""
 _DEVICES_PER_STEP: Final = 64
 """Devices of which copying what matches costs as much as a step."""
+_AMOUNTS_PER_STEP: Final = 4
+"""Amounts of a capacity of which comparing them with those of a device costs as much as a step."""
+_TOO_MANY_STEPS: Final = f"the claims of the namespace take more than {MOST_STEPS} steps in a cycle"
 _OF_CLASSES: Final = ""
 """Stands for a namespace in the steps of selectors of classes, which administrators write."""
 _TAINTS: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -143,14 +146,22 @@ class Requests:
     def _subrequest(
         self, claim: wire.ResourceClaim, request: str, name: str, spec: wire.ExactDeviceRequest
     ) -> Subrequest:
-        matching, _ = self._match(claim.metadata.namespace, spec)
+        namespace = claim.metadata.namespace
+        matching, _ = self._match(namespace, spec)
         key = (*_key(spec), msgspec.json.encode(spec.tolerations))
         usable = self._usable.get(key)
         if usable is None:
             usable = matching.copy()
             for number in np.flatnonzero(matching).tolist():
-                usable[number] = _tolerates(spec.tolerations, self._pools.offers[number].device.taints)
-            if _key(spec) in self._matching:
+                taints = self._pools.offers[number].device.taints
+                if taints and self.is_exhausted(namespace):
+                    usable[number:] = False
+                    break
+                self.steps[namespace] += len(taints)
+                usable[number] = _tolerates(spec.tolerations, taints)
+            if _key(spec) in self._matching and not self.is_exhausted(namespace):
+                if len(self._usable) >= _MOST_REQUESTS:
+                    self._usable.clear()
                 self._usable[key] = usable
         return Subrequest(
             request, name, spec, 0 if spec.allocation_mode == _ALL else max(spec.count, 1), matching, usable
@@ -180,9 +191,19 @@ class Requests:
         of_class, error_of_class = known
         matching, error = self._selected(namespace, of_class, spec.selectors, "it")
         if spec.capacity is not None:
-            for number in np.flatnonzero(matching).tolist():
-                matching[number] = _is_large_enough(spec.capacity, self._pools.offers[number])
+            error = self._narrow_by_capacity(namespace, spec.capacity, matching) or error
         return matching, error_of_class or error
+
+    def _narrow_by_capacity(self, namespace: str, capacity: wire.CapacityRequirements, matching: BoolArray) -> str:
+        """Leave only devices that have all of a capacity, and return an error if there are too many to compare."""
+        steps = 1 + len(capacity.requests) // _AMOUNTS_PER_STEP
+        for number in np.flatnonzero(matching).tolist():
+            if self.is_exhausted(namespace):
+                matching[number:] = False
+                return _TOO_MANY_STEPS
+            self.steps[namespace] += steps
+            matching[number] = _is_large_enough(capacity, self._pools.offers[number])
+        return ""
 
     def _selected(
         self, namespace: str, devices: BoolArray, selectors: Sequence[wire.DeviceSelector], source: str
@@ -206,7 +227,7 @@ class Requests:
         for number in np.flatnonzero(matching).tolist():
             if self.is_exhausted(namespace):
                 matching[number:] = False
-                return f"the claims of the namespace take more than {MOST_STEPS} steps in a cycle"
+                return _TOO_MANY_STEPS
             found, steps = selector.result(self._pools.offers[number])
             self.steps[namespace] += steps
             matching[number] = found is True

@@ -61,6 +61,31 @@ def test_steps_of_one_namespace_do_not_cut_off_the_results_of_another() -> None:
     assert requests.need(made("b", selecting(2999))).requests[0][0].usable.sum() == 1
 
 
+TAINT = {"key": "broken", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "taints"),
+    [
+        ({"capacity": {"requests": {f"{DRIVER}/memory": "8Gi"}}}, []),
+        ({"tolerations": [{"operator": "Exists"}]}, [TAINT]),
+    ],
+    ids=["capacity", "tolerations"],
+)
+def test_capacity_and_taints_of_each_device_count_as_steps(fields: Any, taints: Any) -> None:
+    """A namespace whose steps end amid the devices has fewer of them, and another namespace has all."""
+    devices = [device(f"d{number}", memory="80Gi", taints=taints) for number in range(1000)]
+    pools = Pools({"n": msgspec.convert(resource_slice("n", *devices), wire.ResourceSlice)}, TABLE)
+    requests = Requests(pools, {"gpu": msgspec.convert(device_class(), wire.DeviceClass)})
+    requests.steps["greedy"] = MOST_STEPS - 500
+    (cut_off,) = requests.need(made("a", exactly("r", **fields), namespace="greedy")).requests[0]
+    (whole,) = requests.need(made("b", exactly("r", **fields))).requests[0]
+
+    assert cut_off.usable.sum() < 500
+    assert requests.is_exhausted("greedy")
+    assert whole.usable.sum() == 1000
+
+
 def test_equal_requests_cost_no_further_steps() -> None:
     """The devices that match are known."""
     _, requests = requests_for(100)
