@@ -1,11 +1,12 @@
 """Laws of reasons, on generated clusters: what a message says of nodes, room and releases is so, from objects alone."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
+from pyroclast.model.ids import TaskId
 from pyroclast.model.refusals import Refusal
 from pyroclast.scheduler.simulation.rounds import SimulatedRound
 from pyroclast.testing import Outcome, Scenario
@@ -16,7 +17,31 @@ LAWS = settings(max_examples=examples(60), deadline=None, suppress_health_check=
 EVICTING = ("enqueue", "allocate", "preempt", "reclaim", "gangpreempt", "gangreclaim", "backfill")
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 CORDONED = "node(s) were unschedulable"
-LARGEST = re.compile(r"the largest node has (\d+) cpu")
+LARGEST = re.compile(r"It can never run: the largest node has (\d+) cpu")
+LARGEST_OF_OTHERS = re.compile(r"The largest of the other nodes has (\d+) cpu")
+SMALL: Mapping[str, Any] = {"cpu": 1, "memory": "2Gi", "pods": 1}
+CORDONED_IS_LARGEST = (
+    Scenario()
+    .queue("red")
+    .node("n0", **SMALL)
+    .node("n1", cpu=2, memory="2Gi", pods=1, unschedulable=True)
+    .job("j0", min_available=0, queue="red", cpu=3)
+)
+"""The largest node is cordoned, and too small as well."""
+GANG_ON_IDLE_AND_RELEASED_NODES = (
+    Scenario()
+    .queue("red")
+    .queue("green", capability={"cpu": 3})
+    .queue("blue")
+    .node("n0", **SMALL)
+    .node("n1", cpu=2, memory="2Gi", pods=1, unschedulable=True)
+    .node("n2", cpu=2, memory="2Gi", pods=2)
+    .node("n3", **SMALL, unschedulable=True)
+    .node("n4", **SMALL, unschedulable=True)
+    .job("j0", tasks=3, min_available=3, queue="red", cpu=None)
+    .running("j1", on=["n1", "n2"], min_available=0, queue="green", cpu=2)
+)
+"""A place for one member of a gang is idle, and waits for an eviction on the node of another one."""
 
 
 def decide(scenario: Scenario) -> Outcome:
@@ -71,31 +96,46 @@ def test_counts_of_nodes_are_true(scenario: Scenario) -> None:
 
 @LAWS
 @given(clusters())
+@example(CORDONED_IS_LARGEST)
 def test_permanent_causes_are_permanent(scenario: Scenario) -> None:
     """A refusal that no eviction changes is one where no node that permits the pod could hold it when empty."""
     outcome, nodes = decide(scenario), nodes_of(scenario)
     for pod, refusal in refusals_by_nodes(outcome, scenario):
         permitting = [each for each in nodes if not (each["spec"]["unschedulable"] or lacks_label(pod, each))]
         fitting = [each for each in permitting if not is_too_small(pod, each)]
-        largest = LARGEST.search(refusal.message)
+        largest, of_others = LARGEST.search(refusal.message), LARGEST_OF_OTHERS.search(refusal.message)
 
         assert refusal.resolvable or not fitting or "memory" in refusal.message
         assert fitting or not refusal.resolvable
         if largest is not None:
-            assert int(largest[1]) == max(int(each["status"]["allocatable"]["cpu"]) for each in permitting)
+            assert int(largest[1]) == most_cpus(nodes)
+        if of_others is not None:
+            assert int(of_others[1]) == most_cpus(permitting)
+
+
+def most_cpus(nodes: Sequence[Mapping[str, Any]]) -> int:
+    """Return the CPUs of the largest node."""
+    return max(int(each["status"]["allocatable"]["cpu"]) for each in nodes)
 
 
 @LAWS
 @given(clusters())
+@example(GANG_ON_IDLE_AND_RELEASED_NODES)
 def test_room_that_is_said_to_be_released_is_released(scenario: Scenario) -> None:
-    """A pod that fits once resources are released names a node from which a pod of this or an earlier cycle goes."""
+    """A pod that fits once resources are released, or another member of its gang, has a node from which a pod goes."""
     outcome = decide(scenario)
     for done in outcome.rounds:
         leaving = leaving_nodes(done)
         for condition in done.report.pod_conditions:
             if "once resources are released" in condition.message:
                 node = condition.message.split(" fits on node ")[1].split(" ")[0]
-                assert node in leaving, condition.message
+                assert leaving & {node, *nodes_of_gang(done, condition.task)}, condition.message
+
+
+def nodes_of_gang(done: SimulatedRound, member: TaskId) -> set[str]:
+    """Return the nodes on which the members of a pod's gang have places."""
+    gangs = (places for places in done.report.pipelined.values() if member in places)
+    return {str(node) for places in gangs for node in places.values()}
 
 
 def leaving_nodes(done: SimulatedRound) -> set[str]:
