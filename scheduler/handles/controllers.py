@@ -128,9 +128,9 @@ class PluginControllers:
 
     async def replace(self, declared: Mapping[str, tuple[str, PluginController]]) -> None:
         """Run these controllers from now on, by `plugin/controller`, if this process leads."""
-        await self._stop()
         self._declared = declared
-        if self._is_leading:
+        await self._stop()
+        if self._is_leading and not self._running:  # another call may have started them in the meantime
             self._start()
 
     def lead(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pyroclast.controllers.runtime.metrics import RECONCILES
 from pyroclast.controllers.runtime.writer import NotLeadingError
-from pyroclast.framework.extension.contract import ReconcileRequest
+from pyroclast.framework.extension.contract import PluginController, ReconcileRequest
 from pyroclast.scheduler.handles import controllers
 from tests.unit.scheduler.handles.conftest import LICENCES, Handled
 
@@ -302,3 +302,17 @@ async def test_other_declarations_replace_the_controllers(handled: Handled) -> N
     await handled.soon(lambda: second.calls["b"] == 1)
 
     assert first.calls == {"a": 1}
+
+
+async def test_controllers_that_are_replaced_twice_at_once_run_once(handled: Handled) -> None:
+    """The last declarations count, also if the controllers before them are still being stopped."""
+    running, reconcile = handled.handles.controllers, Counted().reconcile
+    running.lead()
+    await handled.control(reconcile)
+    first, last = (
+        {f"{plugin}/count": (plugin, PluginController(name="count", kind=LICENCES, reconcile=reconcile))}
+        for plugin in ("first", "last")
+    )
+    await asyncio.gather(running.replace(first), running.replace(last))
+
+    assert running.running == (("last", "count"),)
