@@ -84,13 +84,16 @@ def pattern_of(path: tuple[str, ...]) -> dict[str, Any]:
 
 def put(values: dict[str, Any], path: tuple[str, ...], text: str) -> None:
     """Set one value of a text."""
-    *way, last = path
-    for key, following in zip(way, path[1:], strict=True):
-        if following == "[]":
-            values[key] = [text]
-            return
-        values = values.setdefault("x" if key == "*" else key, {})
-    values["x" if last == "*" else last] = text
+    here: Any = values
+    for key, following in zip(path, (*path[1:], None), strict=True):
+        inner: Any = text if following is None else [] if following == "[]" else {}
+        if key == "[]":
+            here[:] = here or [inner]
+            here = here[0]
+        elif following is None:
+            here[key.replace("*", "x")] = inner
+        else:
+            here = here.setdefault(key.replace("*", "x"), inner)
 
 
 def values_with(text: str) -> dict[str, Any]:

@@ -88,6 +88,8 @@ ELSEWHERE = {
     "cannot be the parent queue": "once it is the parent, what it holds and what is below it are in order each",
     "must not name its node": "queues count of such a pod what its node offers: tests/scenarios",
     "more than the strict maximum": "the scheduler counts what pods use: a quota below it gets no further pods",
+    "this label does not change": "the webhook of pods is optional, and without it the label counts as it is",
+    "is nested too deeply": "decoding ignores content beyond this depth: tests/unit/model/test_wire.py",
     "must not name the quota of another namespace": "with `labelsOfOwnQuotas` such a label counts for nothing",
 }
 """Rules without a case, and why."""

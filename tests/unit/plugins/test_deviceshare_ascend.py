@@ -426,20 +426,6 @@ def test_queues_can_limit_the_memory_of_chips() -> None:
     assert "huawei.com/Ascend310P-memory" in outcome.why_pod("p-2")
 
 
-def test_the_example_of_the_page() -> None:
-    """Four chips in the networks 0, 1, 1 and 0, the first of them in use."""
-    there = holding(with_chips(ALL, A, 4, networks=[0, 1, 1, 0]), A, "r", 32768, 0)
-    two = run(there.job("p", pod=one(A, number=2)))
-    part = run(there.job("p", pod=one(A, number=1, memory=4096)))
-
-    assert allocated(two, A) == "id1,Ascend910A,32768,0:id2,Ascend910A,32768,0:;"
-    assert allocated(part, A) == "id1,Ascend910A,4369,0:;"
-    assert '"temp":"vir04"' in annotations_of(part)["p-0"][kind_of(A)]
-    assert "several chips are allocated whole only" in run(there.job("p", pod=one(A, number=2, memory=4096))).why_pod(
-        "p-0"
-    )
-
-
 @pytest.mark.parametrize(("limits", "evicted"), [({"number": 1}, ["low-0"]), ({"number": 1, "cores": 9}, [])])
 def test_victims_free_their_chips(limits: Any, evicted: list[str]) -> None:
     """A pod of a higher priority gets the chip, unless the chip could not serve it even if it were free."""

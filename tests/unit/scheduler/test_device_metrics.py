@@ -52,7 +52,7 @@ def test_pods_that_are_called_alike_are_two_that_share() -> None:
     """Names tell pods of one namespace apart, no more; their series is the sum."""
     metrics = Metrics()
     other = HELD.running(
-        "r", on=["n"], namespace="o", pod=one(number=1, cores=5), annotations={IDS: "GPU-0,NVIDIA,100,5:"}
+        "r", on=["n"], namespace="o", pod=one(number=1, memory=100, cores=5), annotations={IDS: "GPU-0,NVIDIA,100,5:"}
     )
     DeviceFigures(metrics).update(snapshot(other), ARGS)
 

@@ -55,6 +55,14 @@ def completed(value: Json) -> Json:
     return {**{name: spec.get(name) for name in names}, "tasks": tasks}
 
 
+def moves_to_another_queue(case: Json) -> bool:
+    """Return whether an update changes the queue of a Job and nothing else, which A24 permits."""
+    old, new = case["request"].get("oldObject"), case["request"].get("object")
+    if old is None or new is None or new.get("kind") != "Job" or old["spec"]["queue"] == new["spec"]["queue"]:
+        return False
+    return bool({**old["spec"], "queue": ""} == {**new["spec"], "queue": ""})
+
+
 @pytest.mark.parametrize("path", sorted({case["path"] for case in CASES}))
 def test_verdicts_are_volcanos(path: str) -> None:
     """Allowed, refused or completed alike, at every path."""
@@ -66,7 +74,7 @@ def test_verdicts_are_volcanos(path: str) -> None:
             patched = jsonpatch.apply_patch(case["request"]["object"], list(verdict.patches))
             is_same = completed(patched) == case["completed"]
         else:
-            is_same = (not verdict.faults) is case["allowed"]
+            is_same = (not verdict.faults) is (case["allowed"] or moves_to_another_queue(case))
         if not is_same:
             differing.append((case, [str(fault) for fault in verdict.faults]))
 

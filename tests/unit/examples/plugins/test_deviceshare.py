@@ -1,13 +1,15 @@
 """The example of docs/plugins/deviceshare.md."""
 
+import json
 from typing import Any
 
 from pyroclast.framework.extension import contract
 from pyroclast.testing import Scenario
 from pyroclast.testing.session import open_session
 from tests.unit.examples.page import assert_tells
-from tests.unit.plugins import koordinator
+from tests.unit.plugins import ascend, koordinator
 from tests.unit.plugins.cards import IDS, MEMORY, annotations_of, one, run, with_cards
+from tests.unit.plugins.test_deviceshare_scores import scores
 
 FOUR, TOGETHER = koordinator.FOUR, koordinator.TOGETHER
 WEIGHT, TAKEN = 10, 4096
@@ -47,8 +49,26 @@ def devices(wish: Any = None, **amounts: Any) -> str:
     return told or f"none: {outcome.why_pod('p-0').rpartition(': ')[2].rstrip('.')}"
 
 
+CHIP = "Ascend910A"
+CHIPS = ascend.holding(
+    ascend.with_chips(Scenario().add(ascend.chips_map()), CHIP, 4, networks=[0, 1, 1, 0]), CHIP, "r", 32768, 0
+)
+
+
+def chips(**limits: int) -> str:
+    """Chips of a pod with such limits and the score of the node, or why it has none."""
+    job = CHIPS.job("p", pod=ascend.one(CHIP, **limits))
+    outcome = ascend.run(job)
+    if not outcome.bindings:
+        return f"none: {outcome.why_pod('p-0').rpartition(': ')[2].rstrip('.')} |"
+    template = json.loads(annotations_of(outcome)["p-0"][f"huawei.com/{CHIP}"])[0].get("temp")
+    named = f", template `{template}`" if template else ""
+    (points,) = scores(job, AscendHAMiVNPUEnable=True, VGPUEnable=False, ScheduleWeight=1).values()
+    return f"`{ascend.allocated(outcome, CHIP)}`{named} | {points:g}"
+
+
 def test_the_page() -> None:
-    """What four pods are given, and what the first scores; what five others are given of Koordinator's devices."""
+    """What pods are given, and what the node scores: of virtual cards, Koordinator's devices and Ascend chips."""
     after = TAKEN + 4096
     part = 100 * after // MEMORY
 
@@ -67,4 +87,8 @@ def test_the_page() -> None:
         f"| 3 `nvidia.com/gpu` and 1 percent of RDMA cards, near each other | {devices(NEAR, nvidia=3, rdma=1)} |",
         f"| 50 percent of cores and memory | {devices(core=50, ratio=50)} |",
         f"| 4 `nvidia.com/gpu` | {devices(nvidia=4)} |",
+        f"four Ascend {CHIP.removeprefix('Ascend')} chips in the networks 0, 1, 1 and 0; chip `id0` is in use.",
+        f"| 2 `huawei.com/{CHIP}` | {chips(number=2)} |",
+        f"| 1 `huawei.com/{CHIP}`, 4096 | {chips(number=1, memory=4096)} |",
+        f"| 2 `huawei.com/{CHIP}`, 4096 | {chips(number=2, memory=4096)} |",
     )
