@@ -133,6 +133,17 @@ class CandidateNodes:
             self._places_empty[task.template.number] = known
         return known
 
+    def fits_per_empty_node(self, task: Task) -> IntArray:
+        """Count how many tasks like one each node that permits it would hold if it were empty, shape (N,)."""
+        request = self._nodes.needs(task.template).request
+        asked = np.flatnonzero(request > 0)
+        permitted = self._permitted_to_its_like(task)
+        if not asked.size:
+            return permitted * len(self._nodes)
+        places = (self._nodes.table.allocatable[asked] // request[asked, None]).min(axis=0)
+        fits: IntArray = np.where(permitted, np.maximum(places, 0), 0)
+        return fits
+
     @cached_property
     def _node_sizes(self) -> NodeSizes:
         return NodeSizes(self._nodes.table.allocatable)

@@ -5,7 +5,7 @@ nothing but their nodes concerns. Tasks that shun each other on a host count onc
 low no trial is worth making.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,13 +53,41 @@ class RoomInDomains:
     def _count(self) -> IntArray:
         session = self._session
         total = np.zeros(len(self._topology.domains), dtype=np.int64)
-        by_number: dict[int, list[Task]] = {}
-        for task in self._tasks:
-            by_number.setdefault(session.candidates.number(task), []).append(task)
-        for alike in by_number.values():
+        for alike in self._alike():
             per_node = np.minimum(fits_per_node(session, alike[0]), most_per_node(session, alike))
             total += np.minimum(self._topology.sums(per_node), len(alike))
         return total
+
+    def _alike(self) -> Iterable[list[Task]]:
+        by_number: dict[int, list[Task]] = {}
+        for task in self._tasks:
+            by_number.setdefault(self._session.candidates.number(task), []).append(task)
+        return by_number.values()
+
+    def counts_if_empty(self, numbers: Sequence[int]) -> IntArray:
+        """Return how many of the tasks each domain could take if its nodes were empty, shape of `numbers`."""
+        total = np.zeros(len(self._topology.domains), dtype=np.int64)
+        for alike in self._alike():
+            per_node = np.minimum(self._session.candidates.fits_per_empty_node(alike[0]), len(alike))
+            total += np.minimum(self._topology.sums(per_node), len(alike))
+        counts: IntArray = total[np.asarray(numbers, dtype=np.int64)]
+        return counts
+
+    def first_short(self, number: int, *, if_empty: bool) -> tuple[Task, IntArray]:
+        """Return the first task whose like do not all fit a domain, and how many of them each node takes, shape (N,).
+
+        Args:
+            number: A domain that does not fit all tasks.
+            if_empty: Whether other pods count for nothing.
+        """
+        session = self._session
+        for alike in self._alike():
+            fits = session.candidates.fits_per_empty_node(alike[0]) if if_empty else fits_per_node(session, alike[0])
+            most = len(alike) if if_empty else most_per_node(session, alike)
+            per_node: IntArray = np.minimum(fits, most)
+            if self._topology.sums(per_node)[number] < len(alike):
+                break
+        return alike[0], per_node
 
 
 def most_per_node(session: "Session", tasks: Sequence[Task]) -> IntArray:

@@ -6,8 +6,7 @@ that is undone exactly. A job that is divided is tried whole in each domain of a
 scores add up highest is taken.
 """
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -16,10 +15,11 @@ from pyroclast.framework.extension import contract
 from pyroclast.framework.placement.placing import Worksheet
 from pyroclast.framework.placement.placing_sub_jobs import place_part, place_parts
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
+from pyroclast.framework.placement.topology.nearest import Nearest
 from pyroclast.framework.placement.topology.turns import domain_turns
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.statements.statement import Statement
-from pyroclast.framework.state.domains import ALLOCATE, Domains
+from pyroclast.framework.state.domains import ALLOCATE
 from pyroclast.framework.state.jobs import SessionJob
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.sealed import SealedDict
@@ -220,67 +220,15 @@ class DomainSearch:
         # a job that has begun may continue one by one; otherwise all its pending tasks must fit together
         needed = room.size if held < 0 else session.jobs.missing_of_job(job)
         layers = session.topology.layer_names(job)
-        found = _Nearest(domains, domains.limit_of_job(job), held, room, needed, label=job.topology_key, layers=layers)
+        found = Nearest(domains, domains.limit_of_job(job), held, room, needed, label=job.topology_key, layers=layers)
         if found.most < needed:
-            return found.words
+            return found.why(session, job.job.namespace)
         for sheet in self._sheets if job.has_sub_group_policy else ():
             part, inside = sheet.sub_job, domains.limit_of_part(sheet.sub_job)
             left, held = RoomInDomains(session, self._domains, sheet.left()), domains.held_by_part(part)
             needed = left.size if held < 0 else max(part.missing, 1)
-            nearest = _Nearest(domains, inside, held, left, needed)
+            nearest = Nearest(domains, inside, held, left, needed)
             if inside is not None and nearest.most < needed:
-                return f"sub-group {part.id.rpartition('/')[2]}: {nearest.words}"
+                return f"sub-group {part.id.rpartition('/')[2]}: {nearest.why(session, job.job.namespace)}"
         reason = next((each.message for each in job.reasons.task_refusals.values() if each.message), "")
         return f"{found.words_by_room}: {reason}" if reason else found.words_by_room
-
-
-class _Nearest:
-    """Largest number of tasks that domains hold, tier by tier."""
-
-    def __init__(
-        self,
-        domains: Domains,
-        limit: int | None,
-        held: int,
-        room: RoomInDomains,
-        needed: int,
-        *,
-        label: str = "",
-        layers: Mapping[int, str] = MappingProxyType({}),
-    ) -> None:
-        """Look at the domains that are allowed.
-
-        Args:
-            domains: All domains.
-            limit: The highest tier; all if None.
-            held: The innermost domain around what is placed; negative if nothing is.
-            room: Counts how many of the tasks each takes.
-            needed: How many must find places.
-            label: The label whose values are the domains; empty for HyperNodes.
-            layers: Names of tiers that messages use.
-        """
-        tree = domains.topology
-        highest = tree.tiers[-1] if limit is None else limit
-        allowed = domains.allowed(limit=highest, held=held, root=tree.root)
-        tasks = f"{needed} task{'s' if needed > 1 else ''}"
-        tiers = {domain.tier: layers.get(domain.tier, f"tier {domain.tier}") for domain in tree.domains}
-        what = f"no domain of {tiers.get(highest, f'tier {highest}')} or below fits {tasks}"
-        if highest >= tree.tiers[-1]:
-            what = f"no domain, nor all nodes together, fits {tasks}"
-        if label:
-            what = f"the nodes of no value of label {label} fit {tasks}"
-        counts = room.counts(allowed).tolist()
-        best: dict[int, tuple[int, str]] = {}
-        for number, count in zip(allowed, counts, strict=True):
-            domain = tree.domains[number]
-            if domain.tier not in best or count > best[domain.tier][0]:
-                named = domain.name if label else f"{domain.name} ({tiers[domain.tier]})"
-                best[domain.tier] = count, "all nodes" if number == tree.root else named
-        fits = ", ".join(
-            f"{name} fit{'' if name == 'all nodes' else 's'} {count}" for _, (count, name) in sorted(best.items())
-        )
-        around = f" around {tree.domains[held].name}, where it runs" if held >= 0 else ""
-        self.most = max(counts, default=-1)
-        """Number of tasks that the largest domain holds; negative if there is none."""
-        self.words = f"{what}: best {fits}" if allowed else f"{what}: there is none{around}"
-        self.words_by_room = f"{what}, although by capacity alone {fits}"

@@ -94,10 +94,21 @@ def test_the_rest_joins_what_runs() -> None:
 
 
 def test_why_a_job_waits_names_the_best_domain_of_each_tier() -> None:
-    """Counted over all domains, exactly."""
+    """Counted over all domains, exactly; then the nodes of the best domain are counted by what refuses a task."""
+    scenario = two_racks().running("old", on=("s0-n1", "s0-n2", "s1-n3")).job("j", tasks=2, group=HARD_2)
+    outcome = scenario.run("allocate", plugins=PLUGINS)
+
+    best = "best s1 (tier 1) fits 1, s2 (tier 2) fits 1"
+    causes = "0/2 nodes of s1 take more: 2 Insufficient cpu"
+    assert outcome.why("j") == f"allocate: no domain of tier 2 or below fits 2 tasks: {best}; {causes}"
+
+
+def test_domains_that_are_too_small_even_if_empty_are_the_cause() -> None:
+    """That one of them is full as well does not matter."""
     outcome = two_racks().running("old", on=("s0-n1",)).job("j", tasks=3, group=HARD_1).run("allocate", plugins=PLUGINS)
 
-    assert "no domain of tier 1 or below fits 3 tasks: best s1 (tier 1) fits 2" in outcome.why("j")
+    largest = "largest s0 (tier 1) holds 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
+    assert f"no domain of tier 1 or below could hold 3 tasks even if empty: {largest}" in outcome.why("j")
 
 
 def test_an_unknown_tier_name_is_refused() -> None:
@@ -220,14 +231,16 @@ def test_the_message_names_the_sub_group_without_a_domain() -> None:
     group = {"subGroupPolicy": [policy]}
     outcome = two_racks().job("j", tasks=3, group=group, labels={"part": "a"}).run("allocate", plugins=PLUGINS)
 
-    words = "sub-group s-a: no domain of tier 1 or below fits 3 tasks: best s0 (tier 1) fits 2"
+    largest = "largest s0 (tier 1) holds 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
+    words = f"sub-group s-a: no domain of tier 1 or below could hold 3 tasks even if empty: {largest}"
     assert outcome.why("j") == f"allocate: {words}"
     assert outcome.condition_message("j-0") == words
 
 
 def test_all_nodes_together_are_called_so() -> None:
     """A soft topology may span them all; the root of the tree is not a HyperNode object."""
-    outcome = two_racks().job("j", tasks=5, group=SOFT).run("allocate", plugins=PLUGINS)
+    scenario = two_racks().running("old", on=("s1-n3",)).job("j", tasks=4, group=SOFT)
+    outcome = scenario.run("allocate", plugins=PLUGINS)
 
-    best = "best s0 (tier 1) fits 2, s2 (tier 2) fits 4, all nodes fit 4"
-    assert outcome.why("j") == f"allocate: no domain, nor all nodes together, fits 5 tasks: {best}"
+    best = "best s0 (tier 1) fits 2, s2 (tier 2) fits 3, all nodes fit 3"
+    assert f"allocate: no domain, nor all nodes together, fits 4 tasks: {best}" in outcome.why("j")
