@@ -21,7 +21,7 @@ from pyroclast.model.reservations.use import NO_USE
 from pyroclast.model.resources import MILLI
 from pyroclast.model.tasks import Task
 
-__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "Tally", "explain"]
+__all__ = ["NO_NODE_FITS", "TOO_MANY_VOLUMES", "Tally", "explain", "shortage"]
 
 NO_NODE_FITS = "NoNodeFits"
 """Reason of a refusal by nodes."""
@@ -49,7 +49,7 @@ def explain(answers: NodeAnswers, task: Task, domain: BoolArray | None) -> Refus
     return tally.refusal(int(everywhere.sum()))
 
 
-def _shortage(resource: str) -> str:
+def shortage(resource: str) -> str:
     """Return the text under which nodes without capacity for a resource, or without a CSI driver, are counted."""
     driver = resource.removeprefix(CSI_VOLUMES)
     return f"Insufficient {resource}" if driver == resource else f"node(s) did not have the CSI driver {driver}"
@@ -174,7 +174,7 @@ class Tally:
             if is_short.any():
                 left = self.columns().future_idle[row][is_short]
                 self._most[row] = max(int(left.max()), 0, self._most.get(row, 0))
-                text = _shortage(self._answers.resources.names[row])
+                text = shortage(self._answers.resources.names[row])
                 self.refuse(is_short, Reason(text, resolvable=resolvable), _ROOM)
 
     def note_largest(self, permitted: IntArray) -> None:

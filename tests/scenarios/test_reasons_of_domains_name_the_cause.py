@@ -62,7 +62,7 @@ def test_nodes_that_take_one_pod_of_the_gang_each_are_counted() -> None:
     port = {"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}], "resources": {"requests": {"cpu": "1"}}}
     message = gang_of(3, nodes(cpu=8), pod={"containers": [port]}).condition_message("g-2")
 
-    assert message.endswith("0/2 nodes of r0 take more: 2 node(s) take no two of its pods")
+    assert message.endswith("0/2 nodes of r0 take more: 2 node(s) take only one of its pods")
 
 
 def test_unlike_gangs_beyond_the_bound_have_the_numbers_alone() -> None:
@@ -78,3 +78,16 @@ def test_unlike_gangs_beyond_the_bound_have_the_numbers_alone() -> None:
     assert all("no domain of tier 1 or below fits 3 tasks" in each for each in messages)
     assert sum("take more" in each for each in messages) == 16
     assert "take more" in outcome.condition_message("other/last-0")
+
+
+def test_members_that_are_gated_are_no_permanent_cause() -> None:
+    """One pod runs in a rack for four; one waits for the other node, which is full, and two are gated."""
+    group = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
+    scenario = nodes().running("full", on=("n0", "n1", "n2"), cpu=2).running("half", on=("n3",), cpu=1)
+    scenario = scenario.job("g", tasks=2, min_available=4, running_on=("n3",), cpu=1, group=group)
+    for name in ("g-2", "g-3"):
+        scenario = scenario.pod(name, job="g", cpu=1, spec={"schedulingGates": [{"name": "example.com/later"}]})
+    message = scenario.run("enqueue", "allocate", plugins=PLUGINS).condition_message("g-1")
+
+    assert "even if empty" not in message
+    assert "0/2 nodes of r1 take more: 2 Insufficient cpu" in message

@@ -73,12 +73,15 @@ class RoomInDomains:
         counts: IntArray = total[np.asarray(numbers, dtype=np.int64)]
         return counts
 
-    def first_short(self, number: int, *, if_empty: bool) -> tuple[Task, IntArray]:
+    def first_short(self, number: int, *, if_empty: bool) -> tuple[Task, IntArray] | None:
         """Return the first task whose like do not all fit a domain, and how many of them each node takes, shape (N,).
 
         Args:
-            number: A domain that does not fit all tasks.
+            number: A domain.
             if_empty: Whether other pods count for nothing.
+
+        Returns:
+            None if all tasks fit the domain, each kind by itself.
         """
         session = self._session
         for alike in self._alike():
@@ -86,8 +89,8 @@ class RoomInDomains:
             most = len(alike) if if_empty else most_per_node(session, alike)
             per_node: IntArray = np.minimum(fits, most)
             if self._topology.sums(per_node)[number] < len(alike):
-                break
-        return alike[0], per_node
+                return alike[0], per_node
+        return None
 
 
 def most_per_node(session: "Session", tasks: Sequence[Task]) -> IntArray:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from pyroclast.framework.candidates.explaining import shortage
 from pyroclast.framework.placement.topology.capacity import RoomInDomains
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
@@ -93,7 +94,8 @@ class Nearest:
             return self._words
         if_empty = list(map(max, self._counts, self._room.counts_if_empty(self._allowed).tolist()))
         largest = max(range(len(self._allowed)), key=lambda each: (if_empty[each], -each))
-        is_never = if_empty[largest] < self._needed
+        # pods that are not there yet, or that are gated, may fit
+        is_never = if_empty[largest] < min(self._needed, self._room.size)
         if is_never:
             number = self._allowed[largest]
             holds = f"hold{'' if number == self._domains.topology.root else 's'} {if_empty[largest]}"
@@ -111,7 +113,10 @@ class Nearest:
 
     def _reasons(self, session: Session, namespace: str, number: int, *, if_empty: bool) -> str:
         """Count the nodes of a domain by what keeps a further task from them; empty beyond the bounds of a cycle."""
-        task, fits = self._room.first_short(number, if_empty=if_empty)
+        short = self._room.first_short(number, if_empty=if_empty)
+        if short is None:
+            return ""
+        task, fits = short
         there = self._domains.mask(number)
         known: _Explained = session.scratch.get(_EXPLAINED) or session.scratch.setdefault(_EXPLAINED, _Explained())
         # what the nodes hold follows from these: where not all tasks fit, their number limits no node
@@ -156,7 +161,7 @@ def _count(session: Session, task: Task, fits: IntArray, there: BoolArray, *, if
     open_nodes = there & (fits > 0)
     for row in needs.checked.tolist():
         is_short = open_nodes & (room[row] - fits * needs.request[row] < needs.request[row])
-        counts[f"Insufficient {session.resources.names[row]}"] += int(is_short.sum())
+        counts[shortage(session.resources.names[row])] += int(is_short.sum())
         open_nodes &= ~is_short
-    counts["node(s) take no two of its pods"] += int(open_nodes.sum())
+    counts["node(s) take only one of its pods"] += int(open_nodes.sum())
     return ", ".join(sorted(f"{count} {text}" for text, count in counts.items() if count))
