@@ -77,7 +77,7 @@ def test_a_gang_that_is_only_preferably_gathered_uses_nodes_without_labels() -> 
     assert places(run(gang(scenario, 3, more=gathered()))) == ["n1", "n1", "other"]
     waiting = run(gang(scenario, 3, more=gathered("SpineLayer")))
     assert places(waiting) == []
-    assert "no domain of SpineLayer or below could hold 3 tasks even if empty: largest" in waiting.condition_message(
+    assert "no domain of SpineLayer or below could fit 3 tasks even if empty: largest" in waiting.condition_message(
         "g-0"
     )
 

@@ -128,7 +128,7 @@ def test_no_domain_with_room_is_a_reason_by_label() -> None:
     outcome = run(members(RACKS.add(native_group("a", 6, key="rack")), "a", 6))
 
     assert outcome.bindings == {}
-    assert "the nodes of no value of label rack could hold 6 tasks even if empty: largest b holds 5" in outcome.why(JOB)
+    assert "the nodes of no value of label rack could fit 6 tasks even if empty: largest b fits 5" in outcome.why(JOB)
 
 
 def test_further_pods_join_the_domain_of_those_that_run() -> None:

@@ -52,7 +52,7 @@ def test_a_label_that_too_few_nodes_have_comes_before_full_nodes() -> None:
     scenario = nodes(n0=labelled, n2=labelled).running("full", on=("n0", "n1", "n2", "n3"), cpu=2)
 
     assert gang_of(3, scenario, pod=SSD).condition_message("g-2") == (
-        "no domain of tier 1 or below could hold 3 tasks even if empty: largest r0 (tier 1) holds 2; "
+        "no domain of tier 1 or below could fit 3 tasks even if empty: largest r0 (tier 1) fits 2; "
         f"0/2 nodes of r0 take more: 1 Insufficient cpu, 1 {NO_SSD}"
     )
 

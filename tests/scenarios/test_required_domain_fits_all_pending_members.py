@@ -32,7 +32,7 @@ def test_a_rack_for_the_minimum_alone_is_not_enough(more: dict[str, Any]) -> Non
 
     assert outcome.bindings == {}
     assert outcome.condition_message("g-7") == (
-        "no domain of tier 1 or below could hold 8 tasks even if empty: largest r0 (tier 1) holds 4; "
+        "no domain of tier 1 or below could fit 8 tasks even if empty: largest r0 (tier 1) fits 4; "
         "0/2 nodes of r0 take more: 2 Insufficient cpu"
     )
 

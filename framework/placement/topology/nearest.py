@@ -64,7 +64,7 @@ class Nearest:
         if label:
             where, are_many = f"the nodes of no value of label {label}", True
         what = f"{where} fit{'' if are_many else 's'} {tasks}"
-        self._never = f"{where} could hold {tasks} even if empty"
+        self._never = f"{where} could fit {tasks} even if empty"
         counts = room.counts(allowed).tolist()
         best: dict[int, tuple[int, str]] = {}
         for number, count in zip(allowed, counts, strict=True):
@@ -98,8 +98,8 @@ class Nearest:
         is_never = if_empty[largest] < min(self._needed, self._room.size)
         if is_never:
             number = self._allowed[largest]
-            holds = f"hold{'' if number == self._domains.topology.root else 's'} {if_empty[largest]}"
-            words = f"{self._never}: largest {self._name(number)} {holds}"
+            fits = f"fit{'' if number == self._domains.topology.root else 's'} {if_empty[largest]}"
+            words = f"{self._never}: largest {self._name(number)} {fits}"
         else:
             # among equals the one that would hold most shows what can be changed
             nearest = max(range(len(self._allowed)), key=lambda each: (self._counts[each], if_empty[each], -each))

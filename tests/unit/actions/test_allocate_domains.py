@@ -107,8 +107,8 @@ def test_domains_that_are_too_small_even_if_empty_are_the_cause() -> None:
     """That one of them is full as well does not matter."""
     outcome = two_racks().running("old", on=("s0-n1",)).job("j", tasks=3, group=HARD_1).run("allocate", plugins=PLUGINS)
 
-    largest = "largest s0 (tier 1) holds 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
-    assert f"no domain of tier 1 or below could hold 3 tasks even if empty: {largest}" in outcome.why("j")
+    largest = "largest s0 (tier 1) fits 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
+    assert f"no domain of tier 1 or below could fit 3 tasks even if empty: {largest}" in outcome.why("j")
 
 
 def test_an_unknown_tier_name_is_refused() -> None:
@@ -231,8 +231,8 @@ def test_the_message_names_the_sub_group_without_a_domain() -> None:
     group = {"subGroupPolicy": [policy]}
     outcome = two_racks().job("j", tasks=3, group=group, labels={"part": "a"}).run("allocate", plugins=PLUGINS)
 
-    largest = "largest s0 (tier 1) holds 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
-    words = f"sub-group s-a: no domain of tier 1 or below could hold 3 tasks even if empty: {largest}"
+    largest = "largest s0 (tier 1) fits 2; 0/2 nodes of s0 take more: 2 Insufficient cpu"
+    words = f"sub-group s-a: no domain of tier 1 or below could fit 3 tasks even if empty: {largest}"
     assert outcome.why("j") == f"allocate: {words}"
     assert outcome.condition_message("j-0") == words
 
