@@ -134,9 +134,10 @@ class PluginControllers:
             self._start()
 
     def lead(self) -> None:
-        """Start the controllers."""
-        self._is_leading = True
-        self._start()
+        """Start the controllers, unless they run."""
+        if not self._is_leading:
+            self._is_leading = True
+            self._start()
 
     async def retire(self) -> None:
         """Stop the controllers."""

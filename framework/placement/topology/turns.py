@@ -119,8 +119,10 @@ class DomainTurn:
     def uncut(self) -> Iterator[None]:
         """Let a search end that has found a domain."""
         share, self._share, self.is_cut = self._share, _UNLIMITED, False
-        yield
-        self._share = share
+        try:
+            yield
+        finally:
+            self._share = share
 
     def end(self) -> None:
         """End the turn, because places were found."""

@@ -37,7 +37,7 @@ from pyroclast.model.plan import Preparation
 from pyroclast.model.refusals import Reason, Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.predicates.devices.pools import DeviceId, Pools
-from pyroclast.plugins.predicates.devices.requests import MOST_STEPS, ClaimNeed, Requests
+from pyroclast.plugins.predicates.devices.requests import TOO_MANY_STEPS, ClaimNeed, Requests
 from pyroclast.plugins.predicates.devices.results import allocation_of
 from pyroclast.plugins.predicates.devices.search import Chosen, Search
 from pyroclast.plugins.predicates.devices.usage import DeviceUsage
@@ -152,7 +152,7 @@ class DeviceAllocator(Ledger):
         if claim.status.allocation is not None or given is not None:
             return ""
         if self._requests.is_exhausted(task.namespace):
-            return f"the resourceclaims of the namespace take more than {MOST_STEPS} steps in a cycle"
+            return TOO_MANY_STEPS
         fault = self._requests.fault(claim)
         return f'resourceclaim "{name}": {fault}' if fault else ""
 

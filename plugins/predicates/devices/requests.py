@@ -15,7 +15,7 @@ from pyroclast.model.texts import shortened
 from pyroclast.plugins.predicates.devices.pools import Offer, Pools
 from pyroclast.plugins.predicates.devices.selectors import DeviceExpression
 
-__all__ = ["MOST_DEVICES_OF_CLAIM", "ClaimNeed", "Constraint", "Requests", "Subrequest"]
+__all__ = ["MOST_DEVICES_OF_CLAIM", "TOO_MANY_STEPS", "ClaimNeed", "Constraint", "Requests", "Subrequest"]
 
 MOST_DEVICES_OF_CLAIM: Final = 32
 """Devices that a claim can have; the limit of the API server."""
@@ -29,7 +29,7 @@ _DEVICES_PER_STEP: Final = 64
 """Devices of which copying what matches costs as much as a step."""
 _AMOUNTS_PER_STEP: Final = 4
 """Amounts of a capacity of which comparing them with those of a device costs as much as a step."""
-_TOO_MANY_STEPS: Final = f"the claims of the namespace take more than {MOST_STEPS} steps in a cycle"
+TOO_MANY_STEPS: Final = f"the claims of the namespace take more than {MOST_STEPS} steps in a cycle"
 _OF_CLASSES: Final = ""
 """Stands for a namespace in the steps of selectors of classes, which administrators write."""
 _TAINTS: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -200,7 +200,7 @@ class Requests:
         for number in np.flatnonzero(matching).tolist():
             if self.is_exhausted(namespace):
                 matching[number:] = False
-                return _TOO_MANY_STEPS
+                return TOO_MANY_STEPS
             self.steps[namespace] += steps
             matching[number] = _is_large_enough(capacity, self._pools.offers[number])
         return ""
@@ -227,7 +227,7 @@ class Requests:
         for number in np.flatnonzero(matching).tolist():
             if self.is_exhausted(namespace):
                 matching[number:] = False
-                return _TOO_MANY_STEPS
+                return TOO_MANY_STEPS
             found, steps = selector.result(self._pools.offers[number])
             self.steps[namespace] += steps
             matching[number] = found is True

@@ -65,6 +65,15 @@ async def test_controllers_run_only_while_the_process_leads(handled: Handled) ->
     assert counted.calls["b"] == 0
 
 
+async def test_a_process_that_leads_already_starts_no_second_controller(handled: Handled) -> None:
+    """The controllers run once."""
+    handled.handles.controllers.lead()
+    await handled.control(Counted().reconcile)
+    handled.handles.controllers.lead()
+
+    assert handled.handles.controllers.running == (("seats", "count"),)
+
+
 async def test_a_controller_writes_through_its_api(handled: Handled) -> None:
     """Reads, creates, patches the status, and deletes."""
     await handled.licence("a")
