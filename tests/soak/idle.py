@@ -1,6 +1,6 @@
 """An idle cluster is used: no job is refused by a share in two cycles together while idle nodes have room for it.
 
-Only where nothing but amounts decides which node takes a pod.
+Only where nothing but amounts decides which node takes a pod. Unused guarantees of other queues are not idle.
 """
 
 from collections import Counter
@@ -63,6 +63,12 @@ class IdleRoom:
                     used.setdefault(queue, Counter()).update(_request(pod))
                     idle.get(node, Counter()).subtract(_request(pod))
         limits = {each["metadata"]["name"]: _amounts(each["spec"].get("capability", {})) for each in queues}
+        unused = {
+            each["metadata"]["name"]: _amounts(each["spec"].get("guarantee", {}).get("resource", {}))
+            - used.get(each["metadata"]["name"], Counter())
+            for each in queues
+        }
+        free = sum((+room for room in idle.values()), Counter())
         for name, (queue, minimum, pods) in jobs.items():
             waiting = [pod for pod in pods if _is_kept_by_share(report, pod)]
             missing = max(minimum - sum(bool(pod["spec"].get("nodeName")) for pod in pods), 1)
@@ -71,7 +77,10 @@ class IdleRoom:
             request = _request(waiting[0])
             places = sum(max(0, min(room[each] // need for each, need in request.items())) for room in idle.values())
             total = {each: used.get(queue, Counter())[each] + missing * need for each, need in request.items()}
-            if places >= missing and all(total.get(each, 0) <= most for each, most in limits[queue].items() if most):
+            kept = sum((amounts for other, amounts in unused.items() if other != queue), Counter())
+            is_kept = any(kept[each] and missing * need > free[each] - kept[each] for each, need in request.items())
+            is_within = all(total.get(each, 0) <= most for each, most in limits[queue].items() if most)
+            if places >= missing and is_within and not is_kept:
                 yield name
 
 
