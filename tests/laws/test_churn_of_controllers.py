@@ -41,8 +41,19 @@ from tests.unit.controllers.ground import Ground, SetClock, ground
 WAVES: Final = 12 if IS_DEEP else 4
 EACH: Final = 4
 """Objects of each sort in a wave."""
-BOUNDED: Final = {"._heap": 512, "._recorded": 4096, "._buckets": 4096, "._similar": 4096, "._sent": 4096}
-"""Containers that keep entries on purpose, and their bounds: outdated times of all work queues together, and events."""
+BOUNDED: Final = {
+    "._heap": 512,
+    "._recorded": 4096,
+    "._buckets": 4096,
+    "._similar": 4096,
+    "._sent": 4096,
+    "._shards._order": 2,
+}
+"""Containers that keep entries on purpose, and their bounds.
+
+These are outdated times of all work queues together, events, and the NodeShards that the default settings name. The
+sharding controller creates those at its own time.
+"""
 KINDS: Final[tuple[Resource[Any], ...]] = (
     COMMANDS,
     JOB_FLOWS,
