@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.usage import UsageLedger
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task, TaskTemplate
-from pyroclast.plugins.predicates.usage import Usage
 
 __all__ = ["REASONS", "HostPort", "HostPorts", "requested_ports"]
 
@@ -43,7 +43,7 @@ def _are_rivals(one: HostPort, other: HostPort) -> bool:
     return is_same and (_EVERY_ADDRESS in {one.address, other.address} or one.address == other.address)
 
 
-class HostPorts(Usage):
+class HostPorts(UsageLedger):
     """Used host ports of each node."""
 
     def __init__(self, session: Session) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyroclast.framework.candidates.explaining import TOO_MANY_VOLUMES
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.usage import UsageLedger
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model import wire
 from pyroclast.model.arrays import IntArray, ReasonArray
@@ -19,7 +20,6 @@ from pyroclast.model.refusals import Reason
 from pyroclast.model.resources import UNLIMITED
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.predicates.claims import class_name, named_claims
-from pyroclast.plugins.predicates.usage import Usage
 
 __all__ = ["REASONS", "Attachment", "VolumeLimits"]
 
@@ -33,7 +33,7 @@ class Attachment(NamedTuple):
     handle: str
 
 
-class VolumeLimits(Usage):
+class VolumeLimits(UsageLedger):
     """Attached volumes of each node."""
 
     def __init__(self, session: Session) -> None:

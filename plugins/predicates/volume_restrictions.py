@@ -7,12 +7,12 @@ from typing import Final
 import numpy as np
 
 from pyroclast.framework.session.session import Session
+from pyroclast.framework.session.usage import UsageLedger
 from pyroclast.framework.state.nodes import NodeColumns
 from pyroclast.model.arrays import ReasonArray
 from pyroclast.model.refusals import Reason
 from pyroclast.model.tasks import Task
 from pyroclast.plugins.predicates.claims import named_claims
-from pyroclast.plugins.predicates.usage import Usage
 
 __all__ = ["REASONS", "VolumeRestrictions"]
 
@@ -23,7 +23,7 @@ REASONS: Final = (
 _ONE_POD: Final = ("ReadWriteOncePod",)
 
 
-class VolumeRestrictions(Usage):
+class VolumeRestrictions(UsageLedger):
     """Users of claims for one pod.
 
     A claim in use refuses every node, since another node cannot attach its volume either. A pod that is terminating

@@ -10,13 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from pyroclast.framework.extension.contract import Change, Ledger
-from pyroclast.framework.session.pending_changes import PendingChanges
 from pyroclast.framework.session.session import Session
 from pyroclast.framework.session.session_values import ScratchKey
+from pyroclast.framework.session.usage import UsageLedger
 from pyroclast.model.arrays import IntArray
 from pyroclast.model.gangs.names import TOPOLOGY_SELECTOR
-from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 from pyroclast.model.topology.tree import Topology
 
@@ -46,49 +44,23 @@ def attraction_of(session: Session, task: Task) -> IntArray | None:
     return counted.of(selector) if counted is not None and selector else None
 
 
-class _Attraction(Ledger):
-    """Pods with a selector, by its value and by node; built at the first question."""
+class _Attraction(UsageLedger):
+    """Pods with a selector, by its value and by node."""
 
     def __init__(self, session: Session) -> None:
-        self._table = session.nodes.table
-        self._pending = PendingChanges()
+        super().__init__(session)
         self._columns: dict[str, Counter[int]] = {}
 
     def of(self, selector: str) -> IntArray:
         """Return the number of pods with a selector on each node, shape (N,)."""
-        if not self._pending.is_built:
-            self._build()
+        self.count()
         counts = np.zeros(len(self._table), dtype=np.int64)
         found: Mapping[int, int] = self._columns.get(selector, {})
         counts[list(found)] = list(found.values())
         return counts
 
-    def apply(self, change: Change) -> Refusal | None:
-        """Count a change; never refuses."""
-        self._follow(change, change.sign)
-        return None
-
-    def revert(self, change: Change) -> None:
-        """Undo `apply`."""
-        self._follow(change, -change.sign)
-
-    def _follow(self, change: Change, sign: int) -> None:
-        if not self._pending.record(change, sign):
-            self._count(change, sign)
-
-    def _build(self) -> None:
-        early = self._pending.build()
-        for column, tasks in enumerate(self._table.tasks):
-            for task in tasks.values():
-                self._add(task, column, 1)
-        for change, sign in early:
-            self._count(change, sign)
-
-    def _count(self, change: Change, sign: int) -> None:
-        for task, column in zip(change.tasks, change.columns, strict=True):
-            self._add(task, column, sign)
-
-    def _add(self, task: Task, column: int, sign: int) -> None:
+    def shift(self, task: Task, column: int, sign: int) -> None:
+        """Count a pod by its selector."""
         selector = selector_of(task)
         if selector:
             self._columns.setdefault(selector, Counter())[column] += sign

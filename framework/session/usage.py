@@ -8,10 +8,10 @@ from pyroclast.framework.session.session import Session
 from pyroclast.model.refusals import Refusal
 from pyroclast.model.tasks import Task
 
-__all__ = ["Usage"]
+__all__ = ["UsageLedger"]
 
 
-class Usage(Ledger):
+class UsageLedger(Ledger):
     """A ledger that counts the pods of all nodes when it is first needed, and never refuses."""
 
     def __init__(self, session: Session) -> None:
